@@ -1,7 +1,6 @@
-//! References, blocks and placements per CPU-second, of this process's own CPU time.
+//! Measures references, blocks and placements per second of this process's CPU time.
 //!
-//! `cargo bench -p foretell-algorithms` prints all; words after `--` choose the lines that contain
-//! one of them.
+//! `cargo bench -p foretell-algorithms` prints all lines. Words after `--` select the lines that contain one of them.
 
 use std::hint::black_box;
 
@@ -12,10 +11,10 @@ use foretell_algorithms::placement::{Layout, Placement};
 use foretell_algorithms::reuse::{ReuseDistances, SampledReuse};
 use foretell_units::{Seed, Stream, VolumeId};
 
-/// References in each trace.
+/// Number of references in each trace.
 const REFERENCES: usize = 10_000_000;
 
-/// The best of three runs, in seconds of CPU; `prepare` is not timed.
+/// The best of three runs, in seconds of CPU time; `prepare` is not timed.
 fn best<T>(mut prepare: impl FnMut() -> T, mut run: impl FnMut(&mut T)) -> f64 {
     let once = |_| {
         let mut subject = prepare();
@@ -28,7 +27,7 @@ fn best<T>(mut prepare: impl FnMut() -> T, mut run: impl FnMut(&mut T)) -> f64 {
     (0..3).map(once).fold(f64::INFINITY, f64::min)
 }
 
-/// Prints one line, if it was asked for.
+/// Prints one line, if it was selected.
 fn line(name: &str, unit: &str, count: f64, seconds: impl FnOnce() -> f64) {
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str())) {

@@ -1,8 +1,9 @@
-//! The bandwidth that a virtual machine has of its machine's cable, as Linux's `tc` limits it.
+//! A virtual machine's bandwidth limit on its machine's cable, as Linux's `tc` enforces it.
 //!
-//! A message goes at the limited rate, after those before it; in front of the cable it is gathered as a
-//! token bucket would, so that it takes the cable no longer than at the cable's own rate. TCP does not
-//! feel the limit: what is held back waits in the virtual adapter, which has room for it.
+//! Messages pass at the limited rate, one after the other. In front of the cable a message is
+//! gathered, as in a token bucket, so that it occupies the cable only for its time at the cable's
+//! own rate. TCP does not notice the limit: delayed messages wait in the virtual adapter, which has
+//! room for them.
 
 use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
@@ -10,12 +11,12 @@ use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     rate: Rate,
-    /// When what has passed is through.
+    /// When all earlier messages have passed.
     free_at: SimTime,
 }
 
 impl Lane {
-    /// A message begins to pass at `from`, or after those before it; when it is through.
+    /// A message begins to pass at `from`, or after the earlier ones. Returns when it has passed.
     fn pass(&mut self, from: SimTime, wire: Bytes) -> SimTime {
         self.free_at = self.free_at.max(from) + self.rate.time_for(wire);
         self.free_at
@@ -30,7 +31,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Nothing has passed yet.
+    /// A limit that no message has passed yet.
     pub fn new(rate: Rate) -> Self {
         let lane = Lane { rate, free_at: SimTime::ZERO };
         Self { out: lane, inward: lane }
@@ -42,7 +43,7 @@ impl Limit {
         now.max(SimTime::ZERO + through.saturating_since(SimTime::ZERO + on_cable))
     }
 
-    /// When a message is in whose last byte has come over the cable now, on which it took `on_cable`.
+    /// When a message is received whose last byte arrives over the cable now; it took `on_cable` there.
     pub fn let_in(&mut self, now: SimTime, wire: Bytes, on_cable: SimSpan) -> SimTime {
         let began = SimTime::ZERO + now.saturating_since(SimTime::ZERO + on_cable);
         now.max(self.inward.pass(began, wire))
@@ -62,11 +63,11 @@ mod tests {
         // 100 kB take 800 us at 1 Gbit/s and 3200 us at 250 Mbit/s
         let mut limit = Limit::new("250 Mbit/s".parse().unwrap());
         let (wire, on_cable) = (Bytes(100_000), SimSpan::from_us(800));
-        // the cable has each when its last byte is out, and no sooner
+        // the cable gets each message so that its last byte leaves on time, not earlier
         assert_eq!(limit.let_out(us(1000), wire, on_cable), us(1000 + 3200 - 800));
         assert_eq!(limit.let_out(us(1000), wire, on_cable), us(1000 + 6400 - 800));
         assert_eq!(limit.let_out(us(9000), wire, on_cable), us(9000 + 3200 - 800));
-        // on the way in the first byte was there 800 us before the last
+        // inward, the first byte arrived 800 us before the last
         assert_eq!(limit.let_in(us(1000), wire, on_cable), us(200 + 3200));
         assert_eq!(limit.let_in(us(1000), wire, on_cable), us(200 + 6400));
     }

@@ -1,17 +1,20 @@
 //! The cores of a host, which share one ready queue: round-robin with a quantum.
 //!
-//! A thread that becomes ready joins the end of the queue; a free core takes the first. A thread keeps
-//! its core while it does not block: what one step of a task gives its own processor to do, the core does
-//! next, message after message, until nothing is left or the quantum is used up. Then it takes the first
-//! that is ready, and what was interrupted goes to the end, if anybody waits at all. A core that takes up
-//! another thread than it ran last first loses the time of a context switch.
+//! A thread that becomes ready joins the end of the queue; a free core takes the first. A thread
+//! keeps its core while it does not block: if a step of a task creates work for its own processor,
+//! the core does that next, message after message, until no work is left or the quantum is used up.
+//! Then, if other threads wait, the core takes the first of them, and the interrupted thread goes
+//! to the end of the queue. A core that switches to another thread than its last one first spends
+//! the time of a context switch.
 //!
-//! With simultaneous multithreading two of the cores here are one physical core, and do together less than two.
-//! Operating systems use physical cores first, so up to half of the threads run at full speed; each further one
-//! shares a core. How fast all run is taken from how many do when a slice begins, on the average of them.
+//! With simultaneous multithreading, two of the cores here are one physical core, which does less
+//! than twice the work of one thread. Operating systems use physical cores first, so up to half of
+//! the threads run at full speed; each further one shares a core. All threads run at the same
+//! average speed, which follows from the number that run when a slice begins.
 //!
-//! Truth and predictor share this. Not modelled: priorities, affinity, caches, interrupts that steal time
-//! from the running thread (their cost is in the work of the message that caused them).
+//! The simulator and the predictor share this code. Not modelled: priorities, affinity, caches,
+//! interrupts that steal time from the running thread (their cost is part of the work of the
+//! message that caused them).
 #![allow(clippy::struct_field_names, reason = "cores of a host")]
 
 use std::collections::VecDeque;
@@ -20,12 +23,12 @@ use foretell_units::{Breadcrumb, SimSpan, SimTime, Thread};
 
 use crate::slab::Slab;
 
-/// Work for the processor; `T` says what happens when it is done.
+/// Work for the processor; `T` says what follows when it is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<T> {
-    /// Who runs.
+    /// The thread that runs.
     pub thread: Thread,
-    /// For which request.
+    /// The request that it runs for.
     pub breadcrumb: Breadcrumb,
     /// Time on the core.
     pub work: SimSpan,
@@ -33,36 +36,36 @@ pub struct Task<T> {
     pub then: T,
 }
 
-/// A core that takes up a thread.
+/// A core starts to run a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slice {
     /// Which core.
     pub core: u32,
-    /// Who ran before; idle if nobody.
+    /// The thread that ran before; idle if none.
     pub from: Thread,
-    /// For which request.
+    /// The request that it ran for.
     pub from_breadcrumb: Breadcrumb,
-    /// Who runs now.
+    /// The thread that runs now.
     pub to: Thread,
-    /// For which request that runs now.
+    /// The request that it runs for.
     pub breadcrumb: Breadcrumb,
     /// When to call [`Cores::step_ends`].
     pub end: SimTime,
 }
 
-/// What the end of a slice brings.
+/// The result of a slice's end.
 #[derive(Clone, Copy, Debug)]
 pub struct StepEnd<T> {
-    /// Who ran.
+    /// The thread that ran.
     pub ran: Thread,
-    /// For which request.
+    /// The request that it ran for.
     pub breadcrumb: Breadcrumb,
     /// When the slice was begun.
     pub started: SimTime,
-    /// When its task was handed in.
+    /// When its task was submitted.
     pub arrived: SimTime,
-    /// What is to be done now that the work is, unless only the quantum was used up. Then the core is held:
-    /// it takes what [`Cores::follow`] gives it, and runs nothing until [`Cores::go_on`].
+    /// The follow-up of the completed work, unless only the quantum was used up. The core is then
+    /// held: it takes work from [`Cores::follow`] and runs nothing until [`Cores::go_on`].
     pub done: Option<T>,
     /// The next slice of the core, if it is not held.
     pub next: Option<Slice>,
@@ -80,39 +83,39 @@ pub struct Cores<T> {
     quantum: SimSpan,
     context_switch: SimSpan,
     switches: u64,
-    /// What two threads of a physical core do together, as a multiple of one; `None`: each core is its own.
+    /// Throughput of two threads on a physical core, as a multiple of one; `None`: each core is physical.
     smt: Option<f64>,
 }
 
-/// A core: one line of the cache for a `T` of eight bytes.
+/// A core; with a `T` of eight bytes it fills one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Core<T> {
     running: Option<Job<T>>,
     started: SimTime,
-    /// What is left of the quantum after the running slice.
+    /// The rest of the quantum after the running slice.
     quantum: SimSpan,
-    /// Who runs, or ran last.
+    /// The running thread, or the last one.
     thread: Thread,
     follows: Chain,
 }
 
-/// Work for the processor that is not done yet; its thread stands beside it.
+/// Unfinished work for the processor; its thread is stored beside it.
 #[derive(Clone, Copy, Debug)]
 struct Job<T> {
     breadcrumb: Breadcrumb,
     then: T,
-    /// Without the running slice.
+    /// Remaining work after the running slice.
     left: SimSpan,
     arrived: SimTime,
 }
 
-/// A thread that is ready.
+/// A ready thread.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<T> {
     thread: Thread,
     job: Job<T>,
-    /// What it does after that, without giving the core up.
+    /// Its further steps, which do not give up the core.
     follows: Chain,
 }
 
@@ -137,7 +140,7 @@ impl Chain {
 }
 
 impl<T: Copy> Cores<T> {
-    /// `cores` idle cores, one at the least.
+    /// `cores` idle cores, at least one.
     pub fn new(cores: u32, quantum: SimSpan, context_switch: SimSpan) -> Self {
         assert!(cores > 0);
         assert!(!quantum.is_zero());
@@ -165,13 +168,13 @@ impl<T: Copy> Cores<T> {
         }
     }
 
-    /// The same where two cores are threads of one physical core, which do `smt` times the work of one.
+    /// The same with two hardware threads for each physical core, which together do `smt` times the work of one.
     #[must_use]
     pub fn with_smt(self, smt: Option<f64>) -> Self {
         Self { smt, ..self }
     }
 
-    /// How long a slice of work takes with as many threads as run now.
+    /// Duration of a slice of work with the number of threads that run now.
     fn stretched(&self, work: SimSpan) -> SimSpan {
         let Some(smt) = self.smt else { return work };
         let (busy, physical) = (self.count() - self.idle_count, self.count().div_ceil(2));
@@ -182,7 +185,7 @@ impl<T: Copy> Cores<T> {
         SimSpan::from_ns((work.as_ns() as f64 * f64::from(busy) / done).round() as u64)
     }
 
-    /// Makes `task` ready. Returns the slice if a core was free for it: the first that is.
+    /// Makes `task` ready. Returns the slice if a core was free; the first free core is used.
     pub fn submit(&mut self, now: SimTime, task: Task<T>) -> Option<Slice> {
         let (thread, job) = job_of(now, task);
         let waiting = Waiting { thread, job, follows: Chain::EMPTY };
@@ -213,7 +216,7 @@ impl<T: Copy> Cores<T> {
         StepEnd { ran, breadcrumb, started, arrived, done, next }
     }
 
-    /// What the thread that holds `core` does next, after all that it was given before.
+    /// Adds work for the thread that holds `core`, after all work added before.
     pub fn follow(&mut self, now: SimTime, core: u32, task: Task<T>) {
         let (thread, job) = job_of(now, task);
         let added = self.following.insert(Following { thread, job, next: NONE });
@@ -227,8 +230,8 @@ impl<T: Copy> Cores<T> {
         core.follows.last = added;
     }
 
-    /// A core that was held goes on: with what follows, or else with the first that is ready; `None`: it
-    /// idles. `ran`: the request for which it ran.
+    /// Releases a held core. It continues with the added work, or else with the first ready thread;
+    /// `None`: it idles. `ran`: the request that it ran for.
     pub fn go_on(&mut self, now: SimTime, core: u32, ran: Breadcrumb) -> Option<Slice> {
         let index = core as usize;
         let core = &mut self.cores[index];
@@ -249,7 +252,7 @@ impl<T: Copy> Cores<T> {
         None
     }
 
-    /// The quantum of a core is used up: whoever has it goes to the end of the queue.
+    /// The quantum of a core is used up: its thread goes to the end of the queue.
     fn interrupt(
         &mut self,
         now: SimTime,
@@ -268,7 +271,7 @@ impl<T: Copy> Cores<T> {
         self.take_up(now, index, next, from)
     }
 
-    /// A core takes up a thread, with a quantum of its own.
+    /// A core starts to run a thread, with a new quantum.
     fn take_up(
         &mut self,
         now: SimTime,
@@ -312,7 +315,7 @@ impl<T: Copy> Cores<T> {
         }
     }
 
-    /// How many cores there are.
+    /// Number of cores.
     pub fn count(&self) -> u32 {
         self.cores.len() as u32
     }
@@ -327,7 +330,7 @@ impl<T: Copy> Cores<T> {
         self.switches
     }
 
-    /// Of each task that is not done, when it was handed in and, if it runs, when its slice was begun.
+    /// For each unfinished task: when it was submitted and, if it runs, when its slice began.
     pub fn present(&self) -> impl Iterator<Item = (SimTime, Option<SimTime>)> {
         let running = self.cores.iter().filter_map(|core| {
             let job = core.running?;
@@ -369,7 +372,7 @@ mod tests {
         SimTime::ZERO + SimSpan::from_us(us)
     }
 
-    /// Ends a slice; who is done, and the next slice, if what follows is given.
+    /// Ends a slice and adds the follow-up tasks. Returns the completed task, and the next slice.
     fn end(
         cores: &mut Cores<u32>,
         now: SimTime,
@@ -386,15 +389,15 @@ mod tests {
 
     #[test]
     fn closed_form_threads_of_one_core_slow_each_other_down() {
-        // four threads of two physical cores, a pair of which does 1.5 times the work of one
+        // four threads on two physical cores; two threads on one do 1.5 times the work of one
         let mut cores = Cores::new(4, SimSpan::from_ms(10), SimSpan::ZERO).with_smt(Some(1.5));
         let lasts: Vec<u64> = (1..=5)
             .filter_map(|tid| cores.submit(us(0), task(tid, 30)))
             .map(|slice| (slice.end - us(0)).as_ns() / 1000)
             .collect();
-        // one and two at full speed; three do 2.5 in all, four do 3: 30 x 3 / 2.5 and 30 x 4 / 3
+        // one and two at full speed; three do 2.5 in total, four do 3: 30 x 3 / 2.5 and 30 x 4 / 3
         assert_eq!(lasts, [30, 30, 36, 40]);
-        // the fifth begins when one is done: four run again
+        // the fifth begins when one is done, so that four run again
         let (done, next) = end(&mut cores, us(30), 0, &[]);
         assert_eq!((done, next.unwrap().end), (Some(1), us(70)));
     }
@@ -430,7 +433,7 @@ mod tests {
         assert_eq!((done, next.unwrap().to.tid, next.unwrap().end), (None, 2, us(13)));
         let (done, next) = end(&mut cores, us(13), 0, &[]);
         assert_eq!((done, next.unwrap().to.tid, next.unwrap().end), (Some(2), 1, us(16)));
-        // a step that begins when the quantum has just been used up waits, too, and all that follows it
+        // a step that begins when the quantum has just been used up also waits, with all that follows it
         assert_eq!(cores.submit(us(14), task(3, 10)), None);
         let (_, next) = end(&mut cores, us(16), 0, &[task(1, 7), task(1, 1), task(1, 1)]);
         assert_eq!(next.unwrap().end, us(23));
@@ -457,7 +460,7 @@ mod tests {
         let mut cores = Cores::new(2, SimSpan::from_ms(10), SimSpan::ZERO);
         cores.submit(us(0), task(1, 5));
         assert_eq!(cores.step_ends(us(5), 0).done, Some(1));
-        // somebody whom that wakes finds the other core
+        // a thread that this wakes finds the other core
         assert_eq!(cores.submit(us(5), task(2, 5)).unwrap().core, 1);
         assert_eq!(cores.submit(us(5), task(3, 5)), None);
         cores.follow(us(5), 0, task(1, 5));
@@ -482,7 +485,7 @@ mod tests {
 
     #[test]
     fn a_core_is_one_line_of_the_cache() {
-        // as what an event says does, it has values to spare
+        // like an event's follow-up, this type has a niche
         assert_eq!(size_of::<Core<(std::num::NonZero<u32>, u32)>>(), 64);
     }
 }

@@ -1,14 +1,15 @@
-//! How a volume's bytes become fragments on nodes.
+//! Maps a volume's bytes to fragments on nodes.
 //!
-//! A volume is a row of *blocks*; a block is encoded whole into n fragments. Blocks are dealt to
-//! nodes in *groups*, so that a request usually meets one set of n nodes. On a node the fragments
-//! of a volume form one file, group after group. With replication and no cipher a block has no
-//! inner structure: a request touches just its own bytes, and the file holds plain copies.
-//! Otherwise a request touches whole blocks, and a write of part of one must fetch it first.
+//! A volume is a sequence of *blocks*; each block is encoded as a whole into n fragments. Blocks
+//! are placed on nodes in *groups*, so that a request usually needs only one set of n nodes. On a
+//! node the fragments of a volume form one file, group after group. With replication and no cipher
+//! a block has no inner structure: a request touches only its own bytes, and the file holds plain
+//! copies. Otherwise a request touches whole blocks, and a write of part of a block must fetch it
+//! first.
 //!
 //! Under hashing a group belongs to one of a fixed number of *placement groups*, as in Ceph, and
-//! only those are placed by the hash: choosing among a thousand nodes is a thousand draws, which
-//! nobody wants to make for each request.
+//! only these are placed by the hash: a choice among a thousand nodes takes a thousand draws, which
+//! would be too slow for each request.
 
 use std::cell::OnceCell;
 
@@ -29,7 +30,7 @@ pub struct Distribution {
     fragment: u64,
     stride: u64,
     whole_blocks: bool,
-    /// Under hashing: the nodes of each placement group, chosen when first asked for.
+    /// Under hashing: the nodes of each placement group, computed when first needed.
     placed: Vec<OnceCell<Box<[u32]>>>,
 }
 
@@ -50,7 +51,7 @@ pub struct Piece {
     pub carried: Bytes,
 }
 
-/// Where one fragment of a group lies.
+/// The place of one fragment of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// Position in the volume's list of nodes.
@@ -60,8 +61,8 @@ pub struct Place {
 }
 
 impl Distribution {
-    /// `nodes`: identities of the volume's nodes in order. `group` is rounded down to
-    /// whole blocks, and 1 GiB at the most.
+    /// `nodes`: identities of the volume's nodes in order. `group` is rounded down to whole blocks,
+    /// and to at most 1 GiB.
     pub fn new(
         volume: VolumeId,
         encoding: Encoding,
@@ -75,7 +76,7 @@ impl Distribution {
         let fragment = encoding.fragment_len(block).get();
         let stride =
             if whole_blocks { fragment.next_multiple_of(SECTOR_BYTES) } else { block.get() };
-        // about a hundred fragments' worth on each node, as Ceph's manual advises
+        // about a hundred fragments on each node, as Ceph's manual advises
         let wanted = (100 * nodes.len() / encoding.n()).clamp(64, 1 << 16).next_power_of_two();
         let placed = if placement == Placement::Hash { wanted } else { 0 };
         Ok(Self {
@@ -84,7 +85,7 @@ impl Distribution {
             layout: Layout::new(placement, volume, nodes)?,
             placement,
             block: block.get(),
-            // a message has to fit in 32 bits of bytes
+            // a message's size in bytes must fit in 32 bits
             group_blocks: (group.get().min(1 << 30) / block.get()).max(1),
             fragment,
             stride,
@@ -112,8 +113,8 @@ impl Distribution {
         (Bytes(start), Bytes(end - start))
     }
 
-    /// Blocks that a write of `size` bytes at `offset` covers in part, and so must fetch first:
-    /// at most the first and the last.
+    /// Blocks that a write of `size` bytes at `offset` covers in part, so that it must fetch them
+    /// first: at most the first and the last.
     pub fn partial_blocks(&self, offset: Bytes, size: Bytes) -> impl Iterator<Item = u64> + use<> {
         let (first, last) = (offset.get() / self.block, (offset + size).get() / self.block);
         let cut_first = !offset.get().is_multiple_of(self.block);
@@ -174,8 +175,8 @@ impl Distribution {
         })
     }
 
-    /// Writes where the fragments of `group` lie into `places`, one for each of n, fragment 0
-    /// first. `scratch` is filled with the nodes.
+    /// Writes the places of the n fragments of `group` into `places`, fragment 0 first. `scratch`
+    /// is filled with the nodes.
     pub fn places(&self, group: u64, scratch: &mut Vec<u32>, places: &mut Vec<Place>) {
         scratch.clear();
         let n = self.encoding.n();
@@ -199,8 +200,8 @@ impl Distribution {
         }));
     }
 
-    /// How many groups before `group` the node holds (exactly under rotation; on average under
-    /// hashing, where counting them would need a table).
+    /// Number of groups before `group` that the node holds. It is exact under rotation, and an
+    /// average under hashing, where an exact count would need a table.
     fn rank(&self, group: u64, node: u64) -> u64 {
         let n = self.encoding.n() as u64;
         let nodes = self.layout.node_count() as u64;

@@ -1,8 +1,8 @@
-//! What a storage system itself computes: cache policies, erasure and cipher codecs, placement, the
-//! software of a storage node, I/O schedulers, what an array's controller decides.
+//! Algorithms of a storage system itself: cache policies, erasure and cipher codecs, placement, the
+//! software of a storage node, I/O schedulers, the decisions of an array's controller.
 //!
-//! Pure: no clock of its own, no simulation. Truth and predictor share this crate, because a system that
-//! predicts itself knows its own software.
+//! The code is pure: it has no clock and no simulation. The simulator and the predictor share this
+//! crate, because a system that predicts itself knows its own software.
 
 pub mod array;
 pub mod bandwidth;

@@ -1,4 +1,4 @@
-//! What a message between hosts takes on the wire: what any system knows of its own protocols.
+//! The size of messages between hosts on the wire, which any system knows from its own protocols.
 //!
 //! A full TCP segment over Ethernet carries 1448 bytes of data in 1538 bytes on the wire: preamble
 //! 8, Ethernet header 14 and checksum 4, gap 12, IP header 20, TCP header 20 and its time stamps
@@ -6,12 +6,12 @@
 
 use foretell_units::Bytes;
 
-/// Bytes of a message beside its data: operation, addresses, breadcrumb, version. Assumed, as an
-/// NFS call or an `iSCSI` header takes about as much.
+/// Bytes of a message besides its data: operation, addresses, breadcrumb, version. Assumed, because
+/// an NFS call or an `iSCSI` header takes about as much.
 pub const MESSAGE_HEADER: Bytes = Bytes(128);
 /// Data in a full TCP segment.
 pub const SEGMENT_DATA: u64 = 1448;
-/// What a segment needs on the wire beside its data.
+/// Bytes of a segment on the wire besides its data.
 const SEGMENT_HEADERS: u64 = 90;
 /// A full segment on the wire.
 pub const SEGMENT_WIRE: u64 = SEGMENT_DATA + SEGMENT_HEADERS;

@@ -1,8 +1,8 @@
-//! Finding the name that somebody meant.
+//! Suggests the name that was probably meant.
 
 use std::fmt::Write;
 
-/// The known name nearest to `found`, if it is near enough to be a slip of the keyboard.
+/// The known name nearest to `found`, if it is near enough to be a typing error.
 fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
     let found = found.to_lowercase();
     known
@@ -13,7 +13,7 @@ fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// The end of an error message: what was wanted, and what was probably meant.
+/// The end of an error message: the known names, and the one that was probably meant.
 ///
 /// Reads `` want one of `a`, `b`; did you mean `a`? `` after a semicolon.
 pub(crate) fn wanted(found: &str, known: &[&str]) -> String {

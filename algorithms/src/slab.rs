@@ -1,8 +1,8 @@
-//! A slab: values at stable `u32` indices, freed places used again.
+//! A slab: values at stable `u32` indices. Freed places are reused.
 
 /// Values of type `T` at indices that stay valid until the value is removed.
 ///
-/// A build with debug assertions notices when a place is used that was given up.
+/// A build with debug assertions detects the use of a freed place.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     places: Vec<T>,
@@ -28,7 +28,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Keeps `value` and returns its index.
+    /// Stores `value` and returns its index.
     pub fn insert(&mut self, value: T) -> u32 {
         let index = if let Some(index) = self.free.pop() {
             self.places[index as usize] = value;
@@ -47,7 +47,7 @@ impl<T> Slab<T> {
         index
     }
 
-    /// Gives the place of `index` up; its value can still be looked at through what is returned.
+    /// Frees the place of `index`. Its value can still be read through the returned reference.
     pub fn remove(&mut self, index: u32) -> &mut T {
         self.assert_taken(index);
         #[cfg(debug_assertions)]
@@ -58,12 +58,12 @@ impl<T> Slab<T> {
         &mut self.places[index as usize]
     }
 
-    /// All places, also those that were given up: the caller's values must tell which they are.
+    /// All places, including freed ones: the caller's values must distinguish them.
     pub fn places(&self) -> impl Iterator<Item = &T> {
         self.places.iter()
     }
 
-    /// The indices of what is kept, in order. Takes time for all places.
+    /// The indices of stored values, in order. Takes time in proportion to all places.
     pub fn kept(&self) -> impl Iterator<Item = u32> + use<T> {
         let mut is_free = vec![false; self.places.len()];
         for &index in &self.free {
@@ -72,12 +72,12 @@ impl<T> Slab<T> {
         is_free.into_iter().enumerate().filter(|(_, free)| !free).map(|(index, _)| index as u32)
     }
 
-    /// How many values are kept.
+    /// Number of stored values.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Whether nothing is kept.
+    /// Whether no value is stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

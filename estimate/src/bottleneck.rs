@@ -1,26 +1,30 @@
-//! The bottleneck-aware estimator: between the sum of costs and the largest of them.
+//! The bottleneck-aware estimator: the cost of a mix is between the sum of its costs and the largest of them.
 //!
-//! With a and b the seconds that a read and a write alone cost (1 / IOPS) and r the share of reads, a
-//! request of the mix costs ((r a)^p + ((1 - r) b)^p)^(1/p). p = 1 is the constant-capacity rule: one
-//! resource serves both. With p beyond all bounds the longer of two resources decides that work side
-//! by side, such as the two directions of a link. Below 1 reads and writes hinder each other. At r = 0
-//! and 1 the exponent says nothing, and the pure points alone do.
+//! Let a and b be the seconds that a read and a write alone cost (1 / IOPS), and r the share of
+//! reads. A request of the mix costs ((r a)^p + ((1 - r) b)^p)^(1/p). p = 1 is the
+//! constant-capacity rule: one resource serves both. As p goes to infinity, the slower of two
+//! parallel resources determines the cost, such as the two directions of a link. Below 1, reads and
+//! writes interfere with each other. At r = 0 and r = 1 the exponent has no effect, and only the
+//! pure points count.
 //!
-//! The cost of a mix is that of the part that it keeps busy longest, and each part's is a straight line in
-//! r: so the cost is convex. Between two mixes that were measured it is below the chord of what was fitted
-//! there, above the chords beside it when they are prolonged, and above what reads alone or writes alone
-//! cost of it. Estimated is the (geometric) middle of that. Where mixes are many that is the form itself;
-//! where there is one, it does not follow the form's flat ends. Of one mix the balanced one
-//! ([`ConstantCapacity::balanced`](crate::ConstantCapacity::balanced)) leaves least open: whatever the parts,
-//! the middle is then off by 12 % at the most; with half reads, where a write costs five reads, by 27 %.
+//! The cost of a mix is that of the part that it keeps busy longest. The cost of each part is
+//! linear in r, so the cost of the mix is convex. Between two measured mixes it is below the chord
+//! of the fit there, above the extensions of the neighbouring chords, and above the cost of its
+//! reads alone or its writes alone. The estimate is the (geometric) middle of this range. With many
+//! mixes this is the form itself; with only one, it does not follow the form's flat ends. If there
+//! is only one mix, the balanced one
+//! ([`ConstantCapacity::balanced`](crate::ConstantCapacity::balanced)) leaves the smallest range:
+//! for all possible parts, the middle is then off by at most 12 %. With half reads, where a write
+//! costs five reads, it is off by at most 27 %.
 //!
-//! A size's exponent comes from its mixed points and, the less they say, the more from that of the
-//! other sizes; without any mixed points from what the operator knows, or it is 1. So fitted are, by
-//! least squares of logarithms, each point weighted by its standard error: a and b of each size, too,
-//! since pure points are measurements like the others; log₂ p with a normal prior about its mean over
-//! the sizes; and that mean with one about 0. Uncertainty is that of the fit linearised at its end.
-//! What the prior widths are was chosen beforehand: exponents of sizes differ by a factor of 2, as
-//! does their mean from 1, and the form is true to 5 %.
+//! A size's exponent comes from its mixed points and, the less these determine it, the more from
+//! the exponents of the other sizes. Without any mixed points it comes from what the operator
+//! knows, or it is 1. The fit is by least squares of logarithms, with each point weighted by its
+//! standard error. Its parameters are: a and b of each size, because pure points are measurements
+//! too; log₂ p of each size, with a normal prior about its mean over the sizes; and that mean, with
+//! a normal prior about 0. The uncertainty is that of the fit, linearised at its optimum. The
+//! widths of the priors were chosen beforehand: exponents of sizes differ by a factor of 2, their
+//! mean differs from 1 by the same factor, and the form is accurate to 5 %.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -33,18 +37,18 @@ use crate::point::ReadShare;
 use crate::rest::Rest;
 use crate::survey::{Series, SizePoints};
 
-/// Error of the form itself, as a share.
+/// Relative error of the form itself.
 const FORM: f64 = 0.05;
 /// Standard deviation of log₂ p among sizes, and of its mean.
 const AMONG_SIZES: f64 = 1.0;
 const OF_MEAN: f64 = 1.0;
-/// log₂ p expected where the links say that reads and writes go opposite ways: near the maximum.
+/// Expected log₂ p if the links show that reads and writes use opposite directions: near the maximum.
 const OPPOSITE: f64 = 2.0;
-/// Exponents beyond are as good as these: a tenth of the load's cost, and the maximum.
+/// Range of log₂ p. Exponents outside are equivalent to its ends: a tenth of the load's cost, and the maximum.
 const LOG2_EXPONENT: std::ops::RangeInclusive<f64> = -3.0..=6.0;
-/// Standard errors of a normal distribution to each side of an estimate that hold 95 %.
+/// Number of standard errors to each side of an estimate that hold 95 % of a normal distribution.
 pub const Z95: f64 = 1.959_964;
-/// Rounds of the fit; it ends when nothing moves.
+/// Maximum number of rounds of the fit; it ends when nothing changes by more than [`STILL`].
 const MOST_ROUNDS: usize = 500;
 const STILL: f64 = 1e-10;
 
@@ -59,19 +63,18 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// What was fitted of one size.
+/// The fit of one size.
 #[derive(Clone, Debug)]
 struct Size {
     /// Natural logarithms of the seconds of a read and of a write, and log₂ p.
     at: [f64; 3],
     covariance: [[f64; 3]; 3],
-    /// Mixes that were measured, in order, the pure ones among them; where the size has no others,
-    /// those of all sizes.
+    /// Measured mixes, in order, including the pure ones; if the size has no others, those of all sizes.
     measured: Vec<ReadShare>,
 }
 
 impl Size {
-    /// Seconds of a request of this pure load.
+    /// Seconds of a request of this pure load without the other.
     fn alone(&self, reads: ReadShare) -> f64 {
         log_cost(self.at, reads).0.exp()
     }
@@ -82,14 +85,14 @@ impl Size {
 pub struct Bottleneck {
     sizes: BTreeMap<Bytes, Size>,
     knowledge: Knowledge,
-    /// Besides the links, of reads and of writes.
+    /// The resources besides the links, for reads and for writes.
     rest: [Rest; 2],
 }
 
-/// Reads alone and writes alone.
+/// Only reads, and only writes.
 const PURE: [ReadShare; 2] = [ReadShare::READS, ReadShare::WRITES];
 
-/// What convexity leaves open: the least and the most that something can cost.
+/// The range that convexity leaves: the lowest and the highest possible cost.
 #[derive(Clone, Copy, Debug)]
 struct Between {
     least: f64,
@@ -101,13 +104,13 @@ impl Between {
         (self.least * self.most).sqrt()
     }
 
-    /// Variance of the logarithm, if all between is as likely.
+    /// Variance of the logarithm, if all values in the range are equally likely.
     fn variance(self) -> f64 {
         (self.most / self.least).ln().powi(2) / 12.0
     }
 }
 
-/// log of the cost at `at`, and its derivatives.
+/// Logarithm of the cost at `at`, and its derivatives.
 fn log_cost(at: [f64; 3], reads: ReadShare) -> (f64, [f64; 3]) {
     if reads == ReadShare::READS {
         return (at[0], [1.0, 0.0, 0.0]);
@@ -127,8 +130,8 @@ fn log_cost(at: [f64; 3], reads: ReadShare) -> (f64, [f64; 3]) {
     (log, [of_read, 1.0 - of_read, std::f64::consts::LN_2 * (mean - log)])
 }
 
-/// What the cost of a mix can be that lies between measured ones; `None`: it is a measured one, there are
-/// none, or reads and writes hinder each other, so that it is not convex.
+/// The possible range of the cost of a mix between measured ones. `None` if it is a measured mix,
+/// if there are none, or if reads and writes interfere, so that the cost is not convex.
 fn between(at: [f64; 3], reads: ReadShare, measured: &[ReadShare]) -> Option<Between> {
     if measured.len() <= 2 || at[2] < 0.0 {
         return None;
@@ -149,12 +152,12 @@ fn between(at: [f64; 3], reads: ReadShare, measured: &[ReadShare]) -> Option<Bet
     Some(Between { least, most })
 }
 
-/// The points of a size: mix, log of its cost, and one over its variance.
+/// The points of a size: mix, logarithm of its cost, and inverse of its variance.
 fn observations(points: &SizePoints) -> Vec<(ReadShare, f64, f64)> {
     let pure = [(ReadShare::READS, &points.read), (ReadShare::WRITES, &points.write)];
     let mixed = points.mixed.iter().map(|(reads, measured)| (*reads, measured));
     let weighted = |(reads, measured): (ReadShare, &crate::survey::Measured)| {
-        // two pure points are all that is said of their costs: the form has no part in them
+        // a pure point measures its cost directly, without the form's error
         let form = if reads.is_mixed() { FORM } else { 0.0 };
         let error = measured.error.unwrap_or(FORM).max(1e-3);
         (reads, -measured.iops.ln(), 1.0 / (form * form + error * error))
@@ -187,7 +190,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Sum of weighted squares, with the exponent expected about `mean`.
+/// Sum of weighted squares, with the prior of the exponent about `mean`.
 fn loss(at: [f64; 3], seen: &[(ReadShare, f64, f64)], mean: f64) -> f64 {
     let of_points: f64 = seen
         .iter()
@@ -219,7 +222,7 @@ fn normal(
     (matrix, gradient)
 }
 
-/// Goes on from `at` to where the loss is least (Levenberg and Marquardt).
+/// Minimizes the loss, starting from `at` (Levenberg and Marquardt).
 fn descend(mut at: [f64; 3], seen: &[(ReadShare, f64, f64)], mean: f64) -> [f64; 3] {
     let mut damping = 1e-4;
     let mut before = loss(at, seen, mean);
@@ -249,7 +252,7 @@ impl Bottleneck {
     /// Fits the estimator to a series.
     pub fn fit(series: &Series, knowledge: Knowledge) -> Self {
         let seen: Vec<_> = series.sizes.values().map(observations).collect();
-        // what the links say comes on top of what sizes have in common
+        // the offset from the links is added to the sizes' common mean
         let offsets: Vec<f64> = series
             .sizes
             .iter()
@@ -263,7 +266,7 @@ impl Bottleneck {
             [-points.read.iops.ln(), -points.write.iops.ln(), *offset]
         };
         let mut at: Vec<[f64; 3]> = series.sizes.values().zip(&offsets).map(start).collect();
-        // sizes without a mixed point say nothing of the mean
+        // sizes without a mixed point do not inform the mean
         let telling: Vec<bool> =
             series.sizes.values().map(|points| !points.mixed.is_empty()).collect();
         let count = telling.iter().filter(|telling| **telling).count() as f64;
@@ -317,20 +320,21 @@ impl Bottleneck {
             variance += between.variance();
         }
         let width = Z95 * variance.max(0.0).sqrt();
-        // what was measured of one direction alone may be beyond what was told of the links
+        // a pure measurement may exceed the stated capacity of the links
         let ceiling = reads.is_mixed().then(|| self.knowledge.ceiling(size, reads)).flatten();
         let most = ceiling.unwrap_or(f64::INFINITY);
         let of = |log: f64| (-log).exp().min(most);
         Some(Estimate { iops: of(cost), low: of(cost + width), high: of(cost - width) })
     }
 
-    /// Requests a second of several sizes, each of which has its share (from 0 to 1) of the requests.
-    /// `None`: a size has no points.
+    /// Requests a second of several sizes, each with its share (from 0 to 1) of the requests.
+    /// `None` if a size has no points.
     ///
-    /// One after the other, a request costs what its size does. Where links are known, sizes may wait
-    /// for different parts side by side: the links, and the rest. The cost is at least what any part
-    /// needs for all of them. How near it comes to that depends on how many are outstanding: where
-    /// that is known, requests go round between the parts; otherwise estimated is the (geometric) middle.
+    /// If sizes are served one after the other, a request costs the mean over its sizes. If the
+    /// links are known, sizes may wait for different parts in parallel: the links, and the rest.
+    /// The cost is at least the time that any one part needs for all sizes. How near the cost comes
+    /// to that depends on the number of outstanding requests. If that number is known, requests
+    /// circulate between the parts; otherwise the estimate is the (geometric) middle.
     pub fn of_sizes(&self, sizes: &[(Bytes, f64)], reads: ReadShare) -> Option<Estimate> {
         let (mut seconds, mut least, mut most, mut alone) = (0.0, 0.0, 0.0, 0.0_f64);
         let mut costs = Vec::new();
@@ -358,8 +362,8 @@ impl Bottleneck {
         Some(Estimate { iops: 1.0 / cost, low: 1.0 / (of(most) * width), high: width / of(least) })
     }
 
-    /// The rest, and the links in both directions, by what requests need of them. `None`: no links are
-    /// known, or a size has no points.
+    /// The rest, and both directions of the links, with the requests' demands on each. `None` if no
+    /// links are known, or if a size has no points.
     fn parts(&self, sizes: &[(Bytes, f64)], reads: ReadShare) -> Option<[Part; 3]> {
         let mut needed = Vec::new();
         for (size, share) in sizes {
@@ -383,12 +387,12 @@ impl Bottleneck {
         Some([part(0), part(1), part(2)])
     }
 
-    /// Seconds of a request where so many of these sizes (with share and cost) go round.
+    /// Seconds per request if `outstanding` requests of these sizes (with share and cost) circulate.
     ///
-    /// The points are of a system that so many keep busy. So alone a request spends at most that many
-    /// times in the rest what the rest can do one in, since that works on several at once; at
-    /// least, once. Taken is the middle. By as much as this is off for each size alone, the result is
-    /// corrected.
+    /// The points are of a system with this number of outstanding requests. The rest may work on
+    /// several requests at once, so a request without queueing spends there between one and
+    /// `outstanding` times the rest's time per request. The middle is taken. The result is
+    /// corrected by the error that this makes for each size alone.
     fn going_round(
         &self,
         costs: &[(Bytes, f64, f64)],
@@ -425,7 +429,7 @@ mod tests {
         ReadShare::from_percent(percent).unwrap()
     }
 
-    /// Sizes in KiB with what a read and a write cost, us; mixes with their percentages.
+    /// Sizes in KiB with the costs of a read and a write, us; and mixes in percent of reads.
     fn series(sizes: &[(u64, f64, f64)], mixes: &[f64], law: impl Fn(f64, f64) -> f64) -> Series {
         let mut points = Vec::new();
         for (kib, read, write) in sizes {
@@ -467,7 +471,7 @@ mod tests {
     fn one_mixed_point_tells_the_largest_of_two_from_their_sum() {
         let both = series(&SIZES[..1], &[50.0], max);
         let fitted = Bottleneck::fit(&both, Knowledge::default());
-        // at 80 % 8 us of reads and 6 us of writes side by side: 8 us, not 14
+        // at 80 %: 8 us of reads and 6 us of writes in parallel take 8 us, not 14
         let ours = fitted.estimate(Bytes::kib(4), share(80.0)).unwrap().iops;
         let plain = both.sizes[&Bytes::kib(4)].plain().throughput(share(80.0)).total();
         let error = |found: f64| (found / (1e6 / 8.0) - 1.0).abs();
@@ -476,7 +480,8 @@ mod tests {
 
     #[test]
     fn the_balanced_mix_leaves_least_open() {
-        // A processor that does both, and a drive that writes: the larger decides, from the kink on.
+        // A processor for both, and a drive for writes: the larger cost determines the result, with
+        // a kink between them.
         for (read, write, cpu) in [(10.0, 54.0, 45.0), (10.0, 40.0, 35.0), (10.0, 25.0, 12.0)] {
             let law = |reads: f64, writes: f64| max(reads + writes * cpu / write, writes);
             let sizes = [(4, read, write)];
@@ -498,7 +503,7 @@ mod tests {
 
     #[test]
     fn between_measured_mixes_the_cost_is_within_what_convexity_allows() {
-        // three parts: 1, 1/4 and 0.6 of what a read costs, and 1/2, 1 and 0.9 of a write
+        // three parts: a read costs 1, 1/4 and 0.6 of its cost there, a write 1/2, 1 and 0.9
         let law = |read: f64, write: f64| {
             max(max(read + write / 2.0, read / 4.0 + write), 0.6 * read + 0.9 * write)
         };
@@ -527,7 +532,7 @@ mod tests {
         };
         let series = series(&[(4, 100.0, 100.0), (1024, 894.0, 894.0)], &[], |a, b| a + b);
         let sizes = [(Bytes::kib(4), 0.9), (Bytes::mib(1), 0.1)];
-        // the processor needs 100 us of each, the link 3.15 + 89.4: 100 us, not 90 + 89.4
+        // the processor needs 100 us for each, the link 3.15 + 89.4: together 100 us, not 90 + 89.4
         let error = |knowledge| {
             let fitted = Bottleneck::fit(&series, knowledge);
             let found = fitted.of_sizes(&sizes, ReadShare::READS).unwrap();
@@ -536,7 +541,7 @@ mod tests {
         };
         let (with, without) = (error(knowledge), error(Knowledge::default()));
         assert!(with < 0.3 && without > 0.4, "{with} {without}");
-        // many outstanding keep the longest part busy, a single one visits them one after the other
+        // many outstanding requests keep the slowest part busy; a single one visits the parts one after the other
         let among = |outstanding| {
             let outstanding = NonZeroU32::new(outstanding);
             let fitted = Bottleneck::fit(&series, Knowledge { outstanding, ..knowledge });
@@ -546,7 +551,7 @@ mod tests {
         assert!((among(1) / after_each_other - 1.0).abs() < 1e-9, "{}", among(1));
         assert!(among(1) < among(32) && among(32) < among(1000), "{} {}", among(32), among(1000));
         assert!((among(1_000_000) / 1e4 - 1.0).abs() < 0.01, "{}", among(1_000_000));
-        // one size alone is what it was measured to be
+        // one size alone gives its measured value
         let knowledge = Knowledge { outstanding: NonZeroU32::new(32), ..knowledge };
         let only = Bottleneck::fit(&series, knowledge);
         let only = only.of_sizes(&[(Bytes::mib(1), 1.0)], ReadShare::READS).unwrap().iops;
@@ -571,13 +576,13 @@ mod tests {
 
     #[test]
     fn links_in_opposite_directions_need_no_mixed_point() {
-        // 4 KiB in 10 us out, and in 30 us in: both at the rate of their link
+        // 4 KiB take 10 us out, and 30 us in: both at the rate of their link
         let rate = |us: f64| Rate::bytes_per_s((4096.0 / us * 1e6) as u64);
         let links = Links { into: rate(30.0), out_of: rate(10.0) };
         let known = Knowledge { links: Some(links), ..Knowledge::default() };
         let series = series(&SIZES[..1], &[], max);
         let ours = Bottleneck::fit(&series, known).estimate(Bytes::kib(4), share(75.0)).unwrap();
-        // 7.5 us of each: the largest is 7.5, the sum 15, and p = 4 gives 7.5 · 2^(1/4)
+        // 7.5 us each: the largest is 7.5, the sum is 15, and p = 4 gives 7.5 · 2^(1/4)
         assert!((ours.iops / (1e6 / (7.5 * 2_f64.powf(0.25))) - 1.0).abs() < 1e-3, "{ours:?}");
     }
 
@@ -611,7 +616,7 @@ mod tests {
         #[test]
         fn anything_measured_gives_an_estimate_with_its_interval(
             costs in prop::collection::vec(
-                // mixes that are faster by more than that are refused before
+                // mixes that are faster by more than that are refused earlier
                 (0.01..1e6_f64, 0.01..1e6_f64, 1.05 / crate::survey::CONTRADICTION..10.0), 1..5,
             ),
             percent in 0.0..=100.0_f64,

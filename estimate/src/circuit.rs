@@ -1,28 +1,29 @@
-//! Requests that go round: so many are outstanding, and each visits some parts one after the other.
+//! A closed network: a fixed number of requests is outstanding, and each visits some parts one after the other.
 //!
-//! How many a second come round follows from their number. At each part a mean queue is expected that
-//! depends on its load and on how irregular arrivals and services are (Kingman's formula); what leaves a
-//! part arrives at the next, more regular or less (Whitt, "The Queueing Network Analyzer", 1983); and the
-//! rate is the one at which the means add up to the number outstanding ("fixed population mean" of Whitt,
-//! "Open and closed models for networks of queues", 1984). Requests that are all alike keep the
-//! longest-needed part busy all the time; unlike ones come in bunches, for which the others wait idly.
+//! The rate of requests follows from their number. The mean queue expected at each part depends on
+//! its load and on the variation of arrivals and services (Kingman's formula). Departures from a
+//! part arrive at the next, with more or less variation (Whitt, "The Queueing Network Analyzer",
+//! 1983). The rate is the one at which the mean populations add up to the number outstanding
+//! ("fixed population mean" of Whitt, "Open and closed models for networks of queues", 1984).
+//! Identical requests keep the slowest part busy all the time. Different ones come in bunches, and
+//! the other parts are idle in between.
 
 use std::num::NonZeroU32;
 
-/// Halvings of the interval in which the rate lies: beyond what a number can tell apart.
+/// Number of bisections of the interval that contains the rate: more than the precision of a number.
 const HALVINGS: usize = 100;
 
-/// A part, by what requests need of it.
+/// A part, described by the requests' demand on it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Part {
-    /// Seconds, on average.
+    /// Mean demand, seconds.
     pub(crate) mean: f64,
-    /// Variance of these seconds, as a share of the mean squared.
+    /// Squared coefficient of variation of the demand.
     irregular: f64,
 }
 
 impl Part {
-    /// Of requests that are this share of all, and need so many seconds.
+    /// From requests with this share of all and this demand, in seconds.
     pub(crate) fn of(requests: &[(f64, f64)]) -> Self {
         let moment =
             |power| requests.iter().map(|(share, seconds)| share * seconds.powi(power)).sum();
@@ -32,8 +33,8 @@ impl Part {
     }
 }
 
-/// Seconds from one request's end to the next one's, of `outstanding` requests that also spend `delay`
-/// seconds where nobody waits. `None`: no part needs any time.
+/// Seconds from the end of one request to that of the next, with `outstanding` requests that also
+/// spend `delay` seconds without queueing. `None` if no part needs any time.
 pub(crate) fn seconds_each(parts: &[Part], delay: f64, outstanding: NonZeroU32) -> Option<f64> {
     let longest = parts.iter().map(|part| part.mean).fold(0.0, f64::max);
     if longest <= 0.0 {
@@ -51,15 +52,15 @@ pub(crate) fn seconds_each(parts: &[Part], delay: f64, outstanding: NonZeroU32) 
     Some(1.0 / high)
 }
 
-/// Requests present on average at this rate, which keeps no part busy all the time.
+/// Mean number of requests present at this rate, which does not saturate any part.
 fn present(parts: &[Part], delay: f64, rate: f64) -> f64 {
     let load = |part: &Part| (part.mean * rate).min(1.0);
-    // what arrives at the next part, from what arrives at this: a + b x
+    // variation of arrivals at the next part as a function of that at this one: a + b x
     let passed_on = |part: &Part| {
         let square = load(part).powi(2);
         (square * part.irregular, 1.0 - square)
     };
-    // once round it must be the same again: x = a + b x
+    // after one cycle it must be the same: x = a + b x
     let (a, b) = parts
         .iter()
         .map(passed_on)
@@ -102,7 +103,7 @@ mod tests {
     fn requests_that_are_alike_lose_nothing() {
         let parts = [part(1.0, 0.0), part(0.9, 0.0)];
         assert!((seconds_each(&parts, 0.0, 8).unwrap() - 1.0).abs() < 1e-9);
-        // two that spend 10 s elsewhere: one every 12.9 / 2 s, for nobody waits
+        // two requests that spend 11 s elsewhere: one ends every 12.9 / 2 s, because none waits
         let found = seconds_each(&parts, 11.0, 2).unwrap();
         assert!((found - 12.9 / 2.0).abs() < 1e-9, "{found}");
         assert_eq!(seconds_each(&[part(0.0, 0.0)], 1.0, 8), None);
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn closed_form_exponential_parts() {
-        // with variation 1 throughout, a part holds load / (1 - load): two alike hold 16 at 8/9 each
+        // with variation 1 throughout, a part holds load / (1 - load): two equal ones hold 16 at 8/9 each
         let found = seconds_each(&[part(1.0, 1.0), part(1.0, 1.0)], 0.0, 16).unwrap();
         assert!((found - 9.0 / 8.0).abs() < 1e-9, "{found}");
     }

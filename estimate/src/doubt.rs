@@ -1,4 +1,4 @@
-//! When the constant-capacity rule should not be trusted, from the points at hand.
+//! Finds from the given points when the constant-capacity rule should not be trusted.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use crate::plain::Throughput;
 use crate::point::ReadShare;
 use crate::survey::Series;
 
-/// Beyond noise, an error of the rule that matters.
+/// Smallest relevant error of the rule beyond noise.
 const MATTERS: f64 = 0.05;
-/// Standard errors that noise hardly exceeds.
+/// Number of standard errors that noise rarely exceeds.
 const SIGNIFICANT: f64 = 2.0;
-/// Standard error of an estimate beyond which nothing can be said.
+/// Standard error of an estimate above which no statement is possible.
 const NOISE: f64 = 0.1;
-/// Bytes a second of two sizes that differ by less are a plateau ...
+/// Two sizes form a plateau if their bytes a second differ by less than this ...
 const FLAT: f64 = 0.1;
-/// ... if the sizes differ by this factor at the least.
+/// ... and the sizes differ by at least this factor.
 const APART: f64 = 2.0;
-/// Below, sequential requests are merged and read ahead.
+/// Sequential requests below this size are merged and read ahead.
 const MERGED_BELOW: Bytes = Bytes::kib(64);
 
 /// Why the rule may fail for a size.
@@ -32,7 +32,7 @@ pub enum Doubt {
         /// (estimated - measured) / measured.
         error: f64,
     },
-    /// In a mix there are more reads, or writes, than there are without the others.
+    /// A mix has more reads, or writes, than the same load without the other.
     Beyond {
         /// Which mix.
         reads: ReadShare,
@@ -41,14 +41,14 @@ pub enum Doubt {
     },
     /// Reads and writes alone fill opposite directions of the links.
     Opposite,
-    /// Reads alone and writes alone move as much a second as with another size: each has reached a
-    /// limit of bytes, and the two may be of different resources.
+    /// Reads alone and writes alone transfer the same bytes a second as with another size. Each has
+    /// reached a limit of bytes, and the two limits may be of different resources.
     Plateau,
-    /// A write costs less than a read: it is over before the work is done.
+    /// A write costs less than a read: it completes before the work is done.
     CheapWrites,
-    /// Sequential requests of a small size: neighbours are served together, but not in a mix.
+    /// Small sequential requests: neighbours are served together, but not in a mix.
     Sequential,
-    /// Erasure-coded writes read first what they do not overwrite.
+    /// Erasure-coded writes first read the data that they do not overwrite.
     Coded,
     /// Repeated runs differ too much.
     Noise {
@@ -95,7 +95,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Why the rule may fail, by size. `sequential`: requests follow each other.
+/// Reasons why the rule may fail, by size. `sequential`: requests are sequential.
 pub fn doubts(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<(Bytes, Doubt)> {
     let mut found = Vec::new();
     for (&size, points) in &series.sizes {
@@ -139,8 +139,7 @@ pub fn doubts(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<(B
     found
 }
 
-/// Whether another size of at least [`APART`] times this, or of this by it, has the same bytes a
-/// second in both directions.
+/// Whether another size that differs by at least the factor [`APART`] has the same bytes a second in both directions.
 fn plateau(series: &Series, size: Bytes) -> bool {
     let of = &series.sizes[&size];
     series.sizes.iter().any(|(other, points)| {
@@ -192,7 +191,7 @@ mod tests {
             [Doubt::Plateau, Doubt::Plateau]
         );
         assert_eq!(with(&[(16, 100.0, 3000.0), (16, 0.0, 4000.0)]), [Doubt::CheapWrites]);
-        // at 90 % 9900 reads a second, and 9000 alone
+        // at 90 %: 9900 reads a second, but 9000 alone
         let beyond = with(&[(4, 90.0, 11_000.0)]);
         let what = Doubt::Beyond { reads: ReadShare::from_percent(90.0).unwrap(), what: "reads" };
         assert!(matches!(&beyond[..], [Doubt::Mix { .. }, found] if *found == what), "{beyond:?}");

@@ -1,4 +1,4 @@
-//! What an operator knows of the storage: its links and its redundancy.
+//! An operator's knowledge of the storage: its links and its redundancy.
 
 use std::num::NonZeroU32;
 
@@ -6,10 +6,10 @@ use foretell_units::{Bytes, Rate};
 
 use crate::point::ReadShare;
 
-/// A pure load that moves this share of what a link carries is taken to wait for that link.
+/// A pure load that uses at least this share of a link's capacity is assumed to wait for that link.
 const FULL: f64 = 0.85;
 
-/// Links of all storage nodes together; each carries both directions at once.
+/// Total capacity of the links of all storage nodes; each carries both directions at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Links {
     /// Towards the storage nodes.
@@ -18,36 +18,35 @@ pub struct Links {
     pub out_of: Rate,
 }
 
-/// Who sends the copies of a write.
+/// The sender of a write's copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WritePath {
-    /// The client, or a proxy that is no storage node (Swift).
+    /// The client, or a proxy that is not a storage node (Swift).
     #[default]
     Client,
-    /// The first storage node, to the others (Ceph).
+    /// The first storage node sends them to the others (Ceph).
     Primary,
-    /// A proxy (Swift), and the links are the proxies': all that is read or written comes in and goes
-    /// out.
+    /// A proxy (Swift), and the links are those of the proxies: all data read or written go in and out.
     Proxy,
 }
 
-/// What is known beside the points.
+/// Knowledge beyond the points.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Knowledge {
-    /// If they are known.
+    /// The links, if known.
     pub links: Option<Links>,
-    /// Fragments that hold the data (m of m-of-n); 1: copies.
+    /// Number of fragments that hold the data (m of m-of-n); 1: copies.
     pub needed: u32,
-    /// All fragments (n of m-of-n), or copies.
+    /// Total number of fragments (n of m-of-n), or copies.
     pub stored: u32,
-    /// Who sends them.
+    /// The sender of the fragments or copies.
     pub path: WritePath,
-    /// Requests that are outstanding at a time, of a load of several sizes; `None`: unknown.
+    /// Number of outstanding requests, for a load of several sizes; `None`: unknown.
     pub outstanding: Option<NonZeroU32>,
 }
 
 impl Default for Knowledge {
-    /// Nothing but that data are stored once.
+    /// Only the assumption that data are stored once.
     fn default() -> Self {
         Self { links: None, needed: 1, stored: 1, path: WritePath::Client, outstanding: None }
     }
@@ -85,7 +84,7 @@ impl Knowledge {
         }
     }
 
-    /// Seconds that a link needs for a request of this mix on average, in each direction.
+    /// Mean time of a link for a request of this mix, in each direction, s.
     pub(crate) fn seconds(self, size: Bytes, reads: ReadShare) -> Option<[f64; 2]> {
         let links = self.links?;
         let (read, write, share) = (self.of_reads(), self.of_writes(), reads.fraction());
@@ -97,19 +96,19 @@ impl Knowledge {
         ])
     }
 
-    /// Requests a second that the links carry at the most.
+    /// Maximum rate that the links allow, requests a second.
     pub fn ceiling(self, size: Bytes, reads: ReadShare) -> Option<f64> {
         let [into, out_of] = self.seconds(size, reads)?;
         let longest = into.max(out_of);
         (longest > 0.0).then(|| 1.0 / longest)
     }
 
-    /// Whether a load that costs so many seconds a request waits for a link.
+    /// Whether a load with this cost per request, in seconds, waits for a link.
     pub(crate) fn fills_a_link(self, size: Bytes, reads: ReadShare, cost: f64) -> bool {
         self.seconds(size, reads).is_some_and(|[into, out_of]| into.max(out_of) >= FULL * cost)
     }
 
-    /// Whether reads alone and writes alone, at these rates, each fill a link in a direction that the
+    /// Whether only reads and only writes, at these rates, each fill a link in a direction that the
     /// other leaves largely free.
     pub fn opposite(self, size: Bytes, read_iops: f64, write_iops: f64) -> bool {
         let used = |iops: f64, reads| {
@@ -155,7 +154,7 @@ mod tests {
         near(ceiling(copies, 50.0), 1000.0 / 1.5);
         // 3-of-5: five thirds in
         near(ceiling(known(3, 5, WritePath::Client), 0.0), 600.0);
-        // a primary takes one and sends two: 3 kB in, 2 kB out
+        // a primary receives one copy and forwards two to other nodes: 3 kB in, 2 kB out
         near(ceiling(known(1, 3, WritePath::Primary), 0.0), 1000.0 / 3.0);
         assert_eq!(Knowledge::default().ceiling(Bytes(1), ReadShare::READS), None);
     }
@@ -165,7 +164,7 @@ mod tests {
         let once = known(1, 1, WritePath::Client);
         assert!(once.opposite(Bytes(1000), 1900.0, 950.0));
         assert!(!once.opposite(Bytes(1000), 1900.0, 500.0));
-        // sending copies on fills two thirds of a way out that is no wider than the way in
+        // forwarding copies fills two thirds of the outward link if it is no wider than the inward one
         let narrow = Rate::bytes_per_s(1_000_000);
         let links = Some(Links { into: narrow, out_of: narrow });
         let primary = Knowledge { links, ..known(1, 3, WritePath::Primary) };

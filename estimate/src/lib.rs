@@ -1,9 +1,8 @@
-//! The performance of a mixed load from few measured points: points in, models out.
+//! Estimates the performance of a mixed load from a few measured points.
 //!
-//! Source: Ra and Lee, "Fighting with Unknowns", whose rule is
-//! [`ConstantCapacity`]. The rule holds while reads and writes wait for the same resource; where they
-//! do not, [`Bottleneck`] learns from mixed points, or from what the operator knows, by how much it
-//! fails, and [`doubts`] says so beforehand.
+//! Source: Ra and Lee, "Fighting with Unknowns", whose rule is [`ConstantCapacity`]. The rule holds
+//! while reads and writes wait for the same resource. Otherwise [`Bottleneck`] learns the deviation
+//! from mixed points, or from the operator's knowledge, and [`doubts`] warns of it beforehand.
 
 mod bottleneck;
 mod circuit;

@@ -1,7 +1,7 @@
 //! The constant-capacity rule of Ra and Lee, equations 1 to 7.
 //!
-//! A system has a constant budget, of which a write takes `f_rw` times as much as a read:
-//! `C = T_read + f_rw · T_write`. Both follow from two points, reads alone and writes alone.
+//! A system has a constant capacity, of which a write uses `f_rw` times as much as a read:
+//! `C = T_read + f_rw · T_write`. Both parameters follow from two points, only reads and only writes.
 
 use crate::point::ReadShare;
 
@@ -15,18 +15,18 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Of `total` requests a second, with this share of reads.
+    /// From a total rate, requests a second, and this share of reads.
     pub fn split(total: f64, reads: ReadShare) -> Self {
         Self { read: total * reads.fraction(), write: total * (1.0 - reads.fraction()) }
     }
 
-    /// Both together.
+    /// The total rate.
     pub fn total(self) -> f64 {
         self.read + self.write
     }
 }
 
-/// The rule for one size of requests.
+/// The rule for one request size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ConstantCapacity {
     reads_alone: f64,
@@ -34,8 +34,7 @@ pub struct ConstantCapacity {
 }
 
 impl ConstantCapacity {
-    /// From requests a second of reads alone and of writes alone; `None` unless both are above zero
-    /// and finite.
+    /// From the rates of only reads and only writes, requests a second; `None` unless both are positive and finite.
     pub fn new(reads_alone: f64, writes_alone: f64) -> Option<Self> {
         let good = |iops: f64| iops > 0.0 && iops.is_finite();
         (good(reads_alone) && good(writes_alone)).then_some(Self { reads_alone, writes_alone })
@@ -46,25 +45,25 @@ impl ConstantCapacity {
         self.reads_alone
     }
 
-    /// What a write costs, in reads (equation 4).
+    /// Cost of a write, in reads (equation 4).
     pub fn f_rw(self) -> f64 {
         self.reads_alone / self.writes_alone
     }
 
-    /// The mix of which reads and writes take half of the capacity each. Between the rule and the
-    /// other extreme, reads and writes side by side, lies a factor of 2 there, and less elsewhere: it is
-    /// the mix that says most when it is measured.
+    /// The mix in which reads and writes each use half of the capacity. There, the rule and the
+    /// other extreme (reads and writes in parallel) differ by a factor of 2, and elsewhere by less.
+    /// So measuring this mix gives the most information.
     pub fn balanced(self) -> ReadShare {
         let percent = 100.0 * self.f_rw() / (1.0 + self.f_rw());
         ReadShare::from_percent(percent).expect("a share of a whole")
     }
 
-    /// The same to a whole percentage of reads, with some of both.
+    /// The same, rounded to a whole percentage of reads between 1 and 99.
     pub fn telling_percent(self) -> u32 {
         self.balanced().percent().round().clamp(1.0, 99.0) as u32
     }
 
-    /// k of equation 6: requests a second for each percent of the mix.
+    /// k of equation 6: rate per percent of the mix, requests a second.
     pub fn k(self, reads: ReadShare) -> f64 {
         let percent = reads.percent();
         self.capacity() / (percent + (100.0 - percent) * self.f_rw())
@@ -75,13 +74,13 @@ impl ConstantCapacity {
         Throughput::split(100.0 * self.k(reads), reads)
     }
 
-    /// C as a measured mix has it (equation 3): the same for each mix where the rule holds.
+    /// C computed from a measured mix (equation 3): the same for each mix if the rule holds.
     pub fn capacity_of(self, mix: Throughput) -> f64 {
         mix.read + self.f_rw() * mix.write
     }
 }
 
-/// `T_total` of equation 7: each size has its share of the capacity, such as workers of its own.
+/// `T_total` of equation 7: each size has its own share of the capacity, such as separate workers.
 ///
 /// `sizes`: share, from 0 to 1, and rule of each size.
 pub fn total_of_sizes(sizes: &[(f64, ConstantCapacity)], reads: ReadShare) -> Throughput {
@@ -123,7 +122,7 @@ mod tests {
         // at 50 %: k = 9000 / (50 + 150) = 45 and 1000 / (50 + 100) = 6.667: 100 (0.3 · 45 + 0.7 · 6.667)
         let total = total_of_sizes(&[(0.3, small), (0.7, large)], share(50.0)).total();
         assert!(near(total, 100.0 * (0.3 * 45.0 + 0.7 * 1000.0 / 150.0)), "{total}");
-        // case 1 of the paper: reads alone, k = T / 100
+        // case 1 of the paper: only reads, k = T / 100
         let reads = total_of_sizes(&[(0.1, small), (0.9, large)], ReadShare::READS).total();
         assert!(near(reads, 0.1 * 9000.0 + 0.9 * 1000.0), "{reads}");
     }

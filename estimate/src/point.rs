@@ -4,17 +4,17 @@ use std::fmt;
 
 use foretell_units::Bytes;
 
-/// Share of reads among requests, to a thousandth: what runs of one mix are told by.
+/// Share of reads among requests, to a thousandth, by which runs of one mix are recognized.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReadShare(u16);
 
 impl ReadShare {
-    /// Reads alone.
+    /// Only reads.
     pub const READS: Self = Self(1000);
-    /// Writes alone.
+    /// Only writes.
     pub const WRITES: Self = Self(0);
 
-    /// The share nearest to `percent`; `None` beyond 0 to 100.
+    /// The share nearest to `percent`; `None` outside 0 to 100.
     pub fn from_percent(percent: f64) -> Option<Self> {
         (0.0..=100.0).contains(&percent).then(|| Self((percent * 10.0).round() as u16))
     }
@@ -41,17 +41,17 @@ impl fmt::Display for ReadShare {
     }
 }
 
-/// What one run measured.
+/// The measurement of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// Runs of one series differ in size and mix alone: `random, 16 outstanding`.
+    /// Name of the series. Its runs differ only in size and mix: `random, 16 outstanding`.
     pub series: String,
-    /// Of each request.
+    /// Size of each request.
     pub size: Bytes,
     /// Share of reads among requests.
     pub reads: ReadShare,
     /// Requests a second, reads and writes together.
     pub iops: f64,
-    /// Where it was read, for messages: a file, a line.
+    /// Its source, for messages: a file, a line.
     pub origin: String,
 }

@@ -1,21 +1,21 @@
-//! What requests need besides the links: processors, drives, and whatever else nobody told of.
+//! Demand of requests on everything except the links: processors, drives, and unknown resources.
 //!
-//! A size that does not fill a link shows it: what a request costs is what the rest needs. Larger ones
-//! hide it behind the links. It is taken to go on as it began: so much for each request and so much for
-//! each byte, on the straight line (least squares) through the sizes that show it.
+//! For a size that does not fill a link, the cost of a request is its demand on the rest. For
+//! larger sizes the links hide it. It is assumed to continue linearly: a fixed cost per request and
+//! a cost per byte, by least squares through the sizes that show it.
 
 use foretell_units::Bytes;
 
-/// The rest for reads alone, or for writes alone.
+/// The rest for only reads, or for only writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Rest {
-    /// Seconds of a request without any bytes, and of a byte; neither below 0.
+    /// Seconds per request and seconds per byte; neither below 0.
     request: f64,
     byte: f64,
 }
 
 impl Rest {
-    /// From the sizes that do not fill a link, with the seconds that a request costs.
+    /// From the sizes that do not fill a link, with the cost of a request in seconds.
     pub(crate) fn of(shown: &[(Bytes, f64)]) -> Self {
         let count = shown.len().max(1) as f64;
         let mean = |of: &dyn Fn(f64, f64) -> f64| {
@@ -29,7 +29,7 @@ impl Rest {
         Self { request, byte }
     }
 
-    /// Seconds of the rest for a request of a size that hides it.
+    /// Demand on the rest for a request of a size that hides it, s.
     pub(crate) fn seconds(&self, size: Bytes) -> f64 {
         self.request + self.byte * size.get() as f64
     }
@@ -45,13 +45,13 @@ mod tests {
 
     #[test]
     fn it_goes_on_as_it_began() {
-        // 10 s and 1 s a byte
+        // 10 s, and 1 s per byte
         let rest = Rest::of(&[(Bytes(2), 12.0), (Bytes(4), 14.0)]);
         near(rest.seconds(Bytes(20)), 30.0);
-        // larger requests that cost less are noise
+        // a decrease with size is noise
         let falling = Rest::of(&[(Bytes(2), 12.0), (Bytes(4), 10.0)]);
         near(falling.seconds(Bytes(20)), 11.0);
-        // all that is known is what links need
+        // nothing is known beyond the links' time
         near(Rest::of(&[]).seconds(Bytes(20)), 0.0);
     }
 }

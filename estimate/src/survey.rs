@@ -1,4 +1,4 @@
-//! Points, checked and put together: by series, size and mix, with the spread of repeated runs.
+//! Checks points and groups them by series, size and mix, with the spread of repeated runs.
 
 use std::collections::BTreeMap;
 
@@ -8,61 +8,61 @@ use thiserror::Error;
 use crate::plain::ConstantCapacity;
 use crate::point::{Point, ReadShare};
 
-/// Points that differ by more contradict each other: noise does not do that (runs on a busy virtual
-/// machine differ by 2.4 at the most), another unit or another system does.
+/// Points that differ by more than this factor contradict each other. Noise is smaller (runs on a
+/// busy virtual machine differ by at most 2.4); the cause is another unit or another system.
 pub(crate) const CONTRADICTION: f64 = 4.0;
 
-/// Runs that the spread of all points together counts for, where one point's own is estimated.
+/// Weight of the common spread of all points, in runs, when one point's own spread is estimated.
 const COMMON_RUNS: f64 = 4.0;
 
 /// Why points cannot be used.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Fault {
-    /// There are none.
+    /// There are no points.
     #[error("there are no points; wanted are requests a second of reads alone and of writes alone")]
     Nothing,
-    /// No rate.
+    /// A rate is not positive.
     #[error("{origin}: {iops} requests a second; wanted is a number above 0")]
     Rate {
-        /// Where.
+        /// Source of the point.
         origin: String,
-        /// What was found.
+        /// The rate found.
         iops: f64,
     },
-    /// No size.
+    /// A size is zero.
     #[error("{origin}: the size of requests is 0; wanted is a size of 1 B at least")]
     Size {
-        /// Where.
+        /// Source of the point.
         origin: String,
     },
-    /// The same twice.
+    /// The same point twice.
     #[error(
         "{first} and {second} are the same point: {size}, {reads} % reads, {iops} requests a second; \
          give each run once"
     )]
     Duplicate {
-        /// Where.
+        /// Source of the first point.
         first: String,
-        /// Where again.
+        /// Source of the second point.
         second: String,
-        /// Of requests.
+        /// Size of the requests.
         size: Bytes,
         /// The mix.
         reads: ReadShare,
         /// Requests a second.
         iops: f64,
     },
-    /// Runs of one point that cannot be.
+    /// Runs of one point that contradict each other.
     #[error(
         "{low_origin} and {high_origin} contradict each other: {size}, {reads} % reads, \
          {low} and {high} requests a second"
     )]
     Contradiction {
-        /// Where.
+        /// Source of the lower run.
         low_origin: String,
-        /// Where.
+        /// Source of the higher run.
         high_origin: String,
-        /// Of requests.
+        /// Size of the requests.
         size: Bytes,
         /// The mix.
         reads: ReadShare,
@@ -71,33 +71,33 @@ pub enum Fault {
         /// Requests a second.
         high: f64,
     },
-    /// A mix in which there are more reads, or writes, than without the others.
+    /// A mix with more reads, or writes, than the load without the other.
     #[error(
         "{origin}: {size}, {reads} % reads: {found:.0} {what} a second in the mix and {alone:.0} alone \
          contradict each other"
     )]
     Beyond {
-        /// Where.
+        /// Source of the point.
         origin: String,
-        /// Of requests.
+        /// Size of the requests.
         size: Bytes,
         /// The mix.
         reads: ReadShare,
         /// `reads` or `writes`.
         what: &'static str,
-        /// These of the mix, a second.
+        /// Their rate in the mix, per second.
         found: f64,
-        /// These alone, a second.
+        /// Their rate alone, per second.
         alone: f64,
     },
-    /// One of the two points that are always needed.
+    /// One of the two required points is missing.
     #[error("{}", missing(series, *size, *reads))]
     Missing {
-        /// Of this series.
+        /// The series.
         series: String,
-        /// Of requests.
+        /// Size of the requests.
         size: Bytes,
-        /// Reads alone or writes alone.
+        /// Only reads or only writes.
         reads: ReadShare,
     },
 }
@@ -114,23 +114,23 @@ fn missing(series: &str, size: Bytes, reads: ReadShare) -> String {
 pub struct Measured {
     /// Mean of the runs, requests a second.
     pub iops: f64,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
-    /// Standard deviation of one run, as a share of the mean; `None`: one run.
+    /// Standard deviation of one run, relative to the mean; `None`: one run.
     pub spread: Option<f64>,
-    /// Standard error of the mean, as a share of it; where there are few runs mostly by the spread of
-    /// all points of the series. `None`: no point of the series was repeated.
+    /// Relative standard error of the mean; with few runs mostly from the common spread of all
+    /// points in the series. `None`: no point of the series was repeated.
     pub error: Option<f64>,
 }
 
 /// All points of one size.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizePoints {
-    /// Reads alone.
+    /// Only reads.
     pub read: Measured,
-    /// Writes alone.
+    /// Only writes.
     pub write: Measured,
-    /// All others.
+    /// All mixes.
     pub mixed: BTreeMap<ReadShare, Measured>,
 }
 
@@ -140,7 +140,7 @@ impl SizePoints {
         ConstantCapacity::new(self.read.iops, self.write.iops).expect("rates were checked")
     }
 
-    /// Standard error of the rule's estimate, as a share of it, from those of the two points.
+    /// Relative standard error of the rule's estimate, from the errors of the two pure points.
     pub fn plain_error(&self, reads: ReadShare) -> Option<f64> {
         let (read, write) = (self.read.error?, self.write.error?);
         let cost = |share: f64, iops: f64| share / iops;
@@ -151,7 +151,7 @@ impl SizePoints {
     }
 }
 
-/// Points that differ in size and mix alone.
+/// Points that differ only in size and mix.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
     /// By size.
@@ -166,7 +166,7 @@ impl Series {
         })
     }
 
-    /// Without one mixed point, all its runs.
+    /// The series without one mixed point and all its runs.
     pub fn without(&self, size: Bytes, reads: ReadShare) -> Self {
         let mut rest = self.clone();
         if let Some(points) = rest.sizes.get_mut(&size) {
@@ -176,32 +176,32 @@ impl Series {
     }
 }
 
-/// All that was measured.
+/// All measurements.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Survey {
-    /// By name.
+    /// Series by name.
     pub series: BTreeMap<String, Series>,
 }
 
 type Grouped<'a> = BTreeMap<&'a str, BTreeMap<Bytes, BTreeMap<ReadShare, Vec<&'a Point>>>>;
 
 impl Survey {
-    /// Checks the points and puts them together. Sizes without both pure points are faults, or,
-    /// with `skip`, left out and returned.
+    /// Checks the points and groups them. A size without both pure points is a fault; with `skip`,
+    /// it is left out and its fault is returned.
     ///
     /// # Errors
     ///
-    /// If there is nothing to estimate from, a rate or size is none, a point is there twice or runs
-    /// contradict each other.
+    /// If there is nothing to estimate from, if a rate or size is not positive, if a point is given
+    /// twice, or if runs contradict each other.
     pub fn new(points: &[Point], skip: bool) -> Result<(Self, Vec<Fault>), Fault> {
         Self::checked(points, skip, check_duplicates)
     }
 
-    /// The same, of runs that are known to be different: they may have found the same.
+    /// The same for runs that are known to be different, so that they may have equal results.
     ///
     /// # Errors
     ///
-    /// As [`Self::new`], but for points that are there twice; also if a size lacks a pure point.
+    /// As in [`Self::new`], except for points that are given twice; also if a size lacks a pure point.
     pub fn of_different_runs(points: &[Point]) -> Result<Self, Fault> {
         Ok(Self::checked(points, false, |_| Ok(()))?.0)
     }
@@ -261,14 +261,14 @@ impl Survey {
     }
 }
 
-/// In order of what they found; of those that found the same the first stays first.
+/// Sorted by result; runs with equal results keep their order.
 fn sorted<'a>(runs: &[&'a Point]) -> Vec<&'a Point> {
     let mut sorted = runs.to_vec();
     sorted.sort_by(|a, b| a.iops.total_cmp(&b.iops));
     sorted
 }
 
-/// Runs of one point must be different runs.
+/// Checks that no run of a point is given twice.
 fn check_duplicates(runs: &[&Point]) -> Result<(), Fault> {
     for pair in sorted(runs).windows(2) {
         if pair[0].iops.total_cmp(&pair[1].iops).is_eq() {
@@ -284,7 +284,7 @@ fn check_duplicates(runs: &[&Point]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Runs of one point must be runs of one thing.
+/// Checks that the runs of a point do not contradict each other.
 fn check_spread(runs: &[&Point]) -> Result<(), Fault> {
     let sorted = sorted(runs);
     let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
@@ -301,7 +301,7 @@ fn check_spread(runs: &[&Point]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Other requests do not make these several times faster than they are alone.
+/// Checks that no mix makes its reads or writes several times faster than they are alone.
 fn check_mixes(
     size: Bytes,
     mixes: &BTreeMap<ReadShare, Vec<&Point>>,
@@ -324,13 +324,13 @@ fn mean(runs: &[&Point]) -> f64 {
     runs.iter().map(|run| run.iops).sum::<f64>() / runs.len() as f64
 }
 
-/// Sum of the squares of the runs' deviations, as shares of their mean.
+/// Sum of the squares of the runs' relative deviations from their mean.
 fn squares(runs: &[&Point]) -> f64 {
     let mean = mean(runs);
     runs.iter().map(|run| (run.iops / mean - 1.0).powi(2)).sum()
 }
 
-/// Variance of one run, as a share of the mean squared, over all points that were repeated.
+/// Relative variance of one run, over all points that were repeated.
 fn common_spread<'a>(points: impl Iterator<Item = &'a Vec<&'a Point>>) -> Option<f64> {
     let (mut sum, mut freedom) = (0.0, 0);
     for runs in points {
@@ -379,10 +379,10 @@ mod tests {
         assert!((of.read.spread.unwrap() - 0.02_f64.sqrt()).abs() < 1e-12);
         // the only spread is also the common one: 0.02 / 2
         assert!((of.read.error.unwrap() - 0.01_f64.sqrt()).abs() < 1e-12);
-        // a single run is taken to scatter as the others do
+        // a single run is assumed to have the spread of the others
         assert_eq!(of.write.spread, None);
         assert!((of.write.error.unwrap() - 0.02_f64.sqrt()).abs() < 1e-12);
-        // writes alone: the error of the write point alone
+        // only writes: the error of the write point alone
         assert_eq!(of.plain_error(ReadShare::WRITES), of.write.error);
     }
 
@@ -412,7 +412,7 @@ mod tests {
         assert!(fault(&points).starts_with("a and b are the same point"));
         let survey = Survey::of_different_runs(&points).unwrap();
         assert_eq!(survey.series[""].sizes[&Bytes::kib(4)].read.spread, Some(0.0));
-        // all else is checked as ever
+        // everything else is checked as usual
         assert!(matches!(Survey::of_different_runs(&points[..2]), Err(Fault::Missing { .. })));
     }
 
@@ -421,7 +421,7 @@ mod tests {
         let points = [point(4, 100.0, 9.0, "a"), point(4, 0.0, 3.0, "b"), point(16, 0.0, 3.0, "c")];
         let (survey, left_out) = Survey::new(&points, true).unwrap();
         assert_eq!((survey.series[""].sizes.len(), left_out.len()), (1, 1));
-        // with nothing left there is nothing to skip to
+        // without any complete size there is nothing to estimate
         assert!(Survey::new(&points[2..], true).is_err());
     }
 

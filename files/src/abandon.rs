@@ -84,7 +84,7 @@ mod tests {
             let maker = scope.spawn(|| {
                 Entered::made(|| {
                     begun.store(true, Ordering::SeqCst);
-                    std::thread::sleep(std::time::Duration::from_millis(50));
+                    std::thread::park_timeout(std::time::Duration::from_millis(50));
                     is_made.store(true, Ordering::SeqCst);
                     Ok::<_, ()>(((), || {}))
                 })

@@ -1,4 +1,4 @@
-//! Processor profiles: from raw to checked.
+//! Processor profiles: raw profiles are checked here.
 
 use crate::check::Context;
 use crate::error::Problem;
@@ -34,7 +34,7 @@ pub(crate) fn cpu(name: &str, raw: &RawCpu, context: &mut Context<'_>) -> Option
     })
 }
 
-/// What an operation costs.
+/// The cost of an operation.
 pub(crate) fn cost(raw: &RawCost, context: &mut Context<'_>) -> Option<Cost> {
     let fixed = context.time(&raw.fixed);
     let rate = raw.rate.as_ref().map(|rate| context.rate(rate));

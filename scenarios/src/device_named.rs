@@ -1,4 +1,4 @@
-//! Devices by name or by file, outside of scenarios.
+//! Devices by name or by file, without a scenario.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::names::meant;
 use crate::profiles::{ProfileKind, known, text_of};
 
 impl Device {
-    /// The device `name`: a profile that comes with the program or stands in `devices/`, as in a
-    /// scenario, else the device file at that path.
+    /// The device `name`: a profile that comes with the program or is in `devices/`, as in a
+    /// scenario; otherwise the device file at that path.
     ///
-    /// Errors if there is neither, or if the file describes no device.
+    /// Errors if there is neither, or if the file does not describe a device.
     pub fn named(name: &str) -> Result<Self, ScenarioErrors> {
         let here = Path::new("");
         let unreadable = |file: &Path, error: &dyn std::fmt::Display| {

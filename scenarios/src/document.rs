@@ -12,7 +12,7 @@ use crate::tree::{Table, parse_document};
 
 /// A scenario as written, with the changes made to it.
 ///
-/// It is TOML, but may still be wrong in every other way: [`Document::check`] tells.
+/// It is valid TOML, but may be wrong in every other way; [`Document::check`] finds out.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(crate) tree: Table,
@@ -65,26 +65,26 @@ impl Document {
         }
     }
 
-    /// The text that it was read from, without the changes made since.
+    /// The text that it was read from, without later changes.
     pub fn text(&self) -> &str {
         self.sources.first().map_or("", |source| &source.text)
     }
 
-    /// Takes relative paths, and profiles that stand beside scenarios, from `base` from now on.
+    /// Resolves relative paths, and profiles beside scenarios, from `base` from now on.
     #[must_use]
     pub fn seen_from(self, base: impl AsRef<Path>) -> Self {
         Self { base: base.as_ref().to_owned(), ..self }
     }
 
-    /// Lets it name files below its base directory alone, in changes, too: for scenarios whose author may not
-    /// read whatever this process can.
+    /// Allows only files below its base directory, in changes too. For scenarios whose author may
+    /// not read everything that this process can.
     #[must_use]
     pub fn confined(mut self) -> Self {
         self.sources.confined = true;
         self
     }
 
-    /// Checks everything; errors with all that is wrong.
+    /// Checks everything. Errors list all that is wrong.
     pub fn check(&self) -> Result<Scenario, ScenarioErrors> {
         self.checked().map(|checked| checked.scenario)
     }

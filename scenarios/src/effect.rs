@@ -1,9 +1,9 @@
-//! Changes that change nothing: a run would be the same without them.
+//! Finds changes without effect: a run would be the same without them.
 //!
-//! Two scenarios run alike if their checked models are equal once all that nothing reads there is
-//! left out: hosts that no workload reaches, and settings that the rest of the scenario gives no
-//! work. Each such rule stands below with its reason. What only a run can tell (a buffer that never
-//! fills, a timeout that never ends) is not found here.
+//! Two scenarios run alike if their checked models are equal after everything unused is left out:
+//! hosts that no workload reaches, and settings that the rest of the scenario does not use. Each
+//! such rule is below, with its reason. What only a run can show (a buffer that never fills, a
+//! timeout that never expires) is not found here.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,9 +18,9 @@ use crate::model::{Cost, CpuProfile, Scenario, Volume};
 /// A change without effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Idle {
-    /// The change, `path=value`; or what it brought that nothing uses.
+    /// The change, `path=value`; or an unused part that it adds.
     pub what: String,
-    /// Why it has none.
+    /// Why it has no effect.
     pub why: String,
 }
 
@@ -30,10 +30,10 @@ impl std::fmt::Display for Idle {
     }
 }
 
-/// Leaves out of a scenario what nothing reads in it.
+/// Removes from a scenario what a run does not use; and the reason.
 type Rule = (fn(&mut Scenario), &'static str);
 
-/// In this order: later rules see what earlier ones left.
+/// In this order: later rules see the result of earlier ones.
 const RULES: [Rule; 5] = [
     (only_reached_hosts, UNREACHED),
     (no_codes_without_work, "no data that the workloads read or write is encrypted or coded there"),
@@ -48,13 +48,13 @@ const RULES: [Rule; 5] = [
     ),
 ];
 
-/// Replaced by the hosts' names.
+/// Replaced by a text with the hosts' names.
 const UNREACHED: &str = "no workload reaches the hosts that it is about";
 
 impl Document {
-    /// Which of these changes of this document leave a run as it would be without them, and why; of
-    /// changes that do something, what they bring that no workload uses. Nothing where the changed
-    /// document, or this one, is wrong: [`Document::check`] tells.
+    /// The changes of this document without which a run would be the same, and why; for changes
+    /// with an effect, the added parts that no workload uses. Empty if the changed document, or
+    /// this one, is wrong: [`Document::check`] finds that out.
     pub fn idle(&self, changes: &[Change]) -> Vec<Idle> {
         let with = |left_out: Option<usize>| {
             let mut document = self.clone();
@@ -73,7 +73,7 @@ impl Document {
         for (index, change) in changes.iter().enumerate() {
             let alone = || (before.clone(), self.clone());
             let others = if changes.len() == 1 { Some(alone()) } else { with(Some(index)) };
-            // what cannot be without the change is changed by it
+            // a change without which the document is invalid has an effect
             let Some((without, others)) = others else { continue };
             let why = if after == without {
                 let same = document.resolved().ok() == others.resolved().ok();
@@ -92,7 +92,7 @@ impl Document {
     }
 }
 
-/// Why two scenarios that differ run alike, if they do.
+/// Why two different scenarios run alike, if they do.
 fn alike(a: &Scenario, b: &Scenario) -> Option<String> {
     let (mut left, mut right) = (a.clone(), b.clone());
     for (rule, why) in RULES {
@@ -105,7 +105,7 @@ fn alike(a: &Scenario, b: &Scenario) -> Option<String> {
     None
 }
 
-/// Which of the hosts that no workload reaches two scenarios differ in.
+/// Names the hosts in which two scenarios differ, among those that no workload reaches.
 fn unreached_differs(a: &Scenario, b: &Scenario) -> String {
     let mut names: Vec<&str> = Vec::new();
     for (one, other) in [(a, b), (b, a)] {
@@ -119,7 +119,7 @@ fn unreached_differs(a: &Scenario, b: &Scenario) -> String {
     format!("no workload reaches {}", listed(&names))
 }
 
-/// `a`, `a and b`, `a, b and c`; of many the first and the last.
+/// `a`, `a and b`, `a, b and c`; for many, only the first and the last.
 fn listed(names: &[&str]) -> String {
     let mut text = String::new();
     match names {
@@ -137,7 +137,7 @@ fn listed(names: &[&str]) -> String {
     text
 }
 
-/// What is new in `after` that no workload uses.
+/// The new parts of `after` that no workload uses.
 fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
     let mut found = Vec::new();
     let known: BTreeSet<&str> = before.hosts.iter().map(|host| host.name.as_str()).collect();
@@ -160,7 +160,7 @@ fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
     found
 }
 
-/// By host: whether any request, or anything that a request causes, comes to it.
+/// By host: whether any request, or anything that a request causes, reaches it.
 fn reached(scenario: &Scenario) -> Vec<bool> {
     let mut reached = vec![false; scenario.hosts.len()];
     let mut mark = |host: HostId| reached[host.index()] = true;
@@ -173,13 +173,13 @@ fn reached(scenario: &Scenario) -> Vec<bool> {
     }
     let system = scenario.system.traits();
     system.hosts().into_iter().for_each(&mut mark);
-    // who has monitors reports to them
+    // nodes of groups with monitors report to them
     for (index, host) in scenario.hosts.iter().enumerate() {
         if host.role.storage().is_some() && !system.monitors_of(&host.group).is_empty() {
             mark(HostId::from(index));
         }
     }
-    // the first guest stands for its machine, and machines are cut into parts for all that are on them
+    // the first guest stands for its machine, and machines are divided among all that are on them
     for (host, reached) in scenario.hosts.iter().zip(&mut reached) {
         *reached |= host.machine.is_some() || host.guest.is_some();
     }
@@ -226,7 +226,7 @@ fn only_reached_hosts(scenario: &mut Scenario) {
     scenario.system.renumber(&|host| places[host.index()]);
 }
 
-/// Clients of `ursa-minor` encrypt and encode, servers of Ceph encode; nobody else does.
+/// Removes codes without work: only clients of `ursa-minor` encrypt and encode, and servers of Ceph encode.
 fn no_codes_without_work(scenario: &mut Scenario) {
     let by_clients = scenario.system.traits().clients_encode();
     let mut work = vec![(false, false); scenario.hosts.len()];

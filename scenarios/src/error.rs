@@ -1,4 +1,4 @@
-//! Errors in a scenario, made to be shown with the line and the value underlined.
+//! Errors in a scenario, shown with the line and the underlined value.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use thiserror::Error;
 
 use crate::source::{Place, Source, Sources};
 
-/// Errors beyond so many are only counted: whoever made them all wants to see the first ones.
+/// Maximum number of errors shown; further ones are only counted, because users want to see the first ones.
 pub const MOST_ERRORS: usize = 20;
 
-/// One thing that is wrong with a scenario, and where.
+/// One error in a scenario, and its place.
 #[derive(Clone, Debug, Error, Diagnostic)]
 #[error("{message}")]
 pub struct ScenarioError {
@@ -26,13 +26,13 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// An error that has no place in a text, such as a file that does not exist.
+    /// An error without a place in a text, such as a missing file.
     pub fn nowhere(message: impl Into<String>, help: Option<String>) -> Self {
         Self { message: message.into(), help, source_code: None, labels: Vec::new() }
     }
 
-    /// An error in a text of another language that names scenarios, such as a sweep: `span` are the
-    /// bytes of `text` that are to blame.
+    /// An error in a text of another language that names scenarios, such as a sweep. `span`: the
+    /// wrong bytes of `text`.
     pub fn in_text(
         file: &str,
         text: &str,
@@ -45,12 +45,12 @@ impl ScenarioError {
         Self { message: message.into(), help, source_code, labels }
     }
 
-    /// What is wrong: names in backticks, what was found, what is wanted.
+    /// The message: names in backticks, what was found, what is wanted.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What may have been meant, or what can be done.
+    /// What was probably meant, or how to fix it.
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -60,12 +60,12 @@ impl ScenarioError {
         self.source_code.as_ref().map(NamedSource::name)
     }
 
-    /// The text that the places are in.
+    /// The text that contains the places.
     pub fn text(&self) -> Option<&str> {
         self.source_code.as_ref().map(|source| &**source.inner())
     }
 
-    /// Bytes of the text that are to be underlined; the first is where the error is.
+    /// Byte ranges of the text to underline; the first is the place of the error.
     pub fn spans(&self) -> impl Iterator<Item = Range<usize>> {
         self.labels.iter().map(|label| label.offset()..label.offset() + label.len())
     }
@@ -75,10 +75,10 @@ impl ScenarioError {
         self.text()?.get(self.spans().next()?)
     }
 
-    /// All of it in a line: `file:line:column: message; help`.
+    /// The whole error in a line: `file:line:column: message; help`.
     pub fn line(&self) -> String {
         let place = match (self.file(), self.line_column()) {
-            // a change is a line of its own: show it whole
+            // a change is a line of its own, so it is shown completely
             (Some(name), _) if name.starts_with("--") => {
                 format!("in `{}`: ", self.text().unwrap_or(name))
             }
@@ -90,7 +90,7 @@ impl ScenarioError {
         format!("{place}{}{help}", self.message)
     }
 
-    /// Line and column, from one, of the first place.
+    /// Line and column of the first place, counted from one.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         let before = self.text()?.get(..self.spans().next()?.start)?;
         let column = before.rsplit('\n').next().unwrap_or(before).chars().count() + 1;
@@ -98,10 +98,9 @@ impl ScenarioError {
     }
 }
 
-/// Everything that is wrong with a scenario, in the order of its text; never empty.
+/// All errors in a scenario, in the order of its text; never empty.
 ///
-/// A terminal shows it whole through [`Diagnostic`]; [`ScenarioErrors::lines`] is for logs and
-/// programs.
+/// A terminal shows them completely through [`Diagnostic`]; [`ScenarioErrors::lines`] is for logs and programs.
 #[derive(Clone, Debug)]
 pub struct ScenarioErrors {
     errors: Vec<ScenarioError>,
@@ -109,7 +108,7 @@ pub struct ScenarioErrors {
 }
 
 impl ScenarioErrors {
-    /// Of those found elsewhere the first ones, and how many there are; `None` if there are none.
+    /// The first of these errors, and the number of the others; `None` if there are none.
     pub fn collect(mut errors: Vec<ScenarioError>) -> Option<Self> {
         let left_out = errors.len().saturating_sub(MOST_ERRORS);
         errors.truncate(MOST_ERRORS);
@@ -121,7 +120,7 @@ impl ScenarioErrors {
         &self.errors
     }
 
-    /// The error, if there is but one.
+    /// The error, if there is only one.
     fn single(&self) -> Option<&ScenarioError> {
         match (self.errors.as_slice(), self.left_out) {
             ([only], 0) => Some(only),
@@ -129,7 +128,7 @@ impl ScenarioErrors {
         }
     }
 
-    /// One line an error: `file:line:column: message; help`.
+    /// One line per error: `file:line:column: message; help`.
     pub fn lines(&self) -> String {
         let mut lines: Vec<String> = self.errors.iter().map(ScenarioError::line).collect();
         if self.left_out > 0 {
@@ -138,7 +137,7 @@ impl ScenarioErrors {
         lines.join("\n")
     }
 
-    /// How many more there were.
+    /// Number of errors that were left out.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -153,7 +152,7 @@ impl From<ScenarioError> for ScenarioErrors {
 impl std::error::Error for ScenarioErrors {}
 
 impl fmt::Display for ScenarioErrors {
-    /// The message of a single error, or how many there are.
+    /// The message of a single error, or the number of errors.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.errors.as_slice(), self.left_out) {
             ([only], 0) => fmt::Display::fmt(only, f),
@@ -187,13 +186,13 @@ impl Diagnostic for ScenarioErrors {
     }
 }
 
-/// A problem while it is being described.
+/// A problem during its description.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Problem {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
     pub(crate) place: Place,
-    /// Other values that have to do with it.
+    /// Other related values.
     pub(crate) also: Vec<Place>,
 }
 
@@ -207,20 +206,20 @@ impl Problem {
         self
     }
 
-    /// Another value that has to do with it, to be underlined as well.
+    /// Adds another related value, to be underlined as well.
     pub(crate) fn also(mut self, place: Place) -> Self {
         self.also.push(place);
         self
     }
 
-    /// Adds help if there is any.
+    /// Adds help, if any.
     pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = self.help.or(help);
         self
     }
 }
 
-/// Collects problems, so that one run shows them all.
+/// Collects problems, so that one run shows all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     found: Vec<Problem>,
@@ -233,7 +232,7 @@ impl Problems {
         }
     }
 
-    /// Whether no more are kept: a damaged file can have one at every byte.
+    /// Whether no more are kept: a damaged file can have a problem at every byte.
     pub(crate) fn is_full(&self) -> bool {
         self.found.len() >= 50 * MOST_ERRORS
     }
@@ -252,7 +251,7 @@ impl Problems {
         self.found.len()
     }
 
-    /// The problems as errors in the order of the text, with its parts; `None` if there are none.
+    /// The problems as errors in the order of the text, with their excerpts; `None` if there are none.
     pub(crate) fn into_errors(mut self, sources: &Sources) -> Option<ScenarioErrors> {
         self.found.sort_by_key(|problem| problem.place.start);
         let left_out = self.found.len().saturating_sub(MOST_ERRORS);
@@ -265,14 +264,14 @@ impl Problems {
 impl Sources {
     fn error(&self, problem: Problem) -> ScenarioError {
         let Problem { message, help, place, also } = problem;
-        // A change is to blame rather than what it does not go with.
+        // A change is blamed rather than the value that it conflicts with.
         let all = || std::iter::once(place).chain(also.iter().copied());
         let main = all()
             .find(|place| self.is_change(*place))
             .or_else(|| all().find(|place| !place.is_default()))
             .unwrap_or(place);
         let Some((source, mut span)) = self.find(main) else {
-            // something that is missing: the file is at fault as a whole
+            // something is missing: the whole file is at fault
             let named = |source: &Source| NamedSource::new(&source.name, source.text.clone());
             let source_code = self.first().map(named);
             return ScenarioError { message, help, source_code, labels: Vec::new() };
@@ -284,7 +283,7 @@ impl Sources {
             span.end += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
         }
         let label = |span: Range<usize>| LabeledSpan::new(None, span.start, span.len());
-        // Others can be shown if they are in the same text.
+        // Other values can be shown if they are in the same text.
         let others =
             all().filter(|other| *other != main && !other.is_default()).filter_map(|other| {
                 let (other, span) = self.find(other)?;

@@ -9,14 +9,14 @@ use crate::names::{nearest, one_of};
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) count: usize,
-    /// Number of its first host among all.
+    /// Number of its first host among all hosts.
     pub(crate) first: usize,
     /// Whether its hosts are storage nodes; otherwise they are clients.
     pub(crate) is_node: bool,
 }
 
 impl Group {
-    /// `brick0` to `brick7`, for people.
+    /// `brick0` to `brick7`, for messages.
     pub(crate) fn shown(&self) -> String {
         match self.count {
             1 => format!("`{}0`", self.name),
@@ -25,7 +25,7 @@ impl Group {
     }
 }
 
-/// Why a pattern names no hosts, and which bytes of it are to blame.
+/// Why a pattern names no hosts, and which of its bytes are wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PatternError {
     pub(crate) message: String,
@@ -33,7 +33,7 @@ pub(crate) struct PatternError {
     pub(crate) part: Range<usize>,
 }
 
-/// The hosts that `pattern` names, by number, in its order, with the bytes that name them.
+/// The hosts that `pattern` names, by number, in its order, with the bytes that name each.
 pub(crate) fn hosts(
     pattern: &str,
     groups: &[Group],
@@ -49,7 +49,7 @@ pub(crate) fn hosts(
 pub(crate) fn host(name: &str, groups: &[Group]) -> Option<usize> {
     groups.iter().find_map(|group| {
         let index = name.strip_prefix(group.name.as_str())?;
-        // as it is written in names: no sign, no leading zeros
+        // as written in names: no sign, no leading zeros
         let canonical = index.bytes().all(|b| b.is_ascii_digit())
             && (index.len() == 1 || !index.starts_with('0'));
         let index: usize = canonical.then(|| index.parse().ok()).flatten()?;
@@ -57,7 +57,7 @@ pub(crate) fn host(name: &str, groups: &[Group]) -> Option<usize> {
     })
 }
 
-/// The parts between commas that are not in brackets, without surrounding blanks.
+/// The parts between commas outside brackets, without surrounding blanks.
 fn split(pattern: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0_usize);
@@ -96,7 +96,7 @@ fn one(
         return fail(
             "hosts are missing here".to_owned(),
             Some("write a host or a group, such as `brick[0-4]`".to_owned()),
-            // something to underline
+            // never empty, so that there is something to underline
             part.start.saturating_sub(1)..(part.end + 1).min(pattern.len()),
         );
     }
@@ -157,7 +157,7 @@ fn unknown(
     groups: &[Group],
     part: Range<usize>,
 ) -> Result<(), PatternError> {
-    // `brick9` where there are eight is not a slip of the keyboard
+    // `brick9` where there are eight is not a typing error
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let help = if let Some(group) = groups.iter().find(|g| g.name == stem && stem != name) {
         Some(format!("`{stem}` has {} hosts, {}", group.count, group.shown()))

@@ -1,16 +1,16 @@
-//! What an operator knows of a scenario: everything but what only a simulation could know.
+//! The part of a scenario that an operator knows: everything that does not need a simulation.
 
 use crate::document::Document;
 use crate::error::ScenarioErrors;
 use crate::model::{Arrivals, Storage, WorkloadKind};
 
 impl Document {
-    /// The scenario as an operator of the cluster would write it down, as TOML: hosts, links, caches,
-    /// encodings, placements, how many requests clients keep outstanding. Neither the seed, nor the
-    /// mechanics of disks, nor what workloads request: those are measured and recorded.
+    /// The scenario as an operator of the cluster would write it down, as TOML: hosts, links,
+    /// caches, encodings, placements, the number of requests that clients keep outstanding. It has
+    /// neither the seed, nor the mechanics of disks, nor the requests of workloads: those are
+    /// measured and recorded.
     ///
-    /// It can be changed and checked as any scenario, but not be simulated. Errors as
-    /// [`Document::check`].
+    /// It can be changed and checked like any scenario, but not simulated. Errors as in [`Document::check`].
     pub fn known_to_operator(&self) -> Result<String, ScenarioErrors> {
         let scenario = self.check()?;
         let mut known = Self::parse("the run's configuration", &self.resolved()?, "")?;
@@ -25,16 +25,16 @@ impl Document {
                     known.set(&of_it("arrivals"), "trace")?;
                 }
                 if let Arrivals::Closed { outstanding, .. } = workload.arrivals {
-                    // which a kind may have called by another name
+                    // a kind may have another name for it
                     known.set(&of_it("outstanding"), &outstanding.to_string())?;
                 }
                 if workload.requests.is_none() && ends_by_itself(&workload.kind) {
-                    // when, the records tell
+                    // the records show when
                     known.set(&of_it("requests"), &i64::MAX.to_string())?;
                 }
             }
         }
-        // all devices that the document has, also those that no disk is
+        // all devices of the document, including unused ones
         for name in known.section_names("device") {
             let path = format!("device.\"{name}\"");
             let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
@@ -50,7 +50,7 @@ impl Document {
             known.set(&path, &value)?;
         }
         let text = known.resolved()?;
-        // the default stands in for the run's own
+        // the default replaces the run's own seed
         let lines = text.lines().filter(|line| !line.starts_with("seed "));
         Ok(lines.fold(String::new(), |text, line| text + line + "\n"))
     }
@@ -62,7 +62,7 @@ impl Document {
     }
 }
 
-/// Whether a workload stops without being told after how many requests.
+/// Whether a workload ends without a given number of requests.
 fn ends_by_itself(kind: &WorkloadKind) -> bool {
     match kind {
         WorkloadKind::Trace { .. }

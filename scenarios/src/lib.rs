@@ -1,10 +1,9 @@
-//! The language of scenarios: what a cluster is made of and what it is asked to do.
+//! The language of scenarios: a cluster's components and its load.
 //!
-//! Text is read into raw structs, checked once into the types of [`model`], and not checked again:
-//! whoever holds a [`model::Scenario`] may rely on every name being resolved and every quantity
-//! being possible.
+//! Text is read into raw structs, checked once into the types of [`model`], and not checked again.
+//! In a [`model::Scenario`], every name is resolved and every quantity is possible.
 
-// what raw structs use of schemars is derived in tests alone; elsewhere our own names stand for its
+// schemas are derived only in tests; elsewhere this crate's own names replace those of schemars
 #[cfg(not(test))]
 extern crate self as schemars;
 

@@ -1,5 +1,5 @@
 //! A checked scenario: names are resolved to indices, groups are expanded to hosts, profiles to
-//! their figures. The simulator reads nothing else.
+//! their values. The simulator reads nothing else.
 
 mod workload;
 
@@ -19,7 +19,7 @@ use crate::outages::Outages;
 pub use crate::system::{System, SystemTraits};
 pub use workload::{Arrivals, Pattern, Think, Workload, WorkloadKind};
 
-/// Everything that a run depends on.
+/// All inputs of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
     /// Seed of every random stream.
@@ -28,23 +28,23 @@ pub struct Scenario {
     pub warmup: SimSpan,
     /// Measured time after the warm-up; `None`: until every workload is finished.
     pub duration: Option<SimSpan>,
-    /// How the measured time is cut into intervals, if it is; only with a duration.
+    /// Intervals of the measured time, if it is divided; only with a duration.
     pub intervals: Option<Intervals>,
-    /// What storage system it is.
+    /// The storage system.
     pub system: System,
     /// Hosts: first the storage nodes, then the clients, in the order of the scenario.
     pub hosts: Vec<Host>,
-    /// What joins the hosts.
+    /// The switch between the hosts.
     pub switch: Switch,
     /// Volumes, by [`VolumeId`].
     pub volumes: Vec<Volume>,
     /// Workloads, by [`WorkloadId`].
     pub workloads: Vec<Workload>,
-    /// What is recorded and what recording costs.
+    /// What is recorded, and the cost of recording.
     pub tracking: Tracking,
-    /// Whether requests carry bytes.
+    /// Whether requests carry real bytes.
     pub payload: Payload,
-    /// What happens to the cluster during the run; `None`: nothing.
+    /// Events in the cluster during the run; `None`: none.
     pub outages: Option<Outages>,
 }
 
@@ -54,42 +54,42 @@ impl Scenario {
         self.volumes.iter().any(|volume| volume.hedge.is_some())
     }
 
-    /// The host with that number.
+    /// The host with this number.
     pub fn host(&self, id: HostId) -> &Host {
         &self.hosts[id.index()]
     }
 
-    /// The volume with that number.
+    /// The volume with this number.
     pub fn volume(&self, id: VolumeId) -> &Volume {
         &self.volumes[id.index()]
     }
 
-    /// The workload with that number.
+    /// The workload with this number.
     pub fn workload(&self, id: WorkloadId) -> &Workload {
         &self.workloads[id.index()]
     }
 }
 
-/// The measured time in intervals of equal length.
+/// Division of the measured time into equal intervals.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Intervals {
-    /// How many; two at the least.
+    /// Number of intervals, at least two.
     pub count: u32,
-    /// Requests that each is to have of a workload; with fewer it is measured anew, for twice as long.
+    /// Minimum requests of a workload in each interval. With fewer, the measurement is repeated, for twice as long.
     pub requests: u64,
-    /// Relative standard error of their mean response times beyond which it is measured anew, for twice
-    /// as long.
+    /// Relative standard error of the intervals' mean response times above which the measurement is
+    /// repeated, for twice as long.
     pub error: f64,
-    /// Longest measured time; the duration at the least.
+    /// Longest measured time; at least the duration.
     pub longest: SimSpan,
 }
 
-/// What a Ceph cluster is set to.
+/// Settings of a Ceph cluster.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ceph {
     /// How an OSD writes to its device.
     pub store: OsdStore,
-    /// Metadata that a write leaves in the log.
+    /// Metadata that a write puts into the log.
     pub metadata: Bytes,
     /// Copies of placement groups on each OSD.
     pub placement_groups_per_osd: u32,
@@ -101,29 +101,29 @@ pub struct Ceph {
     pub commit: Cost,
     /// Threads of an OSD; `None`: its work runs on any core of its host.
     pub threads: Option<Threads>,
-    /// What its threads do next; `None`: whatever has waited longest. Only with threads.
+    /// Chooses the threads' next work; `None`: the operation that has waited longest. Only with threads.
     pub scheduler: Option<Box<OpScheduler>>,
-    /// Objects whose metadata an OSD holds in memory; `None`: all. Only with threads.
+    /// Number of objects whose metadata an OSD holds in memory; `None`: all. Only with threads.
     pub onodes: Option<u64>,
-    /// Whether clients join writes to an object that follow each other, as librbd does.
+    /// Whether clients join consecutive writes to an object, as librbd does.
     pub coalesce: bool,
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
-    /// The same for groups of nodes that have monitors of their own, by the group's name.
+    /// The same for groups of nodes with their own monitors, by the group's name.
     pub own_monitors: BTreeMap<String, Vec<HostId>>,
-    /// By volume: where each placement group lies, as a CRUSH map says. None: copies are on distinct hosts,
-    /// by capacity.
+    /// By volume: the place of each placement group, from a CRUSH map. `None`: copies are on
+    /// distinct hosts, by capacity.
     pub places: Option<Vec<Places>>,
 }
 
-/// The threads of an OSD, and what they share.
+/// The threads of an OSD and their shared resources.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Threads {
     /// Threads that carry out operations.
     pub op: u32,
     /// Threads that read and write messages.
     pub messenger: u32,
-    /// Processors that all of them may use at a time; `None`: all of the host's.
+    /// Processors that they may use at a time in total; `None`: all of the host's.
     pub processors: Option<u32>,
     /// Time of a messenger thread for a message.
     pub message: Cost,
@@ -133,20 +133,20 @@ pub struct Threads {
     pub kv_transaction: SimSpan,
     /// Time of background threads for each transaction.
     pub merge: SimSpan,
-    /// What a round waits for the device to flush; zero: it need not.
+    /// Time for which a round waits until the device has flushed; zero: no flush is needed.
     pub flush: SimSpan,
     /// Whether operations wait for locks of placement groups and objects.
     pub locks: bool,
 }
 
-/// What the threads of an OSD do next.
+/// How the threads of an OSD choose their next work.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OpScheduler {
-    /// Queues, each with its part of the threads.
+    /// Number of queues, each with an equal part of the threads.
     pub shards: u32,
-    /// How they choose.
+    /// How the queues choose.
     pub kind: OpSchedulerKind,
-    /// Bytes that may be on their way to the store: a thread whose transaction is beyond that waits with it.
+    /// Maximum bytes on the way to the store. A thread whose transaction exceeds that waits with it.
     pub throttle: Option<Bytes>,
 }
 
@@ -157,16 +157,16 @@ pub enum OpSchedulerKind {
     Wpq,
     /// By reservation, weight and limit.
     Mclock {
-        /// Operations a second that the OSD is taken to be able to do.
+        /// Assumed capacity of the OSD, operations a second.
         capacity: f64,
-        /// Of these, what each class has.
+        /// The shares of the classes in that capacity.
         shares: Shares,
-        /// Whether a thread of a shard spins while all that waits has reached its limit.
+        /// Whether a thread of a shard spins while all waiting operations have reached their limits.
         spins: bool,
     },
 }
 
-/// What classes have of an OSD.
+/// The shares of the classes in an OSD.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shares {
     /// Clients.
@@ -175,47 +175,47 @@ pub struct Shares {
     pub recovery: Share,
 }
 
-/// What a class has of an OSD, as parts of its capacity.
+/// A class's share of an OSD, as parts of its capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share {
-    /// What it has in any case.
+    /// Guaranteed part.
     pub reservation: f64,
-    /// Its part of the rest.
+    /// Weight in the distribution of the rest.
     pub weight: f64,
-    /// What it has at the most; `None`: anything.
+    /// Maximum part; `None`: no limit.
     pub limit: Option<f64>,
 }
 
-/// Where the placement groups of a volume lie.
+/// The places of a volume's placement groups.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// How many groups there are.
+    /// Number of groups.
     pub groups: u32,
-    /// The devices (host, and which of its disks) of the first group, then those of the second, and so on:
-    /// one for each copy or shard, the primary's first.
+    /// The devices (host, and disk of the host) of all groups in order: for each group one per copy
+    /// or shard, the primary's first.
     pub devices: Vec<(HostId, u32)>,
-    /// How many different devices there are among them.
+    /// Number of distinct devices among them.
     pub spread: u64,
-    /// How many of each kind (`osd`, `host`, `rack`, ...) may fail at once, whichever they are, with all data
-    /// readable.
+    /// For each kind of unit (`osd`, `host`, `rack`, ...): how many of them may fail at once,
+    /// whichever they are, while all data stay readable.
     pub survives: Vec<(String, usize)>,
-    /// Where they lie when devices are out; only in scenarios with events.
+    /// For places when devices are out; only in scenarios with events.
     pub remap: Option<Arc<Remap>>,
 }
 
-/// Where the groups of a volume lie when devices are out.
+/// Computes the places of a volume's groups when devices are out.
 #[derive(Debug)]
 pub struct Remap {
-    /// The map, in which all OSDs are up.
+    /// The map with all OSDs up.
     pub map: ClusterMap,
     /// The pool.
     pub pool: Pool,
-    /// The devices by the numbers of their OSDs.
+    /// The devices by OSD number.
     pub devices: BTreeMap<i32, (HostId, u32)>,
 }
 
 impl Remap {
-    /// The map with these weights of devices, 0 of one that is out; `None`: what the map says.
+    /// The map with these weights of devices, 0 for one that is out; `None`: the map's own weight.
     pub fn with(&self, weight: &dyn Fn(HostId, u32) -> Option<u32>) -> ClusterMap {
         let mut map = self.map.clone();
         for (number, (host, disk)) in &self.devices {
@@ -248,22 +248,22 @@ impl Eq for Remap {}
 /// How an OSD writes to its device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OsdStore {
-    /// Writes shorter than `deferred_below` go to the log, and to their place later; others to their
-    /// place, and their metadata to the log.
+    /// Writes shorter than `deferred_below` go to the log first and to their place later. Others go
+    /// to their place, and their metadata to the log.
     BlueStore {
-        /// In bytes.
+        /// Bytes.
         deferred_below: Bytes,
     },
-    /// All writes go to a journal, and to the file system later.
+    /// All writes go to a journal first and to the file system later.
     FileStore,
 }
 
-/// What a Swift cluster is set to.
+/// Settings of a Swift cluster.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Swift {
     /// Hosts that run proxies.
     pub proxies: Vec<HostId>,
-    /// The ring has two to the power of this many partitions.
+    /// The ring has 2 to the power of this number of partitions.
     pub partition_power: u32,
     /// Metadata that is written with an object.
     pub metadata: Bytes,
@@ -277,54 +277,53 @@ pub struct Swift {
     pub write: Cost,
 }
 
-/// A machine on the network, or a virtual one.
+/// A machine on the network, physical or virtual.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Host {
     /// `brick0`: the group's name and the index in it.
     pub name: String,
-    /// The group it was expanded from: `brick`.
+    /// The group from which it was expanded: `brick`.
     pub group: String,
-    /// What it does.
+    /// Its function.
     pub role: Role,
     /// Its processor.
     pub cpu: CpuProfile,
     /// Its network adapter.
     pub nic: Nic,
-    /// What it has of its own if it is a virtual machine: it shares processor and adapter with the
-    /// others of its group.
+    /// Its own settings if it is a virtual machine that shares processor and adapter with the others of its group.
     pub guest: Option<Guest>,
-    /// Where it runs, if it is a storage node that is a virtual machine.
+    /// Its machine, if it is a storage node on a virtual machine.
     pub machine: Option<Machine>,
 }
 
-/// Where a virtual machine runs: its machine's adapter and disks are shared by all on it, and each has an
-/// equal part of each disk. Processors are its own.
+/// The machine of a virtual machine. All virtual machines on it share its adapter and disks, and
+/// each has an equal part of each disk. Processors are not shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
     /// The first host on the machine, which stands for it.
     pub host: HostId,
-    /// Its place among those on the machine, from 0.
+    /// Its index among those on the machine, from 0.
     pub place: u32,
-    /// What it may send, and what it may receive; `None`: as much as the machine's cable takes.
+    /// Bandwidth limit in each direction; `None`: that of the machine's cable.
     pub bandwidth: Option<Rate>,
 }
 
-/// The block layer of a virtual machine, and what its hypervisor costs.
+/// The block layer of a virtual machine, and the cost of its hypervisor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guest {
     /// The order in which waiting requests are sent.
     pub scheduler: Scheduler,
-    /// Requests sent and not answered, at the most; one at the least.
+    /// Maximum outstanding requests, at least one.
     pub queue_depth: u32,
-    /// Larger requests are split; whole sectors.
+    /// Maximum size of a request, in whole sectors; larger ones are split.
     pub largest: Bytes,
     /// Processor time of the hypervisor for each request sent.
     pub hypervisor: SimSpan,
-    /// Time between commits of the journal; zero: there is none.
+    /// Interval between commits of the journal; zero: there is none.
     pub journal_commit: SimSpan,
 }
 
-/// What a host does.
+/// The function of a host.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Role {
     /// Stores fragments.
@@ -350,35 +349,35 @@ pub struct Storage {
     pub cache: Cache,
     /// Battery-backed memory that holds written data until it is on disk; `None`: none fitted.
     pub nvram: Option<Bytes>,
-    /// Where written pages go on disk.
+    /// Where written pages are stored on disk.
     pub layout: Layout,
-    /// Disks in order; at least one. A file's pages go over them in turn, [`Storage::stripe`] each.
+    /// Disks in order; at least one. A file's pages are striped over them in units of [`Storage::stripe`].
     pub disks: Vec<Disk>,
     /// Devices on which disks have their databases or logs. Their numbers follow those of the disks.
     pub log_devices: Vec<Disk>,
-    /// How much of a file is on one disk before the next one follows.
+    /// Bytes of a file on one disk before the next disk follows.
     pub stripe: Bytes,
-    /// Virtual machines that have an equal part of each disk; 1: the disks are the host's alone.
+    /// Number of virtual machines that have an equal part of each disk; 1: the disks belong to the host alone.
     pub shared_by: u32,
 }
 
 impl Storage {
-    /// All devices by number: the disks, then those on which disks have databases or logs.
+    /// All devices by number: the disks, then the devices for databases and logs.
     pub fn devices(&self) -> impl Iterator<Item = &Disk> + Clone {
         self.disks.iter().chain(&self.log_devices)
     }
 
-    /// How many devices there are.
+    /// Number of devices.
     pub fn device_count(&self) -> usize {
         self.disks.len() + self.log_devices.len()
     }
 
-    /// Bytes of each disk that the host has.
+    /// Bytes of each disk that belong to the host.
     pub fn capacities(&self) -> impl Iterator<Item = Bytes> + Clone {
         self.device_capacities().take(self.disks.len())
     }
 
-    /// The part of a device that is a disk's: the device's number, where the part begins, and bytes.
+    /// A disk's part of a device: the device's number, and the part's beginning and size in bytes.
     pub fn place_of(&self, part: LogPart) -> (u32, Bytes, Bytes) {
         let number = self.disks.len() + part.device as usize;
         let whole = self.device_capacities().nth(number).unwrap_or(Bytes::ZERO);
@@ -387,10 +386,10 @@ impl Storage {
         (number as u32, each * u64::from(part.place), each)
     }
 
-    /// Bytes of each device that the host has, by number.
+    /// Bytes of each device that belong to the host, by number.
     pub fn device_capacities(&self) -> impl Iterator<Item = Bytes> + Clone {
         let part = |whole: Bytes| {
-            // as partitions do, parts begin at multiples of a mebibyte
+            // like partitions, parts begin at multiples of a mebibyte
             let mib = Bytes::mib(1).get();
             Bytes(whole.get() / u64::from(self.shared_by) / mib * mib)
         };
@@ -398,11 +397,11 @@ impl Storage {
         whole.map(move |whole| if self.shared_by == 1 { whole } else { part(whole) })
     }
 
-    /// What the node's software is set to, if its cache lacks `reserved` bytes of memory.
+    /// Settings of the node's software, if tracking takes `reserved` bytes of its cache.
     ///
     /// # Panics
     ///
-    /// If the policy is none: the scenario was checked.
+    /// If the policy is unknown: the scenario must have been checked.
     pub fn settings(&self, reserved: Bytes) -> Settings {
         let cache = &self.cache;
         let capacity = self.capacities().min();
@@ -427,10 +426,10 @@ impl Storage {
     }
 }
 
-/// Where written pages go on disk.
+/// Where written pages are stored on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// A page has one place.
+    /// A page has a fixed place.
     InPlace,
     /// Pages are appended to a log in segments of this size (Ursa Minor's nodes).
     LogStructured {
@@ -450,15 +449,15 @@ pub struct Cache {
     pub page: Bytes,
     /// When a write is acknowledged.
     pub write: WritePolicy,
-    /// Dirty bytes beyond which the flusher starts.
+    /// Dirty bytes above which the flusher starts.
     pub dirty_background: Bytes,
-    /// Dirty bytes beyond which writers wait.
+    /// Dirty bytes above which writers wait.
     pub dirty_limit: Bytes,
-    /// Age at which a dirty page is flushed in any case.
+    /// Age at which a dirty page is always flushed.
     pub dirty_expire: SimSpan,
-    /// How often the flusher looks.
+    /// Interval at which the flusher looks for old pages.
     pub flush_interval: SimSpan,
-    /// Most that is read ahead of a sequential stream; zero: no read-ahead.
+    /// Maximum read-ahead of a sequential stream; zero: no read-ahead.
     pub read_ahead: Bytes,
 }
 
@@ -467,43 +466,43 @@ pub struct Cache {
 pub struct Disk {
     /// Name of the device's profile.
     pub device_name: String,
-    /// What it can do.
+    /// Its properties.
     pub device: Device,
     /// The order in which waiting operations are served.
     pub scheduler: Scheduler,
-    /// The class by which rules of placement name it; `None`: by the kind of device.
+    /// Its class in placement rules; `None`: by the kind of device.
     pub class: Option<String>,
-    /// Where an OSD has its database; `None`: on the disk itself.
+    /// The place of an OSD's database; `None`: on the disk itself.
     pub db: Option<LogPart>,
-    /// Where an OSD has its log; `None`: where its database is.
+    /// The place of an OSD's log; `None`: with its database.
     pub wal: Option<LogPart>,
 }
 
 /// One of the equal parts of a device of [`Storage::log_devices`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogPart {
-    /// Which of these devices.
+    /// Index of the device.
     pub device: u32,
-    /// Which part.
+    /// Index of the part.
     pub place: u32,
-    /// How many parts it has.
+    /// Number of its parts.
     pub parts: u32,
 }
 
-/// What a processor is and what operations cost on it.
+/// A processor, and the cost of operations on it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CpuProfile {
     /// Name of the profile.
     pub name: String,
-    /// Cores, as the operating system counts them.
+    /// Number of cores, as the operating system counts them.
     pub cores: u32,
-    /// What two of them do together, as a multiple of one, where they are threads of one physical core.
+    /// Throughput of two hardware threads of a physical core, as a multiple of one; `None`: each core is physical.
     pub smt: Option<f64>,
     /// Longest time that a thread runs while others wait.
     pub quantum: SimSpan,
-    /// Lost at every switch from one thread to another.
+    /// Time lost at every switch from one thread to another.
     pub context_switch: SimSpan,
-    /// Handling one request, whatever it does: system calls, look-ups.
+    /// Handling one request of any kind: system calls, look-ups.
     pub request: Cost,
     /// TCP processing of a message sent.
     pub send: Cost,
@@ -523,13 +522,12 @@ pub struct CpuProfile {
 }
 
 impl CpuProfile {
-    /// Time to encrypt and encode so many bytes, which are whole blocks.
+    /// Time to encrypt and encode `size` bytes, which are whole blocks.
     pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
         cipher_time(self.encrypt, cipher, size) + self.coding(size, encoding.passes() as u64)
     }
 
-    /// Time to decode and decrypt so many bytes, of whose blocks so many data fragments each were not
-    /// read.
+    /// Time to decrypt and decode `size` bytes, with `missing` data fragments per block that were not read.
     pub fn open(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
         cipher_time(self.decrypt, cipher, size) + self.coding(size, missing)
     }
@@ -546,17 +544,17 @@ fn cipher_time(cost: Cost, cipher: codec::Cipher, size: Bytes) -> SimSpan {
     }
 }
 
-/// Time for an operation: a fixed part and one by size.
+/// Time for an operation: a fixed cost and a cost per byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
-    /// Whatever the size.
+    /// The fixed cost.
     pub fixed: SimSpan,
-    /// How fast bytes are worked through; `None`: size does not matter.
+    /// Bytes processed per second; `None`: size does not matter.
     pub rate: Option<Rate>,
 }
 
 impl Cost {
-    /// Costs nothing.
+    /// No cost.
     pub const FREE: Self = Self { fixed: SimSpan::ZERO, rate: None };
 
     /// Time for an operation on `bytes`.
@@ -570,40 +568,39 @@ impl Cost {
 pub struct Nic {
     /// Line rate in each direction.
     pub rate: Rate,
-    /// From the last bit sent to the last bit arrived at the switch, or from switch to host.
+    /// Time from the last bit sent to its arrival at the switch, or from switch to host.
     pub latency: SimSpan,
 }
 
-/// What joins the hosts.
+/// The network between the hosts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Switch {
     /// How closely the network is modelled.
     pub model: NetworkModel,
-    /// Buffer of each output port; segments that do not fit are dropped and sent again.
+    /// Buffer of each output port. Segments that do not fit are dropped and sent again.
     pub port_buffer: Bytes,
-    /// Buffer that all output ports draw on, each at most [`Switch::port_buffer`] of it; `None`: each
-    /// has its own.
+    /// Buffer shared by all output ports, of which each uses at most [`Switch::port_buffer`];
+    /// `None`: each port has its own.
     pub shared_buffer: Option<Bytes>,
-    /// A port may hold so many times what is free of the shared buffer.
+    /// A port may hold at most this multiple of the free shared buffer.
     pub shared_buffer_alpha: f64,
-    /// `RTO_min`: a sender that waits in vain for acknowledgements waits at least so long, beyond
-    /// a round trip, before it sends again.
+    /// `RTO_min`: without acknowledgements, a sender waits at least this time beyond a round trip
+    /// before it sends again.
     pub retransmit_timeout: SimSpan,
-    /// Data that a receiver lets be under way to it on one connection; at least one segment.
+    /// Data in flight that a receiver accepts on one connection; at least one segment.
     pub receive_window: Bytes,
-    /// Congestion window of a new or long idle connection, in segments; at least one.
+    /// Congestion window, in segments, of a connection that is new or was idle for long; at least one.
     pub initial_window: u32,
-    /// Whether senders probe for losses at the end of what they sent, instead of waiting for the
-    /// timeout (RACK-TLP).
+    /// Whether senders probe for losses at the end of their data instead of waiting for the timeout (RACK-TLP).
     pub loss_probes: bool,
 }
 
 impl Switch {
-    /// The least buffer that makes sense: two full segments, of 1538 bytes on the wire each. With
-    /// less than one nothing would ever get through.
+    /// The smallest useful buffer: two full segments, of 1538 bytes on the wire each. With less
+    /// than one nothing would get through.
     pub const LEAST_BUFFER: Bytes = Bytes::kib(4);
 
-    /// Cables alone: nothing is dropped and no window is full.
+    /// Only cables: nothing is dropped and no window is full.
     pub const QUEUE: Self = Self {
         model: NetworkModel::Queue,
         port_buffer: Bytes(u64::MAX),
@@ -621,7 +618,7 @@ impl Switch {
 pub enum NetworkModel {
     /// TCP over ports with finite buffers: windows, losses, fast retransmits, timeouts.
     Tcp,
-    /// Queues for cables alone: buffers and windows have no end.
+    /// Only queues for cables: buffers and windows are unlimited.
     Queue,
 }
 
@@ -638,33 +635,33 @@ pub struct Volume {
     pub encoding: codec::Encoding,
     /// Encryption before encoding.
     pub cipher: Cipher,
-    /// Unit of encoding: a block is encoded whole.
+    /// Unit of encoding: a block is encoded as a whole.
     pub block: Bytes,
     /// How blocks are spread over the nodes.
     pub placement: Placement,
     /// Bytes of the volume (whole blocks) that go to one set of n nodes before the next.
     pub group: Bytes,
-    /// Acknowledgements that complete a write: as many as suffice to read it whichever they are, to n.
+    /// Acknowledgements that complete a write: from the number of fragments that always suffice to read it, to n.
     pub write_quorum: u8,
-    /// Fragments without which a write does not go on while nodes are down.
+    /// Minimum number of fragments that a write needs while nodes are down.
     pub min_write: u8,
-    /// Which fragments a read asks for.
+    /// Which fragments a read requests.
     pub read_from: ReadFrom,
-    /// When a read that lacks answers asks one more node; `None`: it does not.
+    /// When a read that lacks answers asks one more node; `None`: never.
     pub hedge: Option<Hedge>,
 }
 
-/// How long a read waits for its nodes before it asks one more.
+/// Time for which a read waits for its nodes before it asks one more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hedge {
-    /// That long.
+    /// A fixed time.
     After(SimSpan),
-    /// As long as this part of the client's last reads took, in thousandths: 950 is the 95th percentile.
+    /// This quantile of the client's recent read times, in thousandths: 950 is the 95th percentile.
     Quantile(u16),
 }
 
 impl std::fmt::Display for Hedge {
-    /// As a scenario has it.
+    /// In a scenario's notation.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::After(time) => time.fmt(f),
@@ -674,27 +671,28 @@ impl std::fmt::Display for Hedge {
 }
 
 impl Volume {
-    /// Fragments that are read of a block; 1 is replication.
+    /// Fragments needed to read a block; 1 is replication.
     pub fn m(&self) -> u8 {
         self.encoding.m() as u8
     }
 
-    /// Fragments that a block is written as.
+    /// Fragments written for a block.
     pub fn n(&self) -> u8 {
         self.encoding.n() as u8
     }
 
-    /// How the bytes of the volume with that number become fragments on nodes.
+    /// The distribution of this volume's bytes over nodes; `id`: its number.
     ///
-    /// Errors with the reason where that is impossible; of a checked scenario it is not.
+    /// Errors with the reason if that is impossible, which does not happen in a checked scenario.
     pub fn distribution(&self, id: VolumeId) -> Result<Distribution, String> {
         let placement = match self.placement {
             Placement::Rotate => placement::Placement::Rotate,
             Placement::Hash => placement::Placement::Hash,
         };
         let mut nodes: Vec<u32> = self.nodes.iter().map(|node| node.0).collect();
-        // With a CRUSH map several fragments may lie on one node, and the map places them. A distribution
-        // wants as many nodes as fragments: these numbers stand for the missing ones and name no host.
+        // With a CRUSH map several fragments may be on one node, and the map places them. A
+        // distribution needs as many nodes as fragments: these numbers fill up the list and name no
+        // host.
         nodes.extend((nodes.len()..self.encoding.n()).map(|index| u32::MAX - index as u32));
         let cipher = self.cipher.codec();
         Distribution::new(id, self.encoding, cipher, placement, self.block, self.group, &nodes)
@@ -712,7 +710,7 @@ pub enum Cipher {
 }
 
 impl Cipher {
-    /// What encrypts.
+    /// The codec that encrypts.
     pub const fn codec(self) -> codec::Cipher {
         match self {
             Self::None => codec::Cipher::None,
@@ -730,7 +728,7 @@ pub enum Placement {
     Hash,
 }
 
-/// Which m of the n fragments a read asks for.
+/// Which m of the n fragments a read requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadFrom {
     /// The first m: data fragments of a systematic code, no decoding.
@@ -739,42 +737,42 @@ pub enum ReadFrom {
     Random,
 }
 
-/// What is recorded and what recording costs.
+/// What is recorded, and the cost of recording.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tracking {
-    /// Which requests are recorded, in the words of `ati`: `all`, `none`, `every 1/100 requests`.
+    /// Which requests are recorded, in the notation of `ati`: `all`, `none`, `every 1/100 requests`.
     pub record: String,
-    /// Names of the record types kept; empty: all.
+    /// Names of the recorded types; empty: all.
     pub kinds: Vec<String>,
-    /// What tracking costs in the simulated system; `None`: nothing.
+    /// Cost of tracking in the simulated system; `None`: none.
     pub cost: Option<TrackingCost>,
-    /// How low-level metrics are collected; `None`: they are not.
+    /// Collection of low-level metrics; `None`: none.
     pub metrics: Option<Metrics>,
 }
 
-/// How each host's low-level metrics are collected, once in each second.
+/// Collection of each host's low-level metrics, once a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metrics {
     /// Standard deviation of hosts' clocks around the true time.
     pub clock_skew: SimSpan,
-    /// How late a collector wakes, on average.
+    /// Mean delay with which a collector wakes.
     pub sample_delay: SimSpan,
 }
 
-/// What tracking costs in the simulated system, besides CPU per post ([`CpuProfile::post`]).
+/// Cost of tracking in the simulated system, besides CPU time per post ([`CpuProfile::post`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TrackingCost {
     /// Memory taken from each node's cache for records that wait to be shipped.
     pub buffer: Bytes,
     /// Size of a record when shipped.
     pub record: Bytes,
-    /// Records are shipped when so many bytes are waiting.
+    /// Records are shipped when this number of bytes is waiting.
     pub batch: Bytes,
-    /// The node that keeps the Activity DB.
+    /// The node that stores the Activity DB.
     pub store: HostId,
 }
 
-/// Whether requests carry bytes.
+/// Whether requests carry real bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Payload {
     /// Sizes only.
@@ -783,11 +781,11 @@ pub enum Payload {
     Real,
 }
 
-/// Gives the values of a setting the names that scenarios have for them.
+/// Gives the values of a setting their names in scenarios.
 macro_rules! names {
     ($setting:ident: $($value:ident = $name:literal),+) => {
         impl $setting {
-            /// As scenarios write it.
+            /// Its name in scenarios.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$value => $name,)+

@@ -1,6 +1,6 @@
-//! Names: which are allowed, and finding the one that somebody meant.
+//! Names: which are allowed, and a suggestion for a wrong one.
 
-/// The known name nearest to `found`, if it is near enough to be a slip.
+/// The known name nearest to `found`, if it is near enough to be a typing error.
 pub(crate) fn nearest<'a>(
     found: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -17,7 +17,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// Help with a wrong name: the nearest, or all there are.
+/// Help for a wrong name: the nearest one, or all names.
 pub fn meant<'a>(found: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
     if let Some(name) = nearest(found, known.clone()) {
         return Some(format!("did you mean `{name}`?"));
@@ -38,10 +38,9 @@ pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
-/// Whether a volume, a workload or (beginning with a letter) a group of hosts may have the name.
+/// Whether a volume, a workload or (if it begins with a letter) a group of hosts may have the name.
 ///
-/// Names are parts of paths and of host patterns, so they have none of the characters that mean
-/// something there.
+/// Names are parts of paths and of host patterns, so they must not contain the special characters of these.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
@@ -49,7 +48,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
-/// Whether a profile may have the name: a file of that name must be safe to look for.
+/// Whether a profile may have the name: it must be safe as a file name.
 pub(crate) fn is_profile_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64

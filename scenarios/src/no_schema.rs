@@ -1,11 +1,11 @@
-//! What raw structs say of their schema, where no schema is derived: nothing.
+//! Empty replacements for schemars in builds that derive no schema.
 //!
-//! The schema is derived in tests alone (`schema.rs`), by schemars, and kept as `schema.json`. Elsewhere these
-//! take the place of schemars' names.
+//! The schema is derived only in tests (`schema.rs`), by schemars, and kept as `schema.json`.
+//! Elsewhere these items replace the names of schemars.
 
 use std::borrow::Cow;
 
-/// Stands in for what has a schema.
+/// Replaces the trait of types with a schema.
 pub(crate) trait JsonSchema {
     fn schema_name() -> Cow<'static, str> {
         Cow::Borrowed("")
@@ -20,7 +20,7 @@ pub(crate) trait JsonSchema {
     }
 }
 
-/// Stands in for a schema.
+/// Replaces a schema.
 pub(crate) struct Schema;
 
 impl Schema {
@@ -28,13 +28,13 @@ impl Schema {
     pub(crate) fn insert(&mut self, _: String, _: serde_json::Value) {}
 }
 
-/// Stands in for what makes keys of a table optional.
+/// Replaces the function that makes keys of a table optional.
 pub(crate) fn make_partial(_: &mut Schema, _: &[&str]) {}
 
-/// Stands in for what makes schemas.
+/// Replaces the generator of schemas.
 pub(crate) struct SchemaGenerator;
 
-/// Stands in for a schema that is written out.
+/// Replaces a literal schema.
 macro_rules! json_schema {
     ($($schema:tt)*) => {
         $crate::Schema

@@ -1,54 +1,54 @@
-//! What happens to a cluster during a run, and how its storage system reacts: the checked model.
+//! Events in a cluster during a run, and the reaction of its storage system: the checked model.
 
 use foretell_units::{HostId, SimSpan, VolumeId};
 
 use crate::model::Volume;
 
-/// Events of a run, and what the storage system does about them.
+/// Events of a run, and the storage system's reaction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outages {
-    /// In order of time. What an event is for several hosts, or ends by itself, are several of these.
+    /// In the order of time. An event for several hosts, or one that ends by itself, becomes several of these.
     pub events: Vec<Event>,
-    /// How failures are noticed, and what follows, until a setting says otherwise.
+    /// How failures are detected, and the reaction, until a setting changes it.
     pub recovery: Recovery,
-    /// What changes while the cluster runs, by the number that an event has.
+    /// Settings that change while the cluster runs; events refer to them by number.
     pub settings: Vec<Setting>,
 }
 
 /// A setting that changes while the cluster runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
-    /// Its path in the scenario, `volume.mail.encoding`; several are joined by commas.
+    /// Its path in the scenario, `volume.mail.encoding`; several paths are joined by commas.
     pub path: String,
-    /// When, counted from the end of the warm-up.
+    /// Time of the change, counted from the end of the warm-up.
     pub at: SimSpan,
-    /// What it is from then on.
+    /// The new value.
     pub change: SettingChange,
 }
 
-/// What changes.
+/// The kind of change.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SettingChange {
-    /// How a volume is encoded, or where it is.
+    /// The encoding or the place of a volume.
     Volume {
-        /// Which.
+        /// The volume.
         volume: VolumeId,
-        /// As it is to be.
+        /// The volume after the change.
         now: Box<Volume>,
     },
-    /// How fast recoveries are.
+    /// The speed of recoveries.
     Recovery(Recovery),
-    /// The weight of an OSD, as `ceph osd reweight` sets it: 0 to [`FULL_WEIGHT`]. The event says which OSD.
+    /// The weight of an OSD, as `ceph osd reweight` sets it: 0 to [`FULL_WEIGHT`]. The event names the OSD.
     Weight(u32),
 }
 
-/// The weight of an OSD that holds all placement groups that the map places on it.
+/// The weight with which an OSD holds all placement groups that the map places on it.
 pub const FULL_WEIGHT: u32 = 0x1_0000;
 
-/// What of a host an event is about.
+/// The part of a host that an event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
-    /// All of it: its processor, its disks and its cable.
+    /// The whole host: processor, disks and cable.
     Whole,
     /// One of its disks.
     Disk(u32),
@@ -57,7 +57,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Which disk, if it is one.
+    /// The disk's number, if it is a disk.
     pub fn disk(self) -> Option<u32> {
         match self {
             Self::Disk(disk) => Some(disk),
@@ -65,7 +65,7 @@ impl Part {
         }
     }
 
-    /// As results name it: `brick3`, `brick3.disk0`, `brick3.link`.
+    /// Its name in results: `brick3`, `brick3.disk0`, `brick3.link`.
     pub fn of(self, host: &str) -> String {
         match self {
             Self::Whole => host.to_owned(),
@@ -80,36 +80,36 @@ impl Part {
     }
 }
 
-/// Something that happens to a host.
+/// An event at a host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     /// Its name in the scenario.
     pub name: String,
-    /// When, counted from the end of the warm-up.
+    /// Its time, counted from the end of the warm-up.
     pub at: SimSpan,
-    /// To which host; without meaning for settings that are not of a host.
+    /// Its host; meaningless for settings that do not belong to a host.
     pub host: HostId,
-    /// To which part of it.
+    /// The part of the host.
     pub part: Part,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// What happens to a host, or to a part of it.
+/// An action on a host, or on a part of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Action {
-    /// It stops. A cable that fails lets nothing through; the host lives on.
+    /// It stops. A failed cable lets nothing through, but the host keeps running.
     Fail {
-        /// Whether it will be back with what it held.
+        /// Whether it will return with its data.
         keeps: bool,
     },
-    /// It is back.
+    /// It returns.
     Return,
-    /// It takes part from now on; until then it held nothing.
+    /// It joins now; before that it held nothing.
     Add,
-    /// What it holds moves elsewhere, and it takes part no more.
+    /// Its data move elsewhere, and it takes no further part.
     Drain,
-    /// It takes `factor` times as long from now on; 1 ends that. Of a whole host, its processor does.
+    /// It takes `factor` times as long from now on; 1 ends that. For a whole host, its processor does.
     Slow {
         /// At least 1.
         factor: f64,
@@ -122,14 +122,14 @@ pub enum Action {
 }
 
 impl Event {
-    /// The disk that it makes slow, or fast again.
+    /// The disk that it makes slow, or normal again.
     pub fn slow_disk(&self) -> Option<u32> {
         self.part.disk().filter(|_| matches!(self.action, Action::Slow { .. }))
     }
 }
 
 impl Action {
-    /// As results name it.
+    /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fail { .. } => "fail",
@@ -143,29 +143,30 @@ impl Action {
     }
 }
 
-/// How a storage system notices failures, and what follows.
+/// How a storage system detects failures, and its reaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
-    /// Time between signs of life.
+    /// Interval between heartbeats.
     pub heartbeat: SimSpan,
-    /// Age of the last one at which a node is declared down.
+    /// Age of the last heartbeat at which a node is declared down.
     pub grace: SimSpan,
-    /// From then on until what it held is rebuilt elsewhere.
+    /// Time from then until its data are rebuilt elsewhere.
     pub out_after: SimSpan,
-    /// How long a client waits for a node.
+    /// Timeout of a client that waits for a node.
     pub timeout: SimSpan,
-    /// How long a client's request may take until it fails.
+    /// Maximum time of a client's request, after which it fails.
     pub give_up: SimSpan,
-    /// Fragments that a node rebuilds side by side; of Ceph, objects that an OSD recovers as a primary.
+    /// Fragments that a node rebuilds in parallel; for Ceph, objects that an OSD recovers as a primary.
     pub parallel: u32,
-    /// Of Ceph: placement groups whose recovery an OSD takes part in at a time, as a primary and as a target.
+    /// For Ceph: number of placement groups whose recovery an OSD takes part in at a time, counted
+    /// separately as a primary and as a target.
     pub backfills: u32,
-    /// Pause after each of them.
+    /// Pause after each fragment or object.
     pub pause: SimSpan,
 }
 
 impl Recovery {
-    /// Where nothing fails.
+    /// For scenarios without failures.
     pub const NONE: Self = Self {
         heartbeat: SimSpan::from_secs(1),
         grace: SimSpan::from_secs(1),
@@ -179,19 +180,19 @@ impl Recovery {
 }
 
 impl Outages {
-    /// Hosts that fail or are drained at some time, none twice.
+    /// Hosts that fail or are drained at some time, without repetition.
     pub fn leaving(&self) -> Vec<HostId> {
         self.hosts(|action| matches!(action, Action::Fail { .. } | Action::Drain))
     }
 
-    /// Hosts that join after a time, none twice.
+    /// Hosts that join after a time, without repetition.
     pub fn joining_after(&self, at: SimSpan) -> Vec<HostId> {
         let mut later = self.clone();
         later.events.retain(|event| event.at > at);
         later.joining()
     }
 
-    /// Hosts that join at some time, none twice.
+    /// Hosts that join at some time, without repetition.
     pub fn joining(&self) -> Vec<HostId> {
         self.hosts(|action| matches!(action, Action::Add))
     }

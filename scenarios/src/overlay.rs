@@ -1,11 +1,10 @@
-//! Laying one table over another: a host over its group, differences over a profile, changes over
-//! the scenario.
+//! Overlays one table on another: a host on its group, differences on a profile, changes on the scenario.
 
 use crate::shape::{Shape, TableShape};
 use crate::tree::{Node, Table, Value};
 
-/// Lays `own` over `base`: tables are merged, everything else is replaced. A `cpu` that names a
-/// profile replaces the other. What meant something only with a value that is replaced is dropped.
+/// Overlays `own` on `base`: tables are merged, everything else is replaced. A `cpu` that names a
+/// profile replaces the other one. Keys that only had a meaning with a replaced value are dropped.
 pub(crate) fn overlay(base: &mut Node, own: &Node, shape: &Shape) {
     let (Value::Table(under), Value::Table(over)) = (&mut base.value, &own.value) else {
         *base = own.clone();
@@ -25,7 +24,7 @@ pub(crate) fn overlay(base: &mut Node, own: &Node, shape: &Shape) {
     }
 }
 
-/// Whether a value stands for itself, not for a difference.
+/// Whether a value is complete, not a difference.
 fn starts_afresh(node: &Node, shape: &Shape) -> bool {
     match (shape, &node.value) {
         (Shape::Table(TableShape { short: Some(short), .. }), Value::Table(table)) => {
@@ -35,8 +34,8 @@ fn starts_afresh(node: &Node, shape: &Shape) -> bool {
     }
 }
 
-/// Drops the keys of `table` that mean nothing there, if they `may_go`. Keys that the shape does
-/// not have stay, to be found as errors.
+/// Drops the keys of `table` that have no meaning there, if they `may_go`. Unknown keys stay, to be
+/// reported as errors.
 pub(crate) fn drop_meaningless(
     table: &mut Table,
     shape: &TableShape,

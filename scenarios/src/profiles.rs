@@ -1,5 +1,4 @@
-//! Profiles of processors and devices: those in the scenario, those beside it, those that come
-//! with the program, in this order.
+//! Profiles of processors and devices: from the scenario, from files beside it, from the program, in this order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use crate::source::{Place, SourceKind, Sources};
 use crate::structure::{Broken, check_alone, complete_node};
 use crate::tree::{Node, Table, parse_document};
 
-/// What a profile is of.
+/// The kind of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ProfileKind {
     /// A processor: `[cpu.NAME]`, `cpus/NAME.toml`.
@@ -23,7 +22,7 @@ pub enum ProfileKind {
 }
 
 impl ProfileKind {
-    /// The section of the scenario.
+    /// Its section in a scenario.
     pub(crate) fn section(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -31,7 +30,7 @@ impl ProfileKind {
         }
     }
 
-    /// The directory beside a scenario.
+    /// Its directory beside a scenario.
     pub(crate) fn directory(self) -> &'static str {
         match self {
             Self::Cpu => "cpus",
@@ -39,7 +38,7 @@ impl ProfileKind {
         }
     }
 
-    /// The profiles that come with the program: name and text of the file.
+    /// The profiles that come with the program: name and text of each file.
     pub fn shipped(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Cpu => CPUS,
@@ -90,8 +89,7 @@ impl<'a> Profiles<'a> {
         Self { scenario, base, broken, found: BTreeMap::new() }
     }
 
-    /// The profile called `name`, complete; what is wrong with it is reported at `place` or in its
-    /// own text.
+    /// The profile called `name`, complete. Problems are reported at `place` or in the profile's own text.
     pub(crate) fn get(
         &mut self,
         kind: ProfileKind,
@@ -108,7 +106,7 @@ impl<'a> Profiles<'a> {
         self.found[&key].as_ref()
     }
 
-    /// All that were found, in the order of their names.
+    /// All profiles found, in the order of their names.
     pub(crate) fn into_found(self) -> impl Iterator<Item = (ProfileKind, String, Node)> {
         self.found.into_iter().filter_map(|((kind, name), node)| Some((kind, name, node?)))
     }
@@ -155,7 +153,7 @@ impl<'a> Profiles<'a> {
     }
 }
 
-/// The text of a profile's file beside the scenario, or of one that comes with the program.
+/// The text of a profile, from its file beside the scenario or from the program.
 pub(crate) fn text_of(
     kind: ProfileKind,
     name: &str,
@@ -165,7 +163,7 @@ pub(crate) fn text_of(
         return Ok(None);
     }
     let file = base.join(kind.directory()).join(format!("{name}.toml"));
-    // whatever has that name is meant, also if it cannot be read
+    // a file of that name is meant even if it cannot be read
     if std::fs::symlink_metadata(&file).is_ok_and(|there| !there.is_dir()) {
         return match foretell_input::text(&file, Limit::SCENARIO) {
             Ok(text) => Ok(Some((file.display().to_string(), text))),
@@ -199,7 +197,7 @@ pub(crate) fn read(
     Some(node)
 }
 
-/// Names of profiles that there are: in the scenario, beside it, with the program.
+/// Names of all profiles: in the scenario, beside it, in the program.
 pub(crate) fn known(kind: ProfileKind, section: Option<&Table>, base: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         section.into_iter().flat_map(Table::keys).map(str::to_owned).collect();

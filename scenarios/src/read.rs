@@ -1,4 +1,4 @@
-//! Reading structs from the tree through serde, with places for `Spanned`.
+//! Reads structs from the tree through serde, with places for `Spanned`.
 
 use serde::de::value::{BorrowedStrDeserializer, SeqDeserializer};
 use serde::de::{
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::tree::{Entry, Node, Value};
 
-/// What serde says; the structure was checked before, so nobody should ever see it.
+/// An error of serde. The structure was checked before, so users should never see it.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct ReadError(String);
@@ -27,8 +27,8 @@ pub(crate) fn read<T: DeserializeOwned>(node: &Node) -> Result<T, ReadError> {
     T::deserialize(Reader::Value(node))
 }
 
-/// A value as serde wants it. Each way in calls one method of the visitor, or few: what a struct can never be is not
-/// compiled for it.
+/// A value for serde. Each entry point calls only one or few methods of the visitor, so that
+/// impossible cases of a struct are not compiled.
 #[derive(Clone, Copy)]
 enum Reader<'a> {
     Value(&'a Node),
@@ -37,7 +37,7 @@ enum Reader<'a> {
 }
 
 impl<'de> Reader<'de> {
-    /// What is known of a value that is not of the type wanted.
+    /// A description of a value that has a wrong type.
     fn unexpected(self) -> Unexpected<'de> {
         match self {
             Self::Offset(at) => Unexpected::Unsigned(at as u64),
@@ -81,9 +81,9 @@ impl<'de> Reader<'de> {
 
 /// The fields of a struct.
 enum Fields<'de> {
-    /// Those of a table; the value of the key that was last given.
+    /// The fields of a table; the value of the key that was given last.
     Table(std::slice::Iter<'de, Entry>, Option<&'de Node>),
-    /// Those of `Spanned`: where the value begins, where it ends, and the value. How many were given.
+    /// The fields of `Spanned`: beginning, end, and value; and the number already given.
     Spanned(&'static [&'static str], &'de Node, usize),
 }
 
@@ -200,7 +200,7 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         match self {
-            // the closed sets of a scenario are words without content
+            // the enums of a scenario are words without content
             Self::Value(Node { value: Value::Text(text), .. }) => {
                 visitor.visit_enum(text.as_str().into_deserializer())
             }

@@ -1,8 +1,8 @@
-//! The resolved scenario as text: every default filled in, every profile included.
+//! Writes the resolved scenario as text: every default filled in, every profile included.
 //!
-//! Defaults that follow from other settings stay as they are written (`auto`, `all`, `100%`), so
-//! that a change made to the resolved scenario means the same as made to the original; what they
-//! come to is said in a comment.
+//! Defaults that follow from other settings stay as written (`auto`, `all`, `100%`), so that a
+//! change of the resolved scenario has the same meaning as one of the original. Comments give their
+//! values.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,14 +13,14 @@ use crate::model::{Scenario, WorkloadKind};
 use crate::shape::{Shape, scenario};
 use crate::tree::{Node, Table, Value};
 
-/// A table that is longer than this gets a header of its own.
+/// Maximum length of a table in a line; a longer one gets its own header.
 const INLINE: usize = 76;
 
 impl Document {
-    /// The scenario in full, as TOML: with it and the traces it names, the run can be repeated
-    /// anywhere. Reading it gives the same [`Scenario`]. Errors as [`Document::check`].
+    /// The complete scenario as TOML: with it and the traces that it names, the run can be repeated
+    /// anywhere. Reading it gives the same [`Scenario`]. Errors as in [`Document::check`].
     ///
-    /// Nothing in it is of this machine but the paths of traces, which are absolute.
+    /// Only the paths of traces, which are absolute, depend on this machine.
     pub fn resolved(&self) -> Result<String, ScenarioErrors> {
         let checked = self.checked()?;
         let mut tree = checked.tree;
@@ -51,7 +51,7 @@ fn absolute_paths(tree: &mut Table, scenario: &Scenario) {
     }
 }
 
-/// What settings come to, by their paths.
+/// The values of derived settings, by their paths.
 fn comments(scenario: &Scenario) -> BTreeMap<String, String> {
     let mut comments = BTreeMap::new();
     comments.insert("warmup".to_owned(), scenario.warmup.to_string());
@@ -61,7 +61,7 @@ fn comments(scenario: &Scenario) -> BTreeMap<String, String> {
     for host in &scenario.hosts {
         if let Some(storage) = host.role.storage() {
             let path = format!("node.{}.cache", host.group);
-            // of the group's first host, which may differ from the others
+            // from the group's first host, which may differ from the others
             for (key, size) in [
                 ("dirty_background", storage.cache.dirty_background),
                 ("dirty_limit", storage.cache.dirty_limit),
@@ -115,7 +115,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A table under its header, and after it the tables in it that are too long for a line.
+    /// Writes a table under its header, and then its inner tables that are too long for a line.
     fn table(&self, text: &mut String, table: Option<&Table>, header: &str, path: &str) {
         let Some(table) = table else { return };
         let _ = writeln!(text, "\n[{header}]");
@@ -147,7 +147,7 @@ fn inline(node: &Node) -> String {
     match &node.value {
         Value::Text(text) | Value::Date(text) => quoted(text),
         Value::Whole(whole) => whole.to_string(),
-        // always with a point or an exponent
+        // always with a decimal point or an exponent
         Value::Number(number) => format!("{number:?}"),
         Value::Flag(flag) => flag.to_string(),
         Value::List(list) => {

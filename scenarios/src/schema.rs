@@ -1,4 +1,4 @@
-//! The schema of scenarios, derived from the raw structs: in tests alone, which keep it as `schema.json`.
+//! Derives the schema of scenarios from the raw structs: only in tests, which keep it as `schema.json`.
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
@@ -15,8 +15,7 @@ fn derived() -> Schema {
     schema
 }
 
-/// What serde's `Option` and our defaults mean in TOML: no `null`, and nothing that has a default
-/// is required.
+/// Adapts serde's `Option` and our defaults to TOML: there is no `null`, and keys with a default are not required.
 fn tidy(schema: &mut Map<String, Json>) {
     if let Some(Json::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
@@ -42,7 +41,7 @@ fn tidy(schema: &mut Map<String, Json>) {
         }
     }
     schema.remove("format");
-    // The texts are one paragraph; lines are those of the source.
+    // Descriptions become one paragraph; line breaks of the source are removed.
     if let Some(Json::String(text)) = schema.get_mut("description") {
         *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
@@ -78,8 +77,8 @@ fn tidy(schema: &mut Map<String, Json>) {
     }
 }
 
-/// Makes every key of a table (and of the tables in it, though not in its lists) one that may be
-/// left out and has no default; drops the keys `without`.
+/// Makes every key of a table (and of inner tables, but not of those in lists) optional and without
+/// a default; drops the keys `without`.
 pub(crate) fn make_partial(schema: &mut Schema, without: &[&str]) {
     fn partial(schema: &mut Map<String, Json>) {
         schema.remove("required");

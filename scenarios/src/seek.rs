@@ -1,10 +1,10 @@
-//! The seek curve of a disk from the three figures of its data sheet.
+//! The seek curve of a disk from three figures of its data sheet.
 //!
 //! The curve is Ruemmler & Wilkes' (IEEE Computer, March 1994): a + b·√d up to a knee, where the
-//! arm only accelerates and brakes, and c + e·d beyond, where it coasts. That is five unknowns.
-//! Given are the time to the next cylinder t₁ = t(1), over the full stroke t₂ = t(C − 1) of C
-//! cylinders, and the average tₐ. Two more conditions make the curve unique: at the knee k the two
-//! parts meet, and they meet smoothly (an arm does not change its speed at once):
+//! arm only accelerates and brakes, and c + e·d beyond, where it coasts. That is five unknowns. The
+//! data sheet gives the time to the next cylinder t₁ = t(1), over the full stroke t₂ = t(C − 1) of
+//! C cylinders, and the average tₐ. Two more conditions make the curve unique: at the knee k the
+//! two parts meet, and they meet smoothly (an arm does not change its speed abruptly):
 //!
 //! ```text
 //! a + b        = t₁
@@ -13,18 +13,18 @@
 //! b / (2·√k)   = e
 //! ```
 //!
-//! Eliminating a, c and e: b = (t₂ − t₁) / (√k/2 + (C−1)/(2·√k) − 1). The knee is then found by
-//! bisection, so that the mean over all pairs of different cylinders is tₐ: a seek over d has
-//! weight C − d, the weighting that Hitachi's data sheets spell out under "average seek time". A
-//! far knee makes the curve steep at first and so the average large; the mean grows from
-//! t₁ + (t₂ − t₁)/3 (a straight line) to t₁ + (t₂ − t₁)·8/15 (a square root all along), and an
-//! average outside of that does not go with the other two figures.
+//! Eliminating a, c and e gives b = (t₂ − t₁) / (√k/2 + (C−1)/(2·√k) − 1). The knee is then found
+//! by bisection, so that the mean over all pairs of different cylinders is tₐ: a seek over d has
+//! weight C − d, the weighting that Hitachi's data sheets define under "average seek time". A far
+//! knee makes the curve steep at first, so the average is large. The mean grows from t₁ + (t₂ −
+//! t₁)/3 (a straight line) to t₁ + (t₂ − t₁)·8/15 (a square root throughout). An average outside
+//! this range is inconsistent with the other two figures.
 
 use foretell_units::SimSpan;
 
 use crate::device::Seek;
 
-/// What a data sheet says.
+/// The three figures of a data sheet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct DataSheet {
     pub(crate) track_to_track: SimSpan,
@@ -32,16 +32,16 @@ pub(crate) struct DataSheet {
     pub(crate) full_stroke: SimSpan,
 }
 
-/// The averages that go with the other two figures, milliseconds.
+/// The range of averages that are consistent with the other two figures, milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PossibleAverages {
     pub(crate) least_ms: f64,
     pub(crate) most_ms: f64,
 }
 
-/// The curve that has these figures on a disk of so many cylinders, at least 16.
+/// The curve with these figures on a disk of `cylinders` cylinders, at least 16.
 ///
-/// The figures must be positive and the full stroke longer than the step to the next track.
+/// The figures must be positive, and the full stroke must take longer than the step to the next track.
 pub(crate) fn curve(sheet: DataSheet, cylinders: u32) -> Result<Seek, PossibleAverages> {
     let last = cylinders - 1;
     let mean = |knee| self::average_ms(&with_knee(sheet, last, knee), cylinders);
@@ -76,8 +76,8 @@ fn with_knee(sheet: DataSheet, last: u32, knee: u32) -> Seek {
 
 /// The mean over all pairs of different cylinders, in closed form.
 ///
-/// Σ (C − d)·t(d) / Σ (C − d) for d = 1 … C − 1. Powers of d are summed exactly; roots by
-/// Euler and Maclaurin, whose error here is below 10⁻⁴ of a root.
+/// Σ (C − d)·t(d) / Σ (C − d) for d = 1 … C − 1. Powers of d are summed exactly; roots by the
+/// Euler–Maclaurin formula, whose error here is below 10⁻⁴ of a root.
 pub(crate) fn average_ms(seek: &Seek, cylinders: u32) -> f64 {
     let c = f64::from(cylinders);
     let last = c - 1.0;
@@ -106,7 +106,7 @@ pub(crate) fn average_ms(seek: &Seek, cylinders: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Every distance, one by one.
+    /// The mean by a sum over every distance.
     fn naive_average_ms(seek: &Seek, cylinders: u32) -> f64 {
         let (mut total, mut weight) = (0.0, 0.0);
         for distance in 1..cylinders {

@@ -1,11 +1,11 @@
-//! The schema as the program uses it: which keys a table has, their types, ranges and defaults.
+//! The schema in the program's form: the keys of each table, with their types, ranges and defaults.
 //!
-//! Derived from the raw structs through their JSON Schema (`schema.rs`), so that parser, checks, changes,
-//! editors and documents cannot disagree. Extensions of JSON Schema, all for us alone:
-//! `x-when` (the key means something only for these values of its neighbours), `x-required`
-//! (needed whenever it means something), `x-tag` (the key that chooses among `oneOf`), `x-short`
-//! (a bare text stands for a table with this key), `x-what` (name of a written quantity),
-//! `x-words` (words that stand in place of a quantity).
+//! It is derived from the raw structs through their JSON Schema (`schema.rs`), so that parser,
+//! checks, changes, editors and documents cannot disagree. Our own extensions of JSON Schema:
+//! `x-when` (the key has a meaning only for these values of its neighbours), `x-required` (required
+//! whenever it has a meaning), `x-tag` (the key that chooses among `oneOf`), `x-short` (a bare text
+//! stands for a table with this key), `x-what` (name of a written quantity), `x-words` (words that
+//! are allowed instead of a quantity).
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -15,33 +15,33 @@ use serde_json::Value as Json;
 use crate::system::FOR_TESTS;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// The schema as it is derived.
+/// The derived schema.
 const KEPT: &str = include_str!("../schema.json");
 
-/// What a value may be.
+/// The possible values of a key.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// A text; if `words` is not empty, one of these.
+    /// A text; if `words` is not empty, one of these words.
     Text { words: Vec<String> },
     /// A whole number.
     Whole { min: i64, max: i64 },
-    /// A number, finite, whole or not.
+    /// A finite number, whole or not.
     Number { min: Option<f64>, max: Option<f64>, above: Option<f64> },
     /// `true` or `false`.
     Flag,
-    /// A list of equal things.
+    /// A list of elements of the same shape.
     List { item: Box<Shape>, at_least: usize },
     /// A table with known keys.
     Table(TableShape),
     /// A table whose keys are names.
     Map(Box<Shape>),
-    /// One of these, told apart by the type of the value.
+    /// One of these, distinguished by the type of the value.
     Either(Vec<Shape>),
-    /// One of these tables, told apart by the text of the key `tag`.
+    /// One of these tables, distinguished by the text of the key `tag`.
     Tagged { tag: String, branches: Vec<(String, TableShape)> },
 }
 
-/// What a table may have.
+/// The possible content of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct TableShape {
     /// Its keys in the order of the reference.
@@ -57,11 +57,11 @@ pub(crate) struct KeyShape {
     pub(crate) shape: Shape,
     pub(crate) required: bool,
     pub(crate) default: Option<Value>,
-    /// Neighbours, and the values of each for which this key means something.
+    /// Neighbours, with the values for which this key has a meaning.
     pub(crate) when: Vec<(String, Vec<Json>)>,
     /// The first sentence of its description.
     pub(crate) about: String,
-    /// What it is, if it is a quantity: "a size".
+    /// Its name as a quantity, if it is one: "a size".
     pub(crate) what: Option<String>,
     pub(crate) examples: Vec<Json>,
 }
@@ -84,24 +84,25 @@ pub(crate) fn section(name: &str) -> &'static Shape {
     }
 }
 
-/// The kinds of workloads (`ssio`, `trace`, ...) that have a key of that name.
+/// The kinds of workloads (`ssio`, `trace`, ...) that have this key.
 pub fn workload_kinds_with(key: &str) -> Vec<&'static str> {
     let Shape::Tagged { branches, .. } = section("workload") else { return Vec::new() };
     let has = branches.iter().filter(|(_, table)| table.key(key).is_some());
     has.map(|(kind, _)| kind.as_str()).collect()
 }
 
-/// A word that a key of a scenario may have.
+/// A word that is allowed for a key of a scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word {
-    /// As it is written.
+    /// The word as it is written.
     pub name: String,
-    /// What it means; empty where the schema does not say.
+    /// Its meaning; empty if the schema does not give it.
     pub about: String,
 }
 
-/// The words of a key: `["volume", "*", "cipher"]` where `*` stands for any name, or for the elements of
-/// a list; of a table with kinds, such as `["workload", "*"]`, these. None if the key has no words.
+/// The words of a key: `["volume", "*", "cipher"]`, where `*` stands for any name, or for the
+/// elements of a list. For a table with kinds, such as `["workload", "*"]`, the kinds. Empty if the
+/// key has no words.
 pub fn words(path: &[&str]) -> Vec<Word> {
     fn choices(schema: &Json) -> impl Iterator<Item = &Json> {
         let branches = |word| schema.get(word).and_then(Json::as_array).into_iter().flatten();
@@ -138,7 +139,7 @@ pub fn schema_text() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
-/// Says in JSON Schema's own words that a text may stand for a table.
+/// States in standard JSON Schema that a text may stand for a table.
 fn spell_out_short_forms(schema: &mut Json) {
     match schema {
         Json::Array(list) => list.iter_mut().for_each(spell_out_short_forms),
@@ -159,13 +160,13 @@ fn spell_out_short_forms(schema: &mut Json) {
     }
 }
 
-/// The JSON Schema of a scenario, as a test of `schema.rs` keeps it.
+/// The JSON Schema of a scenario, which a test of `schema.rs` keeps up to date.
 pub(crate) fn json_schema() -> &'static Json {
     static SCHEMA: OnceLock<Json> = OnceLock::new();
     SCHEMA.get_or_init(|| serde_json::from_str(KEPT).expect("a test keeps it"))
 }
 
-/// The schema with systems that tests alone have, none of which has settings; documents leave them out.
+/// The schema with the systems that only tests have, none of which has settings; documents leave them out.
 fn with_systems_for_tests(schema: &Json) -> Cow<'_, Json> {
     let mut schema = Cow::Borrowed(schema);
     for name in FOR_TESTS {
@@ -248,7 +249,7 @@ fn table(schema: &Json) -> TableShape {
     }
 }
 
-/// Up to the first full stop, without it; a colon or bracket before ends it too.
+/// The text up to the first full stop, without it.
 fn first_sentence(text: &str) -> String {
     text.split(". ").next().unwrap_or("").trim_end_matches('.').to_owned()
 }
@@ -284,7 +285,7 @@ impl TableShape {
         self.keys.iter().map(|key| key.name.as_str())
     }
 
-    /// The value of a key of `table`: what it says, or the default.
+    /// The value of a key of `table`: the written one, or the default.
     fn value_of<'a>(&'a self, table: &'a Table, key: &str) -> Option<&'a Value> {
         match table.get(key) {
             Some(node) => Some(&node.value),
@@ -293,7 +294,7 @@ impl TableShape {
     }
 
     /// The neighbour whose value makes `key` meaningless in `table`, with the values for which it
-    /// would mean something.
+    /// would have a meaning.
     pub(crate) fn meaningless<'a>(
         &self,
         table: &Table,
@@ -307,7 +308,7 @@ impl TableShape {
 }
 
 impl Shape {
-    /// The table that `node` is to be; none if it is to be something else, or its tag is missing.
+    /// The shape of a table for `node`; `None` if it should not be a table, or if its tag is missing.
     pub(crate) fn table_for(&self, node: &Table) -> Option<&TableShape> {
         match self {
             Self::Table(table) => Some(table),
@@ -319,7 +320,7 @@ impl Shape {
         }
     }
 
-    /// Whether a text can stand here.
+    /// Whether a text is allowed here.
     pub(crate) fn takes_text(&self) -> bool {
         match self {
             Self::Text { .. } => true,
@@ -329,7 +330,7 @@ impl Shape {
         }
     }
 
-    /// Whether the type of a value fits, whatever its content.
+    /// Whether the type of a value fits, regardless of its content.
     pub(crate) fn fits(&self, node: &Node) -> bool {
         match (self, &node.value) {
             (Self::Text { .. }, Value::Text(_))

@@ -1,6 +1,6 @@
-//! What comes with the program: scenarios, sweeps and profiles, found by name in any directory.
+//! Files that come with the program: scenarios, sweeps and profiles, found by name in any directory.
 //!
-//! Left out: the scenarios of `inside-out/`, which read a workload file that stands beside them.
+//! Left out: the scenarios of `inside-out/`, which read a workload file beside them.
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("ursa-minor/postmark", include_str!("../ursa-minor/postmark.toml")),
 ];
 
-/// The scenarios of Hsu et al. 2016, for `reproduce`: one tenant's cluster, and two of them. They read a workload file,
-/// which is made for each run, and so cannot be found by name.
+/// The scenarios of Hsu et al. 2016, for `reproduce`: the cluster of one tenant, and of two. They
+/// read a workload file that is made for each run, so they cannot be found by name.
 pub const INSIDE_OUT: [&str; 2] =
     [include_str!("../inside-out/cluster.toml"), include_str!("../inside-out/tenants.toml")];
 
@@ -59,10 +59,10 @@ pub enum ShippedKind {
 }
 
 impl ShippedKind {
-    /// Every one.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Scenario, Self::Sweep, Self::Device, Self::Cpu];
 
-    /// What one is called.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
@@ -72,7 +72,7 @@ impl ShippedKind {
         }
     }
 
-    /// The directory that the files of the kind are in.
+    /// The directory of the kind's files.
     pub fn directory(self) -> &'static str {
         match self {
             Self::Scenario => "scenarios",
@@ -105,8 +105,8 @@ impl ShippedKind {
         self.files().iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
     }
 
-    /// The names there are: those that come with the program, and profiles in the directory below
-    /// `base` that scenarios there find (`devices/NAME.toml`).
+    /// All names: those that come with the program, and profiles below `base` that scenarios there
+    /// find (`devices/NAME.toml`).
     pub fn names(self, base: &Path) -> Vec<String> {
         match self.profile() {
             Some(kind) => known(kind, None, base),
@@ -114,7 +114,7 @@ impl ShippedKind {
         }
     }
 
-    /// The text of that name, and the file if it is one below `base`, which goes first.
+    /// The text with this name. A file below `base` has precedence, and is returned with it.
     fn text(self, name: &str, base: &Path) -> Result<Option<Named>, ScenarioErrors> {
         if let Some(kind) = self.profile() {
             return match text_of(kind, name, base) {
@@ -140,7 +140,7 @@ impl ShippedKind {
     }
 }
 
-/// A scenario, sweep or profile that was found by its name.
+/// A scenario, sweep or profile found by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
     /// What it is.
@@ -149,15 +149,16 @@ pub struct Named {
     pub name: String,
     /// TOML.
     pub text: String,
-    /// Where it is, if it did not come with the program.
+    /// Its file, if it did not come with the program.
     pub file: Option<PathBuf>,
 }
 
 impl Named {
     /// The scenario, sweep or profile called `name`, as scenarios in the directory `base` see it.
     ///
-    /// Of two with the same name the scenario is taken. The name may be written as a path:
-    /// `sweeps/virtualized`, `scenarios/first-look.toml`. Errors if there is none, with the nearest name.
+    /// If several have the same name, the scenario is taken. The name may be written as a path:
+    /// `sweeps/virtualized`, `scenarios/first-look.toml`. Errors if there is none, with the nearest
+    /// name.
     pub fn find(name: &str, base: &Path) -> Result<Self, ScenarioErrors> {
         let inner = name.strip_suffix(".toml").unwrap_or(name);
         let inner = inner.rsplit_once("scenarios/").map_or(inner, |(_, inner)| inner);
@@ -185,7 +186,7 @@ impl Named {
     }
 }
 
-/// What a file says of itself: the first sentence of the comment at its beginning.
+/// A file's description of itself: the first sentence of the comment at its beginning.
 pub fn about(text: &str) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix('#'));
     let paragraph: Vec<&str> = lines.map(str::trim).take_while(|line| !line.is_empty()).collect();
@@ -193,7 +194,7 @@ pub fn about(text: &str) -> String {
     let ends = paragraph.char_indices().filter(|(_, c)| matches!(c, '.' | '?'));
     for (at, mark) in ends {
         let rest = &paragraph[at + mark.len_utf8()..];
-        // not in `al. 2006` or `7200.8`
+        // a full stop in `al. 2006` or `7200.8` does not end a sentence
         let begins = |next: &str| next.starts_with(|c: char| c.is_uppercase() || c == '`');
         if rest.is_empty() || rest.strip_prefix(' ').is_some_and(begins) {
             return paragraph[..=at].to_owned();
@@ -213,9 +214,9 @@ pub fn shipped_sweep(name: &str) -> Option<&'static str> {
 }
 
 impl Document {
-    /// The scenario `name` that comes with the program; `None` if there is none. Errors are ours.
+    /// The scenario `name` that comes with the program; `None` if there is none. Errors would be our own.
     ///
-    /// Relative paths in it are taken from the current directory.
+    /// Relative paths in it are resolved from the current directory.
     pub fn shipped(name: &str) -> Option<Result<Self, ScenarioErrors>> {
         let (_, text) = SCENARIOS.iter().find(|(known, _)| *known == name)?;
         Some(Self::parse(&format!("{name}.toml"), text, ""))
@@ -259,7 +260,7 @@ mod tests {
                     format!("{}/{name}", kind.directory()),
                     format!("scenarios/{}/{name}.toml", kind.directory()),
                 ];
-                // a scenario goes before a sweep of the same name
+                // a scenario has precedence over a sweep of the same name
                 for written in alone.into_iter().chain(paths) {
                     let found = Named::find(&written, nowhere).unwrap();
                     assert_eq!((found.kind, found.text.as_str()), (kind, *text), "{written}");

@@ -1,7 +1,7 @@
-//! The texts that a scenario is made of: its file, profiles, changes.
+//! The texts of a scenario: its file, profiles, changes.
 //!
-//! All texts lie in one address space, one after the other, so that a [`Place`] alone says in
-//! which text it is, also after a change was put into the tree of the file.
+//! All texts are in one address space, one after the other. So a [`Place`] alone identifies its
+//! text, even after a change was inserted into the tree of the file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether nothing is written there: it is the place of a default.
+    /// Whether it is the place of a default, where nothing is written.
     pub(crate) fn is_default(self) -> bool {
         self.start == self.end
     }
@@ -30,12 +30,12 @@ impl From<Range<usize>> for Place {
     }
 }
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SourceKind {
     /// The scenario's file, or a profile.
     File,
-    /// A change given with the run.
+    /// A change on the command line.
     Change,
 }
 
@@ -52,14 +52,14 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<Source>,
-    /// Whether files below the scenario's directory alone may be named.
+    /// Whether only files below the scenario's directory may be named.
     pub(crate) confined: bool,
 }
 
 impl Sources {
     /// Adds a text and returns the address of its first byte.
     ///
-    /// Address zero belongs to no text: what is there was written by nobody.
+    /// Address zero belongs to no text: values there were not written by the user.
     pub(crate) fn add(&mut self, name: &str, text: &str, kind: SourceKind) -> usize {
         // one address between texts, so that the end of one is not the beginning of the next
         let base = self.texts.last().map_or(1, |last| last.base + last.text.len() + 1);
@@ -72,7 +72,7 @@ impl Sources {
         self.texts.first()
     }
 
-    /// The text that has the place, and where in it.
+    /// The text that contains the place, and the range in it.
     pub(crate) fn find(&self, place: Place) -> Option<(&Source, Range<usize>)> {
         let after = self.texts.partition_point(|source| source.base <= place.start);
         let source = &self.texts[after.checked_sub(1)?];
@@ -88,7 +88,7 @@ impl Sources {
     }
 
     /// The place of `part` (bytes of the value) of the text at `place`, if the text is written
-    /// there as it is, with or without quotes.
+    /// there literally, with or without quotes.
     pub(crate) fn part(&self, place: Place, value: &str, part: Range<usize>) -> Place {
         if part.is_empty() {
             return place;

@@ -1,18 +1,19 @@
-//! The storage systems that there are, and what each says of itself to those who do not ask which it is.
+//! The storage systems, and their properties for code that does not depend on a particular system.
 //!
-//! The table [`systems!`](crate::systems) is the only list of them. A system without settings of its own needs
-//! a line there and its folder in `systems`. One with settings needs also their struct with its
-//! [`SystemTraits`], and how they are read (`raw/cluster.rs`, `check/cluster.rs`).
+//! The table [`systems!`](crate::systems) is the only list of them. A system without its own
+//! settings needs a line there and its folder in `systems`. One with settings also needs their
+//! struct with its [`SystemTraits`], and the code that reads them (`raw/cluster.rs`,
+//! `check/cluster.rs`).
 
 use foretell_units::HostId;
 
 use crate::model::{Ceph, OsdStore, Swift, Volume};
 
-/// Hands the table of storage systems to the macro that is named, after whatever else that is to have.
+/// Passes the table of storage systems to the named macro, after its other arguments.
 ///
-/// A line says what the system is; its variant of [`System`](crate::model::System), with the struct of its
-/// settings or, without settings, with what has its traits; its folder in `systems`; its name in scenarios; and
-/// the feature without which the program does not have it.
+/// A line has: the system's description; its variant of [`System`](crate::model::System), with the
+/// struct of its settings or, without settings, with the type that has its traits; its folder in
+/// `systems`; its name in scenarios; and, if any, the feature that includes it in the program.
 #[macro_export]
 macro_rules! systems {
     ($to:ident $($more:tt)*) => {
@@ -42,21 +43,21 @@ macro_rules! model {
         }
 
         impl System {
-            /// As scenarios write it.
+            /// Its name in scenarios.
             pub const fn name(&self) -> &'static str {
                 match self {
                     $($(#[cfg(feature = $feature)])? Self::$variant { .. } => $name),*
                 }
             }
 
-            /// What it says of itself.
+            /// Its properties.
             pub fn traits(&self) -> &dyn SystemTraits {
                 match self {
                     $($(#[cfg(feature = $feature)])? Self::$variant $(($field))? => $($field)? $(&$plain)?),*
                 }
             }
 
-            /// Hosts that its settings name get other numbers.
+            /// Renumbers the hosts that its settings name.
             pub(crate) fn renumber(&mut self, new: &dyn Fn(HostId) -> Option<HostId>) {
                 match self {
                     $($(#[cfg(feature = $feature)])? Self::$variant $(($field))? => {
@@ -65,7 +66,7 @@ macro_rules! model {
                 }
             }
 
-            /// The system of that name, if it has no settings of its own.
+            /// The system with this name, if it has no settings of its own.
             pub(crate) fn without_settings(name: &str) -> Option<Self> {
                 $(
                     $(#[cfg(feature = $feature)])?
@@ -80,33 +81,33 @@ macro_rules! model {
             }
         }
 
-        /// Names of systems that the schema does not have: tests alone know them.
+        /// Names of systems that are not in the schema: only tests know them.
         pub(crate) const FOR_TESTS: &[&str] = &[$($(#[cfg(feature = $feature)] $name,)?)*];
     };
 }
 
 systems!(model);
 
-/// What a storage system says of itself. The defaults are those of the simplest: clients address files of nodes,
-/// hosts do not fail, and there is nothing else.
+/// Properties of a storage system. The defaults are those of the simplest one: clients address
+/// files of nodes, hosts do not fail, and there is nothing else.
 pub trait SystemTraits {
-    /// Whether clients encrypt, encode and place data: volumes then have the settings for that. Elsewhere, servers
-    /// encode what is encoded.
+    /// Whether clients encrypt, encode and place data; then volumes have the settings for that.
+    /// Otherwise servers do any encoding.
     fn clients_encode(&self) -> bool {
         false
     }
 
-    /// Whether servers keep objects, and choose where; clients may then run on storage nodes.
+    /// Whether servers keep objects and choose their places; then clients may run on storage nodes.
     fn servers_keep_objects(&self) -> bool {
         false
     }
 
-    /// Whether each disk of a node is a server of its own (an OSD), which fails, joins and leaves by itself.
+    /// Whether each disk of a node is its own server (an OSD), which fails, joins and leaves separately.
     fn disks_are_servers(&self) -> bool {
         false
     }
 
-    /// Whether its stores may have databases and logs on devices of their own.
+    /// Whether its stores may have databases and logs on separate devices.
     fn has_log_devices(&self) -> bool {
         false
     }
@@ -116,12 +117,12 @@ pub trait SystemTraits {
         false
     }
 
-    /// Whether requests can carry real bytes, in a scenario with events or in one without.
+    /// Whether requests can carry real bytes, in a scenario with or without events.
     fn carries_bytes(&self, _with_events: bool) -> bool {
         false
     }
 
-    /// Why it cannot serve a volume, and what to do.
+    /// Why it cannot serve a volume, and what to do about it.
     fn refuses(&self, _volume: &Volume) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -141,23 +142,23 @@ pub trait SystemTraits {
         self.relays().to_vec()
     }
 
-    /// Whether some nodes report to a host.
+    /// Whether any nodes report to a host.
     fn is_monitor(&self, _host: HostId) -> bool {
         false
     }
 
-    /// How full a device may be.
+    /// Maximum fill level of a device.
     fn full_ratio(&self) -> f64 {
         1.0
     }
 
-    /// What may fail without loss of data, by kind of unit, where more is known of a volume than its encoding.
+    /// What may fail without loss of data, by kind of unit, if that is known beyond the volume's encoding.
     fn survives(&self, _volume: usize) -> Option<&[(String, usize)]> {
         None
     }
 }
 
-/// A system of which nothing is special.
+/// A system without special properties.
 #[allow(dead_code, reason = "no system that users have is so plain")]
 struct Plain;
 
@@ -180,7 +181,7 @@ impl SystemTraits for ClientsEncode {
     }
 }
 
-/// Above which fill level an OSD takes no more writes: `mon_osd_full_ratio`.
+/// Fill level above which an OSD accepts no more writes: `mon_osd_full_ratio`.
 const FULL_RATIO: f64 = 0.95;
 
 impl SystemTraits for Ceph {
@@ -266,7 +267,7 @@ impl Swift {
     }
 }
 
-/// The new numbers of the hosts that are still there.
+/// Keeps the hosts that still exist, with their new numbers.
 fn keep(hosts: &mut Vec<HostId>, new: &dyn Fn(HostId) -> Option<HostId>) {
     *hosts = hosts.iter().filter_map(|host| new(*host)).collect();
 }

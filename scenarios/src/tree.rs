@@ -1,7 +1,7 @@
 //! A TOML document as a tree in which every key and value knows its place.
 //!
-//! Changes are made on this tree, defaults are filled into it, and the raw structs are read from
-//! it through serde. Tables keep the order of the text: hosts and volumes are numbered by it.
+//! Changes are made on this tree, defaults are filled in, and the raw structs are read from it
+//! through serde. Tables keep the order of the text, by which hosts and volumes are numbered.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -23,7 +23,7 @@ pub(crate) enum Value {
     Whole(i64),
     Number(f64),
     Flag(bool),
-    /// Dates mean nothing in a scenario; kept to be refused by name.
+    /// Dates have no meaning in a scenario; they are kept so that they can be refused by name.
     Date(String),
     List(Vec<Node>),
     Table(Table),
@@ -65,7 +65,7 @@ impl Node {
         }
     }
 
-    /// A table with one entry: what a bare text is short for.
+    /// Expands a bare text to the table with one entry that it stands for.
     pub(crate) fn expand(&mut self, key: &str) {
         let inner = self.clone();
         let entry = Entry { key: key.to_owned(), key_place: self.place, node: inner };
@@ -74,7 +74,7 @@ impl Node {
 }
 
 impl Value {
-    /// What it is, for people.
+    /// Its type, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",
@@ -106,7 +106,7 @@ impl Table {
         Some(self.entries.remove(index))
     }
 
-    /// Sets the value of a key, in its old place if it has one.
+    /// Sets the value of a key, at its old position if it has one.
     pub(crate) fn insert(&mut self, entry: Entry) {
         match self.entries.iter_mut().find(|old| old.key == entry.key) {
             Some(old) => *old = entry,
@@ -121,7 +121,7 @@ impl Table {
 
 /// Reads a whole document; `base` is the address of the text's first byte.
 ///
-/// Every syntax error is found: the parser goes on after each.
+/// Every syntax error is found: the parser continues after each.
 pub(crate) fn parse_document(text: &str, base: usize) -> Result<Table, Vec<Problem>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
@@ -133,7 +133,7 @@ pub(crate) fn parse_document(text: &str, base: usize) -> Result<Table, Vec<Probl
     }
 }
 
-/// Reads one value, as stands to the right of `=`; `None` if the text is none.
+/// Reads one value, as on the right of `=`; `None` if the text is not a value.
 pub(crate) fn parse_value(text: &str, base: usize) -> Option<Node> {
     let (value, errors) = DeValue::parse_recoverable(text);
     let mut problems = Vec::new();
@@ -144,7 +144,7 @@ pub(crate) fn parse_value(text: &str, base: usize) -> Option<Node> {
 fn syntax(error: &toml::de::Error, text: &str, base: usize) -> Problem {
     let mut span = error.span().unwrap_or(0..0);
     if span.is_empty() {
-        // something to underline: the word that ends here, or the character before the end
+        // something to underline: the word that ends here, or the last character before the end
         let before = text.get(..span.start).unwrap_or("");
         let word = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
         let last = before.chars().next_back().map_or(0, char::len_utf8);

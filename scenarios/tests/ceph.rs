@@ -69,7 +69,7 @@ fn copies_are_in_different_racks() {
     // hosts 0 and 1 are in the west; 2 and 4 in the east, 3 and 5 in the north
     let rack = |host: usize| [0, 0, 1, 2, 1, 2][host];
     let apart = places(&scenario, 0);
-    // 18 disks of 32 copies each, in groups of three: 192, so 256
+    // 18 disks of 32 copies each, in groups of three: 192, rounded up to 256
     assert_eq!((apart.groups, apart.devices.len()), (256, 768));
     for group in apart.devices.chunks(3) {
         let mut racks: Vec<i32> = group.iter().map(|(host, _)| rack(host.index())).collect();
@@ -77,7 +77,7 @@ fn copies_are_in_different_racks() {
         assert_eq!(racks, [0, 1, 2]);
     }
     assert!(apart.survives.contains(&("rack".to_owned(), 2)), "{:?}", apart.survives);
-    // eight shards on six hosts: some share one
+    // eight shards on six hosts: some share a host
     let near = places(&scenario, 1);
     assert!(near.devices.chunks(8).all(|group| {
         group.iter().all(|device| group.iter().filter(|other| *other == device).count() == 1)
@@ -101,7 +101,7 @@ fn rooms(rules: &str, volume: &str) -> String {
 fn rules_choose_rooms_racks_and_classes() {
     // hosts 0, 1, 3 and 5 are in the cold room, 2 and 4 in the warm one
     let cold = |host: usize| host < 2 || host % 2 == 1;
-    // two copies in the cold room, in two racks, then one in the warm one
+    // two copies in the cold room, in two racks, then one in the warm room
     let rules = r#"
 [rule.two-and-one]
 steps = [
@@ -117,13 +117,13 @@ steps = [
         assert_ne!(hosts[0] < 2, hosts[1] < 2, "both in one rack: {hosts:?}");
     }
     assert!(groups.survives.contains(&("room".to_owned(), 1)), "{:?}", groups.survives);
-    // no rule is needed for one copy in each room
+    // one copy in each room needs no rule
     let apart = rooms("", "failure_domain = \"room\"").replace("1-of-3", "1-of-2");
     let scenario = check(&apart, Path::new("")).unwrap();
     for group in places(&scenario, 0).devices.chunks(2) {
         assert_ne!(cold(group[0].0.index()), cold(group[1].0.index()));
     }
-    // a class of devices: those of the nodes on the right
+    // a class of devices: those of the nodes `right`
     let rules = r#"
 [rule.fast]
 steps = ["take default class nvme", "chooseleaf firstn 0 type host", "emit"]
@@ -154,7 +154,7 @@ fn rules_that_cannot_be_are_errors() {
     assert!(error.contains("found `now` after the end of the step"), "{error}");
     let error = wrong("\"take default\", \"chooseleaf firstn\", \"emit\"");
     assert!(error.contains("the step ends where"), "{error}");
-    // two rooms cannot hold three copies
+    // three copies do not fit into two rooms
     let error = wrong("\"take default\", \"chooseleaf firstn 0 type room\", \"emit\"");
     assert!(error.contains("volume `apart`: its rule finds no 3 places"), "{error}");
     let unused = rooms("\n[rule.r]\nsteps = [\"take default\"]\n", "failure_domain = \"rack\"");
@@ -188,7 +188,7 @@ fn what_has_no_effect_or_cannot_be_is_an_error() {
     };
     let error = wrong("rack  = \"west\"", "");
     assert!(error.contains("node `left` does not say in which rack"), "{error}");
-    // four copies in three racks: two would have to share one
+    // four copies in three racks: two would have to share a rack
     let error = wrong("1-of-3", "1-of-19");
     assert!(error.contains("reaches 18 OSDs"), "{error}");
     let error = wrong("failure_domain = \"osd\"", "rule = \"x\"");
@@ -226,7 +226,7 @@ fn what_has_no_effect_or_cannot_be_is_an_error() {
     );
 }
 
-/// Imports a report and checks its scenario, in a directory of its own.
+/// Imports a report and checks its scenario, in a temporary directory.
 fn imported(text: &str) -> Option<(String, Scenario)> {
     let Imported::Cluster(map, inventory) = read_text("report.json", text).unwrap() else {
         panic!("there are OSDs")
@@ -237,7 +237,7 @@ fn imported(text: &str) -> Option<(String, Scenario)> {
     std::fs::write(directory.path().join("ceph-map.json"), kept).unwrap();
     let checked = check(&written.text, directory.path());
     let checked = checked.unwrap_or_else(|errors| panic!("{errors}\n{}", written.text));
-    // every pool lies where the cluster has it
+    // every pool has the cluster's places
     for (index, volume) in checked.volumes.iter().enumerate() {
         let places = places(&checked, index);
         assert_eq!(places.devices.len(), places.groups as usize * usize::from(volume.n()));
@@ -278,7 +278,7 @@ fn real_clusters_become_scenarios() {
             .map(|storage| storage.disks.len())
             .sum();
         assert_eq!(disks, report["osdmap"]["osds"].as_array().unwrap().len());
-        // assumptions are marked, and the head lists what to measure
+        // assumptions are marked, and the head lists what to measure next
         assert!(written.contains("# assumed") && written.contains("# Measure next"));
         // no address, no serial number
         for metadata in report["osd_metadata"].as_array().unwrap() {
@@ -294,7 +294,7 @@ fn real_clusters_become_scenarios() {
     }
 }
 
-/// A cluster as a report has it: disks and flash below roots of their own, pools of all kinds.
+/// A report of a cluster: disks and flash under separate roots, and pools of all kinds.
 fn report(hosts: usize, disks: usize, flash: usize, seed: u64, metadata: bool) -> String {
     let mut buckets = Vec::new();
     let mut devices = Vec::new();
@@ -375,7 +375,7 @@ fn report(hosts: usize, disks: usize, flash: usize, seed: u64, metadata: bool) -
 fn a_cluster_with_fewer_hosts_than_copies_has_a_scenario() {
     let (text, checked) = imported(&report(2, 3, 2, 0, true)).unwrap();
     assert!(!text.contains("SECRET7"), "{text}");
-    // on two hosts the rule finds two copies of three
+    // with two hosts the rule finds two of three copies
     assert!(text.contains("groups have fewer members than the pool's size"), "{text}");
     let names: Vec<&str> = checked.volumes.iter().map(|volume| volume.name.as_str()).collect();
     assert_eq!(names, ["mgr", "a-b--c", "ec", "ec-2"]);

@@ -1,4 +1,4 @@
-//! Changes by path: what they reach, what they mean, what is said of wrong ones.
+//! Changes by path: their targets, their meaning, and the messages for wrong ones.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn with(changes: &[&str]) -> Scenario {
     document.check().unwrap_or_else(|errors| panic!("{}", errors.lines()))
 }
 
-/// What is said of the last of the changes, by itself or by the check after it.
+/// The error message for the last of the changes, from the change itself or from the following check.
 fn refused(changes: &[&str]) -> String {
     let mut document = document();
     for change in changes {
@@ -72,7 +72,7 @@ fn optional_keys_are_created_and_taken_away() {
         arrivals(&[set, "workload.mail.think="]),
         Arrivals::Closed { outstanding: 1, think: fixed }
     );
-    // a table that is not there
+    // a table that is missing in the document
     assert_eq!(with(&["switch.port_buffer=1 MiB"]).switch.port_buffer, Bytes::mib(1));
 }
 
@@ -99,10 +99,10 @@ fn a_path_into_one_host_changes_that_host() {
     let scenario = with(&["client.app1.cpu=xeon-2023", "node.brick3.cache.size=64 MiB"]);
     assert_eq!(scenario.hosts[9].cpu.name, "xeon-2023");
     assert_eq!(scenario.hosts[3].role.storage().unwrap().cache.size, Bytes::mib(64));
-    // the group's own value, changed later, does not come through
+    // a later change of the group's value does not affect it
     let scenario = with(&["node.brick3.cache.size=64 MiB", "node.brick.cache.size=1 GiB"]);
     assert_eq!(scenario.hosts[3].role.storage().unwrap().cache.size, Bytes::mib(64));
-    // an override can be taken away
+    // an override can be removed
     let scenario = with(&["node.brick3.nic.rate=100 Mbit/s", "host.brick3=none"]);
     assert_eq!(scenario.hosts[3].nic, scenario.hosts[0].nic);
 }
@@ -124,7 +124,7 @@ fn elements_of_lists_have_numbers() {
         vec![of(0), of(1)]
     };
     let (old, new) = ("barracuda-7200.8".to_owned(), "cheetah-15k".to_owned());
-    // of one host: the others keep theirs, and what is not changed is as in the group
+    // of one host: the others keep their disk, and what is not changed is as in the group
     assert_eq!(
         disks(&["node.brick1.disk[0].device=cheetah-15k"]),
         [vec![old.clone()], vec![new.clone()]]
@@ -171,7 +171,7 @@ fn what_a_change_makes_meaningless_goes() {
     }
     let arrivals = document.check().unwrap().workloads[0].arrivals;
     assert_eq!(arrivals, Arrivals::Poisson { rate_rps: 200.0 });
-    // but not what is changed as well: these do not go together
+    // but not keys that were changed as well: these contradict each other
     let message = refused(&["workload.mail.outstanding=4", poisson[0], poisson[1]]);
     assert_eq!(
         message,
@@ -217,7 +217,7 @@ fn a_resolved_scenario_takes_changes_as_the_original_does() {
 #[test]
 fn names_with_dots_need_no_quotes() {
     for path in ["device.barracuda-7200.8.rpm", "device.\"barracuda-7200.8\".rpm"] {
-        // the profile is not in the scenario: a change puts it there
+        // the profile is not in the scenario, so a change puts it there
         let scenario = with(&[&format!("{path}=10000")]);
         let storage = scenario.hosts[0].role.storage().unwrap();
         let foretell_scenarios::device::Device::Mechanical(disk) = &storage.disks[0].device else {
@@ -241,7 +241,7 @@ fn a_wrong_value_is_shown_in_the_change() {
         errors.lines().starts_with("in `--set volume.mail.encoding=3-of-2`: encoding `3-of-2`"),
         "{errors}"
     );
-    // the change is to blame, not what it does not go with
+    // the change is blamed, not the value that it conflicts with
     document.set("volume.mail.encoding", "3-of-5").unwrap();
     let change = Change { path: "volume.mail.nodes".into(), value: "brick[0-2]".into() };
     document.apply("--what-if", &change).unwrap();
@@ -265,7 +265,7 @@ fn a_change_hides_no_fault_of_the_file() {
     let errors = document.check().unwrap_err();
     let underlined: Vec<_> = errors.errors().iter().map(|e| e.underlined().unwrap()).collect();
     assert_eq!(underlined, ["sead", "thnik"]);
-    // what belongs to another kind goes with the kind, but not what belongs to none
+    // keys of another kind are removed with the kind, but unknown keys are not
     document.set("workload.mail.kind", "trace").unwrap();
     let errors = document.check().unwrap_err().lines();
     assert!(errors.contains("thnik") && !errors.contains("reads"), "{errors}");
@@ -281,7 +281,7 @@ fn a_refused_change_changes_nothing() {
     assert_eq!(document.resolved().unwrap(), before);
 }
 
-/// Changes that are refused, and what is said of them.
+/// Changes that are refused, with their messages.
 const REFUSED: &[(&str, &str)] = &[
     ("volume.mial.encoding=3-of-5", "there is no volume `mial`; did you mean `volume.mail`?"),
     (

@@ -169,7 +169,7 @@ fn a_resolved_array_brings_its_members() {
     assert_eq!(again.check().unwrap(), document.check().unwrap());
 }
 
-/// What is wrong with a profile: a drive or array in which `from` is `to`.
+/// The error of a profile, a drive or an array, in which `from` is replaced by `to`.
 fn wrong(profile: &str, from: &str, to: &str) -> String {
     assert!(profile.contains(from), "{from}");
     let errors = with("x", &profile.replace(from, to)).unwrap_err();
@@ -196,7 +196,7 @@ fn impossible_drives_are_told_why() {
     );
     assert_eq!(wrong("7%", "100%"), "over-provisioning cannot be 100% of the flash [\"100%\"]");
     assert_eq!(wrong("7%", "107%"), "`107%` is not a share [\"107%\"]");
-    // 64 dies * 2 planes * 4 MiB: 187 blocks hold the data, 202 are there with 7 %, 189 with 1 %
+    // 64 dies * 2 planes * 4 MiB: 187 blocks hold the data; there are 202 with 7 %, 189 with 1 %
     assert_eq!(
         wrong("7%", "1%"),
         "a drive of 100 GB with 1% of over-provisioning has 2 spare blocks in each plane, \

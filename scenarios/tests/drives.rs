@@ -53,7 +53,7 @@ fn a_written_drive_is_a_device_of_a_scenario() {
     let (_, text) =
         ProfileKind::Device.shipped().iter().find(|(name, _)| *name == "hp-c3323a").unwrap();
     let drive = drive_file::parse(text).unwrap();
-    // as `[device.hp]` within a scenario, its tables are sub-tables of that
+    // as `[device.hp]` within a scenario, its tables become sub-tables of that
     let written = drive_file::write(&drive)
         .replace("\n[[zone]]", "\n[[device.hp.zone]]")
         .replace("\n[bus]", "\n[device.hp.bus]")

@@ -1,4 +1,4 @@
-//! What is wrong is said with its place, its reason, and a way out.
+//! Each error names its place, its reason, and a way to fix it.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +9,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, ThemeStyles};
 
 const GOOD: &str = include_str!("good.toml");
 
-/// Parts of `good.toml`, and what stands there instead.
+/// Parts of `good.toml`, and their replacements.
 const WRONG: &[(&str, &str)] = &[
     ("seed = 42", "seed = "),
     ("seed = 42", "seed = 4 2\nfoo"),
@@ -201,7 +201,7 @@ const WRONG: &[(&str, &str)] = &[
         "[node.brick]",
         "[cluster]\nsystem = \"swift\"\nproxies = \"app1\"\nmetadata = \"0 B\"\n[node.brick]",
     ),
-    // one node of a group that is right otherwise
+    // one node of a group that is otherwise right
     (
         "cipher = \"aes-128-cbc\"",
         "[cluster]\nsystem = \"ceph\"\n[host.brick3]\nnvram = \"64 MiB\"\n[host.brick4]\nnvram = \"64 MiB\"",
@@ -221,7 +221,7 @@ const WRONG: &[(&str, &str)] = &[
         "[client.app]\ncount = 2",
         "[host.app0]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}\ncount = 4",
     ),
-    // virtual machines and what they share
+    // virtual machines and their shared parts
     ("[node.brick]", "[node.brick]\nmachine = {}"),
     ("[node.brick]", "[node.brick]\nmachine = { count = 4, of = \"brick\" }"),
     ("[node.brick]", "[node.brick]\nmachine = { of = \"brik\" }"),
@@ -598,8 +598,8 @@ fn independent_errors_are_all_reported_in_their_order() {
     ]);
     let errors = errors_of(&text, Path::new("")).unwrap();
     let underlined: Vec<_> = errors.errors().iter().map(|e| e.underlined().unwrap()).collect();
-    // `5-of-3` is in a volume with a wrong key, and `app7` follows from the wrong count of nodes:
-    // they are told when what is before them is right
+    // `5-of-3` is in a volume with a wrong key, and `app7` follows from the wrong number of nodes:
+    // they are reported once the errors before them are fixed
     assert_eq!(underlined, ["sead", "\"8\"", "\"lur\"", "cihper", "5"]);
     let text = instead(&[
         ("duration = \"15 s\"", "duration = \"15\""),
@@ -624,7 +624,7 @@ fn no_more_errors_are_shown_than_can_be_read() {
 
 #[test]
 fn a_fault_does_not_cause_others() {
-    // the group of nodes cannot be read: hosts, volumes and workloads that need it are not blamed
+    // the group of nodes cannot be read: hosts, volumes and workloads that depend on it are not reported
     let text = instead(&[("count = 8", "count = true")]);
     assert_eq!(errors_of(&text, Path::new("")).unwrap().errors().len(), 1);
     let text = instead(&[("[volume.mail]", "[volum.mail]")]);
@@ -655,10 +655,10 @@ fn a_terminal_gets_file_text_and_places() {
     let errors = errors_of(&text, Path::new("")).unwrap();
     let labels: Vec<_> = errors.labels().unwrap().collect();
     let texts: Vec<_> = labels.iter().map(|l| &text[l.offset()..l.offset() + l.len()]).collect();
-    // both that do not go together
+    // both values that contradict each other
     assert_eq!(texts, ["\"1-of-3\"", "\"brick[0-1]\""]);
     let source = errors.source_code().unwrap().read_span(labels[0].inner(), 0, 0).unwrap();
-    // lines and columns of the trait count from zero
+    // the trait counts lines and columns from zero
     assert_eq!((source.name(), source.line(), source.column()), (Some("s.toml"), 17, 11));
     assert!(errors.help().is_some());
 }
@@ -680,13 +680,13 @@ fn a_trace_that_is_not_there_is_told_with_its_whole_path() {
     assert!(errors_of(&text, directory.path()).is_none());
 }
 
-/// As a terminal of 100 columns shows it, without colours.
+/// The output on a terminal of 100 columns, without colours.
 fn on_a_terminal(errors: &ScenarioErrors) -> String {
     let theme = GraphicalTheme { styles: ThemeStyles::none(), ..GraphicalTheme::unicode() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
     let mut text = String::new();
     handler.render_report(&mut text, errors).unwrap();
-    // no blanks at the ends of lines
+    // trailing blanks are removed
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 

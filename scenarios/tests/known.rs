@@ -1,4 +1,4 @@
-//! What an operator knows of a scenario.
+//! The part of a scenario that an operator knows.
 
 use foretell_scenarios::Document;
 use foretell_scenarios::device::Device;

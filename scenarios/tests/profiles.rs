@@ -52,7 +52,7 @@ fn shipped_disks_have_the_average_seek_of_their_data_sheet() {
 
 #[test]
 fn shipped_disks_hold_what_their_tracks_hold() {
-    // tracks of the mean rate times a turn, on 4 and 8 surfaces
+    // the mean rate times a revolution gives a track; on 4 and 8 surfaces
     for (name, surfaces) in [("barracuda-7200.8", 4.0), ("cheetah-15k", 8.0)] {
         let scenario = check(&SMALL.replace("barracuda-7200.8", name));
         let Device::Mechanical(disk) = disk(&scenario) else { panic!("{name}") };
@@ -94,13 +94,13 @@ fn a_file_beside_the_scenario_comes_before_the_shipped_one() {
     fs::write(directory.path().join("s.toml"), SMALL).unwrap();
     let document = Document::load(directory.path().join("s.toml")).unwrap();
     assert_eq!(disk(&document.check().unwrap()).capacity(), Bytes(300_000_000_000));
-    // and one in the scenario before both
+    // a profile in the scenario has precedence over both
     let inline =
         format!("{SMALL}\n[device.\"barracuda-7200.8\"]\n{}", shipped.replace("250 GB", "40 GB"));
     fs::write(directory.path().join("s.toml"), inline).unwrap();
     let document = Document::load(directory.path().join("s.toml")).unwrap();
     assert_eq!(disk(&document.check().unwrap()).capacity(), Bytes(40_000_000_000));
-    // what is wrong with the file is shown in the file
+    // errors in the file are shown in the file
     fs::write(&file, shipped.replace("source", "sauce")).unwrap();
     fs::write(directory.path().join("s.toml"), SMALL).unwrap();
     let errors = Document::load(directory.path().join("s.toml")).unwrap().check().unwrap_err();
@@ -126,7 +126,7 @@ fn a_host_may_differ_from_its_group_and_a_cpu_from_its_profile() {
     let [plain, other] = [&scenario.hosts[0], &scenario.hosts[1]];
     assert_eq!((plain.cpu.cores, other.cpu.cores), (1, 4));
     assert_eq!(other.cpu.encrypt.rate.unwrap().as_bits_per_s(), 8_000_000_000);
-    // what is not given is as in the profile and in the group
+    // values that are not given are as in the profile and in the group
     assert_eq!(other.cpu.encrypt.fixed, plain.cpu.encrypt.fixed);
     assert_eq!(other.nic.latency, plain.nic.latency);
     assert_eq!(other.nic.rate.as_bits_per_s(), 100_000_000);

@@ -1,4 +1,4 @@
-//! The schema and the reference say what the program does.
+//! The schema and the reference agree with the program.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +15,7 @@ fn schema() -> Value {
     serde_json::from_str(&schema_text()).unwrap()
 }
 
-/// Compares a file with what it should be, or writes it if `UPDATE` is set.
+/// Compares a file with its expected content, or writes it if `UPDATE` is set.
 fn keep(file: &Path, text: &str) {
     if std::env::var_os("UPDATE").is_some() {
         fs::write(file, text).unwrap();
@@ -30,14 +30,14 @@ fn the_schema_is_that_of_the_program() {
     keep(&root().join("scenario.schema.json"), &schema_text());
 }
 
-/// The part of a schema that is a table, where a text may stand for it.
+/// The branch of a schema that is a table, if a text may stand for it.
 fn long_form(schema: &Value) -> &Value {
     let branches = schema["anyOf"].as_array().into_iter().flatten();
     branches.into_iter().find(|branch| branch["type"] == "object").unwrap_or(schema)
 }
 
-/// A table of the schema by its path: `*` is any name, `[]` an element of a list, and a kind one of
-/// several tables.
+/// A table of the schema by its path: `*` is any name, `[]` an element of a list, and a kind
+/// selects one of several tables.
 fn table<'a>(schema: &'a Value, path: &str) -> &'a Value {
     path.split('/').filter(|step| !step.is_empty()).fold(long_form(schema), |schema, step| {
         let inner = match step {
@@ -59,7 +59,7 @@ fn table<'a>(schema: &'a Value, path: &str) -> &'a Value {
     })
 }
 
-/// What a key takes, for people.
+/// The values of a key, for readers.
 fn takes(property: &Value) -> String {
     if let Some(what) = property["x-what"].as_str() {
         return what.trim_start_matches("a ").to_owned();
@@ -183,8 +183,7 @@ fn the_reference_has_every_key_with_its_default() {
             missing.push(path.to_owned());
         }
     });
-    // of `[host]`, of costs and of differences from a profile, the reference says that they are
-    // as others are
+    // for `[host]`, for costs and for differences from a profile, the reference only says that they are like others
     let as_others = ["/host/*/", "/cluster/"];
     missing.retain(|path| {
         !as_others.iter().any(|prefix| path.starts_with(prefix)) && !path.contains("/cpu/")
@@ -212,7 +211,7 @@ fn walk(schema: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
     }
 }
 
-/// Where a document does not have the form of the schema (texts are not matched with patterns).
+/// The place where a document does not match the schema (patterns of texts are not checked).
 fn mismatch(value: &Value, schema: &Value, path: &str) -> Option<String> {
     let fits = |branch: &&Value| mismatch(value, branch, path).is_none();
     if let Some(branches) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
@@ -263,7 +262,7 @@ fn scenarios_have_the_form_of_the_schema() {
         let text = fs::read_to_string(root().join(format!("{name}.toml"))).unwrap();
         let value: Value = toml::from_str(&text).unwrap();
         assert_eq!(mismatch(&value, &schema, name), None);
-        // in full as well: all defaults are of the right form
+        // also the resolved scenario: all defaults match the schema
         if name != "trace-replay" {
             let document = foretell_scenarios::Document::shipped(name).unwrap().unwrap();
             let value: Value = toml::from_str(&document.resolved().unwrap()).unwrap();

@@ -1,9 +1,9 @@
-//! No text brings the program down, and what is right survives being written out in full.
+//! No text makes the program panic, and valid scenarios survive being resolved.
 
 use foretell_scenarios::Document;
 use proptest::prelude::*;
 
-/// Every section and most keys.
+/// A scenario with every section and most keys.
 const RICH: &str = r#"
 seed = 7
 warmup = "1 s"
@@ -86,7 +86,7 @@ inner_rate = "6 MB/s"
 overhead = "1 ms"
 "#;
 
-/// Values that stand in for others.
+/// Values that replace others.
 const VALUES: &[&str] = &[
     "0",
     "1",
@@ -142,7 +142,7 @@ const VALUES: &[&str] = &[
     "\"é\"",
 ];
 
-/// Lines that are put in.
+/// Lines that are inserted.
 const LINES: &[&str] = &[
     "[node.brick2]",
     "[node.x.cache]",
@@ -226,7 +226,7 @@ const PATHS: &[&str] = &[
     "",
 ];
 
-/// Does everything that can be done with a text.
+/// Performs every operation on a text.
 fn exercise(text: &str) -> Result<(), TestCaseError> {
     let document = match Document::parse("t.toml", text, "") {
         Ok(document) => document,
@@ -248,7 +248,7 @@ fn exercise_document(document: &Document) -> Result<(), TestCaseError> {
                     "{}",
                     errors.lines()
                 );
-                // every place is in its text
+                // every place is within its text
                 prop_assert!(
                     error.spans().next().is_none() || error.underlined().is_some(),
                     "{}",
@@ -279,7 +279,7 @@ fn value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A text with one of its lines changed.
+/// A text with one line changed.
 fn mutated(text: &str, (line, how, value, put): (usize, u8, String, usize)) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = line % lines.len().max(1);
@@ -290,7 +290,7 @@ fn mutated(text: &str, (line, how, value, put): (usize, u8, String, usize)) -> S
                 lines[at] = format!("{key}= {value}");
             }
         }
-        // a line less, a line twice, a line moved, a new line
+        // removes, repeats, moves or inserts a line
         2 => {
             lines.remove(at);
         }
@@ -300,7 +300,7 @@ fn mutated(text: &str, (line, how, value, put): (usize, u8, String, usize)) -> S
             lines.insert((at + put) % (lines.len() + 1), line);
         }
         5 => lines.insert(at, LINES[put % LINES.len()].to_owned()),
-        // a character less
+        // removes a character
         6 => {
             let mut chars: Vec<char> = lines[at].chars().collect();
             if !chars.is_empty() {
@@ -308,7 +308,7 @@ fn mutated(text: &str, (line, how, value, put): (usize, u8, String, usize)) -> S
             }
             lines[at] = chars.into_iter().collect();
         }
-        // a value in a line that has several
+        // replaces one of several values in a line
         _ => {
             let parts: Vec<&str> = lines[at].split('"').collect();
             if parts.len() > 2 {

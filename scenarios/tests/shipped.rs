@@ -1,4 +1,4 @@
-//! The scenarios that come with the program are all right, and survive being written out.
+//! The scenarios that come with the program are valid, and survive being resolved.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn all_are_right_and_read_back_from_their_resolved_text() {
         let text = document.resolved().unwrap();
         let again = Document::parse("run.toml", &text, "elsewhere").unwrap();
         assert_eq!(checked(&again), scenario, "{name}");
-        // in full it cannot become fuller
+        // a resolved scenario resolves to itself
         assert_eq!(again.resolved().unwrap(), text, "{name}");
     }
 }

@@ -9,24 +9,24 @@ use crate::circumstances::Circumstances;
 use crate::expected::{ExpectedError, Experience, Interval};
 use crate::outages::OutageAnswer;
 
-/// What would be.
+/// The predicted behavior of the changed cluster.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
-    /// Which model says so.
+    /// The model that produced this answer.
     pub model: Model,
-    /// What was asked for and has no effect, and why.
+    /// Changes in the question that have no effect, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What is assumed of loads that were not recorded.
+    /// Assumptions about loads that were not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
-    /// By name.
+    /// Workloads by name.
     pub workloads: BTreeMap<String, WorkloadAnswer>,
     /// Utilization of each resource, 0 to 1: by host and name of the resource.
     pub utilization: BTreeMap<String, BTreeMap<String, f64>>,
     /// The busiest resource.
     pub bottleneck: Option<Busiest>,
-    /// What events do; only where there are some.
+    /// Effects of the scenario's events; present only if it has events.
     #[serde(flatten)]
     pub outages: Option<OutageAnswer>,
 }
@@ -34,20 +34,20 @@ pub struct Answer {
 /// A resource and how busy it is.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Busiest {
-    /// Of which host.
+    /// The resource's host.
     pub host: String,
-    /// Which of its resources: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
+    /// The resource's name: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
     pub resource: String,
-    /// 0 to 1.
+    /// Utilization, 0 to 1.
     pub utilization: f64,
 }
 
-/// More than a resource can do is asked for: requests arrive faster than they complete.
+/// The load exceeds the capacity of a resource: requests arrive faster than they complete.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Overload {
     /// The resource that cannot keep up: `brick3.disk0`.
     pub resource: String,
-    /// How many times as much is asked for as it can do.
+    /// Offered load divided by capacity.
     pub factor: f64,
 }
 
@@ -69,48 +69,49 @@ pub struct WorkloadAnswer {
     pub throughput_rps: f64,
     /// Bytes a second.
     pub throughput_bytes_per_s: f64,
-    /// Requests a second that the bottleneck allows, whatever is outstanding, beside the load of the
-    /// others.
+    /// Highest throughput that the bottleneck allows beside the load of the other workloads,
+    /// however many requests are outstanding; requests a second.
     pub peak_throughput_rps: f64,
     /// Response time.
     pub response_time_ms: ResponseTimeMs,
     /// Requests outstanding on average.
     pub outstanding: f64,
-    /// Outstanding requests that keep the bottleneck busy: N*.
+    /// Number of outstanding requests from which the bottleneck is always busy: N*.
     pub outstanding_to_saturate: f64,
-    /// Part of the requests that read.
+    /// Share of the requests that are reads.
     pub read_share: f64,
-    /// Part of the pages read that are found in the nodes' caches.
+    /// Share of the pages read that are found in the nodes' caches.
     pub read_hit_rate: Option<f64>,
-    /// Reads that ask one more node in the measured time, in one group each; only with `hedge` of the volume.
+    /// Hedged reads in the measured time: reads that asked one more node, counted per group. Only
+    /// if the volume has `hedge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hedges: Option<u64>,
     /// The resource that limits it: `brick3.disk0`.
     pub bottleneck: String,
-    /// Where its requests arrive faster than they complete: by how much, and at which resource.
+    /// How far the load exceeds the capacity, and at which resource, if requests arrive faster than they complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<Overload>,
-    /// Time that a request takes of each resource, in all hosts of a kind together: `node.cpu`, ...
+    /// Time that a request takes at each resource, summed over all hosts of a kind: `node.cpu`, ...
     pub demands_ms: BTreeMap<String, f64>,
-    /// How far the replay is off for the recorded run itself, if the workload was recorded: by this
-    /// much is an answer of model `replay` corrected.
+    /// Error of the replay for the recorded run itself, if the workload was recorded. Answers of
+    /// model `replay` are corrected by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misfit: Option<Misfit>,
-    /// What past scores are to be compared by.
+    /// Properties by which similar past scores are found.
     #[serde(skip)]
     pub circumstances: Circumstances,
-    /// How far off this is to be expected: by metric, as far as anything is known.
+    /// Expected error of this answer by metric, for metrics with enough past scores.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_error: BTreeMap<&'static str, ExpectedError>,
-    /// Where the truth is to be expected in 90 % of all cases: by metric, as far as anything is known.
+    /// The interval that holds the truth in 90 % of all cases, by metric, for metrics with enough past scores.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub interval: BTreeMap<&'static str, Interval>,
-    /// What about this was never scored, so that intervals are wide.
+    /// The part of this answer that no past score resembles, which makes its intervals wide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
 }
 
-/// The metrics of which errors are expected, as `score` names them.
+/// The metrics for which errors are expected, by the names that `score` uses.
 pub const EXPECTED_METRICS: [&str; 5] = [
     "throughput_rps",
     "response_time_ms.mean",
@@ -131,7 +132,7 @@ impl WorkloadAnswer {
 }
 
 impl Answer {
-    /// Says of each workload how far off this is to be expected.
+    /// Fills in the expected errors and intervals of each workload.
     pub fn expect(&mut self, experience: &Experience) {
         let with_events = self.outages.is_some();
         let whole = if with_events { WITH_EVENTS } else { "" };
@@ -156,14 +157,14 @@ impl Answer {
     }
 }
 
-/// What past scores call the metrics of whole runs with events: other errors than those of runs without.
+/// Prefix of the metrics of whole runs with events. Their errors differ from those of runs without events.
 pub const WITH_EVENTS: &str = "with_events.";
 
-/// Past scores of an answer.
+/// Looks up the past scores that apply to an answer.
 struct Expected<'a> {
     experience: &'a Experience,
     model: Model,
-    /// What their metrics begin with.
+    /// Prefix of their metrics.
     of: &'a str,
     here: &'a Circumstances,
 }
@@ -172,7 +173,7 @@ struct Expected<'a> {
 type Spreads = (BTreeMap<&'static str, ExpectedError>, BTreeMap<&'static str, Interval>);
 
 impl Expected<'_> {
-    /// As far as anything is known.
+    /// Expected errors and intervals of all metrics that have enough past scores.
     fn all(&self, figure: impl Fn(&str) -> Option<f64>) -> Spreads {
         let Self { experience, model, of, here } = self;
         let (mut errors, mut intervals) = (BTreeMap::new(), BTreeMap::new());
@@ -187,12 +188,12 @@ impl Expected<'_> {
     }
 }
 
-/// How far a model is off: modelled / recorded - 1.
+/// Relative error of a model: modelled / recorded - 1.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Misfit {
-    /// In requests a second.
+    /// Error of the throughput.
     pub throughput: f64,
-    /// In the mean response time.
+    /// Error of the mean response time.
     pub mean_response_time: f64,
 }
 
@@ -213,7 +214,7 @@ pub struct ResponseTimeMs {
 }
 
 impl ResponseTimeMs {
-    /// By the name that `score` gives it.
+    /// A figure, by the name that `score` gives it.
     pub(crate) fn figure(&self, metric: &str) -> Option<f64> {
         match metric {
             "response_time_ms.mean" => Some(self.mean),
@@ -224,7 +225,7 @@ impl ResponseTimeMs {
         }
     }
 
-    /// Of response times, ns.
+    /// Computed from response times, ns.
     pub(crate) fn of(mut all: Vec<u64>) -> Self {
         all.sort_unstable();
         let last = all.len().saturating_sub(1);
@@ -237,25 +238,25 @@ impl ResponseTimeMs {
         Self { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
     }
 
-    /// Of which the mean is known, s.
+    /// With only a known mean, s.
     pub(crate) fn of_mean(seconds: f64) -> Self {
         Self { mean: seconds * 1e3, p50: None, p95: None, p99: None }
     }
 }
 
-/// How an answer is found.
+/// The method by which an answer is found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
     /// Operational bounds: equations 1 and 2 of Thereska et al. 2006.
     Bounds,
-    /// Approximate mean value analysis of a network of queues: throughput and mean response time in
-    /// the middle of the curve too.
+    /// Approximate mean value analysis of a network of queues. It also gives throughput and mean
+    /// response time at moderate load.
     Mva,
-    /// The replay of short stretches of the run, compared with that of the same stretches of the recorded
-    /// cluster: a fiftieth of a second for a run of a million requests.
+    /// The replay of short stretches of the run, compared with a replay of the same stretches on
+    /// the recorded cluster. For a run of a million requests it takes a fiftieth of a second.
     Fast,
-    /// The recorded requests in a queueing model.
+    /// The recorded requests, replayed in a queueing model.
     #[default]
     Replay,
 }

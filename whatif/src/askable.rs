@@ -1,7 +1,7 @@
-//! What can be asked: settings that the model knows and that records say something of.
+//! Which settings can be asked about: those that the model knows and that the records say something about.
 //!
-//! Whatever a change alters and the model does not follow is refused by its name. Otherwise the answer
-//! would be that of the cluster as it was, and look like one about the cluster as it would be.
+//! A change that the model does not follow is refused by its name. Otherwise the answer would
+//! describe the unchanged cluster but look like an answer about the changed one.
 
 use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
 use foretell_scenarios::{Change, workload_kinds_with};
@@ -19,9 +19,9 @@ const OTHER_TIMES: &str =
 const RECORDED_FAILURES: &str = "the recorded run had this event itself, and what a cluster without failures would do is not in its \
      records; ask of a run without events";
 
-/// Errors if a change is of a setting that records say nothing of.
+/// Errors if a change is of a setting that the records say nothing about.
 ///
-/// `before`: the changes that were made before it.
+/// `before`: the changes that precede it in the question.
 pub(crate) fn by_its_path(
     change: &Change,
     before: &[Change],
@@ -63,13 +63,13 @@ pub(crate) fn by_its_path(
         {
             OTHER_SYSTEM
         }
-        // the scenario says which sections there are
+        // the scenario's own checks find unknown sections
         _ => return Ok(()),
     };
     Err(refused(change.to_string(), reason))
 }
 
-/// Whether a key says what a workload requests: other kinds have it, and those that were recorded do not.
+/// Whether a key describes the requests of a workload. Other kinds have such keys; recorded workloads do not.
 fn is_drawn(recorded: &Scenario, workload: &str, key: Option<&str>) -> bool {
     let mut workloads = recorded.workloads.iter();
     let kinds = key.map_or_else(Vec::new, workload_kinds_with);
@@ -78,13 +78,13 @@ fn is_drawn(recorded: &Scenario, workload: &str, key: Option<&str>) -> bool {
         && !kinds.contains(&WorkloadKind::Recorded.name())
 }
 
-/// Whether a workload was given another kind.
+/// Whether a change gives a workload another kind.
 fn is_described(changes: &[Change], workload: &str) -> bool {
     let whole = format!("workload.{workload}");
     changes.iter().any(|change| change.path == whole || change.path == format!("{whole}.kind"))
 }
 
-/// Errors if the changed cluster differs from the recorded one in what the model does not follow.
+/// Errors if the changed cluster differs from the recorded one in something that the model does not follow.
 pub(crate) fn by_what_differs(seen: &Observed, after: &Scenario) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
     if let Some(event) = before.outages.iter().flat_map(|outages| &outages.events).next() {
@@ -109,7 +109,7 @@ fn refused(change: String, reason: impl Into<String>) -> WhatIfError {
     WhatIfError::Refused { change, reason: reason.into() }
 }
 
-/// Of one profile: another profile is another processor, and taken as a whole.
+/// Compares settings within one profile. Another profile is another processor, which is replaced as a whole.
 fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfError> {
     if old.cpu.name != new.cpu.name {
         return Ok(());
@@ -129,7 +129,7 @@ fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfErro
     Ok(())
 }
 
-/// What the switch does when a port is full.
+/// Checks how the switch behaves when a port is full.
 fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
     if old.model != new.model {
         return Ok(());
@@ -156,7 +156,7 @@ fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
     }
 }
 
-/// When a workload issues: recorded times can be stretched, and random ones drawn.
+/// Checks when a workload issues requests: recorded times can be stretched, and random ones drawn.
 fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     let old = recorded_as(before, workload).map(|old| old.arrivals);
     let of_it = |key: &str| format!("workload.{}.{key}", workload.name);
@@ -177,7 +177,7 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     }
 }
 
-/// Where requests would go on a volume of another size is known of some kinds.
+/// Checks the volume's size: only of some kinds is it known where requests would go on a volume of another size.
 fn addresses(seen: &Observed, after: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
     let Some(old) = recorded_as(before, workload) else { return Ok(()) };
@@ -200,7 +200,7 @@ fn addresses(seen: &Observed, after: &Scenario, workload: &Workload) -> Result<(
     Err(refused(change, reason))
 }
 
-/// What was recorded of a workload that is predicted from its records.
+/// The recorded settings of a workload that is predicted from its records.
 fn recorded_as<'a>(before: &'a Scenario, workload: &Workload) -> Option<&'a Workload> {
     let mut recorded = before.workloads.iter();
     recorded.find(|old| old.name == workload.name && workload.kind == WorkloadKind::Recorded)

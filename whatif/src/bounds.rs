@@ -5,8 +5,8 @@ use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 
 use crate::replay::WorkloadOutcome;
 
-/// Throughput, requests a second, and response time, s, by equation 1 and Little's law; `peak`: what
-/// the bottleneck allows, `alone`: see [`alone_s`].
+/// Throughput, requests a second, and response time, s, by equation 1 and Little's law. `peak`: the
+/// throughput that the bottleneck allows; `alone`: see [`alone_s`].
 pub(crate) fn bounds(
     workload: &Workload,
     alone: f64,
@@ -14,7 +14,7 @@ pub(crate) fn bounds(
     found: &WorkloadOutcome,
 ) -> (f64, f64) {
     let Arrivals::Closed { outstanding, .. } = workload.arrivals else {
-        // an open workload issues what it issues
+        // an open workload's rate does not depend on completions
         return (found.throughput_rps.min(peak), alone);
     };
     let think = found.think_s;
@@ -23,11 +23,11 @@ pub(crate) fn bounds(
     (throughput, (outstanding / throughput - think).max(alone))
 }
 
-/// Response time of a request that waits for nobody, s: D of equation 1.
+/// Response time of a request without queueing, s: D of equation 1.
 ///
-/// What it takes of the client, and of one node: the n of a write work side by side. Of n disks that
-/// read, it waits for the slowest, which takes the n-th harmonic number of times as long as one
-/// if times are exponential. What is written behind is not waited for.
+/// It is the time at the client plus the time at one node: the n nodes of a write work in parallel.
+/// Of n disks that read, the request waits for the slowest. With exponential times that takes the
+/// n-th harmonic number of times as long as one disk. Write-back is not waited for.
 pub(crate) fn alone_s(scenario: &Scenario, found: &WorkloadOutcome) -> f64 {
     let completed = (found.completed as f64).max(1.0);
     let legs = (found.path.legs.iter().sum::<u64>() as f64 / completed).max(1.0);

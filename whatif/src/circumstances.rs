@@ -1,7 +1,8 @@
-//! What is known of an answer about a workload before its error is: which past scores resemble it.
+//! Properties of an answer about a workload that are known before its error is. They decide which
+//! past scores resemble it.
 //!
-//! Left out: what was asked for in figures (how many clients more, how much more cache); how far the
-//! change moves the workload stands for it.
+//! Left out: the amounts in the question (how many more clients, how much more cache). How far the
+//! change moves the workload stands for them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,34 +14,34 @@ use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use crate::answer::ResponseTimeMs;
 use crate::disk::Measurement;
 
-/// Misfits below this are alike, as are movements (assumed: no model is that good).
+/// Misfits below the first are alike, and movements below the second (assumed: no model is that good).
 const ALIKE: (f64, f64) = (0.01, 0.05);
-/// How far apart cases are that differ in one of these: loop, device, system, kind of change; in units of
-/// the logarithms of misfit and movement.
+/// Distance between cases that differ in loop, device, system or kind of change, in this order; in
+/// units of the logarithms of misfit and movement.
 const OTHER: [f64; 4] = [6.0, 2.0, 1.5, 1.5];
-/// The distance of a case without this information (a history of an earlier version).
+/// Distance to a case that lacks this information (a history of an earlier version).
 const UNKNOWN: f64 = 3.0;
-/// The same where the number of requests alone is not known.
+/// The same if only the number of requests is unknown.
 const UNKNOWN_REQUESTS: f64 = 1.0;
 
 /// Throughput, requests a second, and response times of a workload.
 pub(crate) type Figures = (f64, ResponseTimeMs);
 
-/// What is known of an answer before its error is.
+/// Properties of an answer that are known before its error is.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Circumstances {
-    /// Logarithm of modelled / recorded mean response time of the run itself; none of a new workload.
+    /// Logarithm of modelled / recorded mean response time of the recorded run itself; none for a new workload.
     pub misfit: Option<f64>,
-    /// The same of throughput. Histories do not have it, and it makes no cases alike; it only widens intervals.
+    /// The same for throughput. Histories do not have it. It does not affect the distance; it only widens intervals.
     pub misfit_of_throughput: Option<f64>,
-    /// Logarithm of asked / recorded mean response time, by the model; none of a new workload.
+    /// Logarithm of asked / recorded mean response time, both by the model; none for a new workload.
     pub moved: Option<f64>,
-    /// How busy the busiest resource is that the workload uses, 0 to 1.
+    /// Utilization of the busiest resource that the workload uses, 0 to 1.
     pub utilization: Option<f64>,
     /// What the question is about; unknown in histories of earlier versions.
     pub about: Option<About>,
-    /// Requests of the workload in the measured time: of a few, chance decides percentiles, and the truth itself.
-    /// Unknown in histories of earlier versions.
+    /// Requests of the workload in the measured time. With few requests chance decides percentiles,
+    /// even in the truth. Unknown in histories of earlier versions.
     pub requests: Option<f64>,
 }
 
@@ -53,11 +54,11 @@ pub struct About {
     pub device: DeviceKind,
     /// What is changed.
     pub change: ChangeKind,
-    /// Whether the workload's requests come whatever has completed.
+    /// Whether the workload is an open loop.
     pub open: bool,
 }
 
-/// A closed set of words.
+/// Defines an enum with a fixed set of words.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $case:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -84,7 +85,7 @@ macro_rules! words {
 }
 
 words!(
-    /// A storage system, or virtual machines before one.
+    /// A storage system, or virtual machines in front of one.
     SystemKind {
         /// Clients encode and place data themselves.
         UrsaMinor = "ursa-minor",
@@ -94,13 +95,13 @@ words!(
         Swift = "swift",
         /// Guests with block layers of their own.
         Guest = "guest",
-        /// One that no past score is about.
+        /// A system that no past score is about.
         Other = "other",
     }
 );
 
 words!(
-    /// What a volume lies on.
+    /// Kind of the devices that hold a volume.
     DeviceKind {
         /// Disks with an arm.
         Disk = "disk",
@@ -122,9 +123,9 @@ words!(
         Load = "load",
         /// Which clients run a workload, and how many.
         Clients = "clients",
-        /// What a recorded workload asks for: reads, sizes, places; how much data there is.
+        /// Requests of a recorded workload: share of reads, sizes, places; the amount of data.
         Requests = "requests",
-        /// A workload more, or less, or described again.
+        /// A workload added, removed, or described again.
         Workload = "workload",
         /// Encoding, cipher, quorums.
         Encoding = "encoding",
@@ -132,7 +133,7 @@ words!(
         Placement = "placement",
         /// Caches of nodes.
         Cache = "cache",
-        /// Disks and what schedules them.
+        /// Disks and their schedulers.
         Disk = "disk",
         /// Cables and the switch.
         Network = "network",
@@ -140,7 +141,7 @@ words!(
         Processor = "processor",
         /// Settings of the storage system or of guests.
         System = "system",
-        /// Hosts that fail, return or slow down, whatever else.
+        /// Hosts that fail, return or slow down, whatever else changes.
         Failure = "failure",
         /// Several of these.
         Several = "several",
@@ -148,7 +149,8 @@ words!(
 );
 
 impl Circumstances {
-    /// The mean response time asked for (`said`), and the figures of the recorded run: as modelled, and as recorded.
+    /// `said`: the mean response time for the question. The figures of the recorded run follow, as
+    /// modelled and as recorded.
     pub(crate) fn of(said: f64, modelled: Figures, recorded: Figures) -> Self {
         let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
         let ((modelled_rps, modelled), (recorded_rps, recorded)) = (modelled, recorded);
@@ -160,7 +162,7 @@ impl Circumstances {
         }
     }
 
-    /// How different two cases are: a squared distance; infinite if one is of a new workload.
+    /// Difference between two cases: a squared distance; infinite if only one is of a new workload.
     pub(crate) fn distance(&self, other: &Self) -> f64 {
         let apart = |one: Option<f64>, two: Option<f64>, of: fn(f64) -> f64| match (one, two) {
             (Some(one), Some(two)) => (of(one) - of(two)).powi(2),
@@ -182,7 +184,7 @@ impl Circumstances {
             _ => UNKNOWN,
         };
         let many = match (self.requests, other.requests) {
-            // what chance does falls with the square root
+            // random variation falls with the square root of the count
             (Some(one), Some(two)) => (0.5 * (one.max(1.0) / two.max(1.0)).ln()).powi(2),
             (None, None) => 0.0,
             _ => UNKNOWN_REQUESTS,
@@ -202,7 +204,7 @@ impl About {
         differs.iter().zip(OTHER).filter(|(differs, _)| **differs).map(|(_, far)| far).sum()
     }
 
-    /// Of a workload of the changed cluster.
+    /// What a question is about, for a workload of the changed cluster.
     pub(crate) fn of(
         scenario: &Scenario,
         workload: &Workload,
@@ -232,7 +234,7 @@ impl About {
 }
 
 impl ChangeKind {
-    /// Of all changes of a question.
+    /// The kind of all changes of a question together.
     pub fn of(changes: &[Change]) -> Self {
         let mut kinds = changes.iter().map(Self::of_one);
         if kinds.clone().any(|kind| kind == Self::Failure) {

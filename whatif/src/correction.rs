@@ -1,45 +1,45 @@
-//! What the model is known to get wrong: its own run.
+//! Bias correction: the model's error on its own run.
 //!
-//! The recorded run is a question whose answer is known. The model is asked it, and by as much as its
-//! response times differ from those that were recorded, the answer to another question is taken to
-//! be off, as far as the change leaves the workload where it was: what is wrong about a disk's queue
-//! says little of a cluster that does not queue there (the correction of a forecast by the
-//! errors of earlier ones: Glahn & Lowry, *The Use of Model Output Statistics in Objective Weather
-//! Forecasting*, 1972).
+//! The recorded run is a question whose answer is known. The model is asked this question, and its
+//! answers to other questions are corrected by the ratio of recorded to modelled response times.
+//! The correction fades as the change moves the workload away from the recorded state: an error in
+//! a disk's queue says little about a cluster that does not queue there. (Forecasts are corrected
+//! by the errors of earlier ones in Glahn & Lowry, *The Use of Model Output Statistics in Objective
+//! Weather Forecasting*, 1972.)
 
 use crate::answer::ResponseTimeMs;
 
-/// Logarithm of the change of a mean response time that leaves 1/e of a correction (assumed: of what
-/// is wrong with a queue little is left when it is twice as long).
+/// Logarithm of the change of a mean response time at which 1/e of a correction is left (assumed:
+/// little of a queue's error is left when the queue is twice as long).
 const FADES: f64 = 0.7;
 
-/// What was modelled and what was recorded of a workload.
+/// Modelled and recorded response times of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Correction {
     pub(crate) modelled: ResponseTimeMs,
     pub(crate) recorded: ResponseTimeMs,
 }
 
-/// Part of a correction that is left where the change has moved a quantity by this logarithm.
+/// Share of a correction that is left when a quantity has moved by this logarithm.
 fn weight(moved: f64) -> f64 {
     (-moved.abs() / FADES).exp()
 }
 
-/// By how much to multiply for a model that said `modelled` of what was `recorded`.
+/// The correction factor of a model that computed `modelled` where `recorded` was measured.
 fn factor(modelled: f64, recorded: f64, weight: f64) -> f64 {
     let ratio = recorded / modelled;
     if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }
 }
 
-/// What is to be expected where the model says `said`, and said `modelled` of what was `recorded`;
-/// all of them positive.
+/// Corrects the model's answer `said`, given that it computed `modelled` where `recorded` was
+/// measured; all are positive.
 pub(crate) fn corrected(said: f64, modelled: f64, recorded: f64) -> f64 {
     let moved = (said / modelled).ln();
     if moved.is_finite() { said * factor(modelled, recorded, weight(moved)) } else { said }
 }
 
 impl Correction {
-    /// What is to be expected where the model says this.
+    /// Corrects the model's answer `said`.
     pub(crate) fn apply(&self, said: ResponseTimeMs) -> ResponseTimeMs {
         let moved = (said.mean / self.modelled.mean).ln();
         if !moved.is_finite() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a question or with the records that are to answer it.
+//! Errors of a question, or of the records that should answer it.
 
 use std::path::PathBuf;
 
@@ -19,18 +19,18 @@ pub enum WhatIfError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The changed cluster is impossible, or the change names what is not there.
+    /// The changed cluster is impossible, or the change names something that does not exist.
     #[error("the change is not possible: {}", .0.lines())]
     Scenario(#[from] ScenarioErrors),
-    /// The store was written by a version that did not keep what is needed.
+    /// The store was written by a version that did not keep the needed information.
     #[error("`{}` does not say {missing}; run the scenario again", path.display())]
     Unknown {
         /// The store.
         path: PathBuf,
-        /// What it lacks.
+        /// What is missing.
         missing: String,
     },
-    /// What is recorded of a device cannot have been measured.
+    /// The recorded measurement of a device is impossible.
     #[error(
         "`{}` is damaged: the fact `{fact}` should be what was measured of a device; found {found}",
         path.display()
@@ -43,7 +43,7 @@ pub enum WhatIfError {
         /// What is wrong with it.
         found: String,
     },
-    /// Requests were not all recorded.
+    /// Not all requests were recorded.
     #[error(
         "the records are {kept}, and a prediction replays the requests of all: run with \
          `record = \"all\"` (of the record types, `request` suffices)"
@@ -65,7 +65,7 @@ pub enum WhatIfError {
         /// How many there must be.
         needed: u64,
     },
-    /// Something that records cannot answer.
+    /// A question that the records cannot answer.
     #[error("`{change}` cannot be asked: {reason}")]
     Refused {
         /// The change.
@@ -73,7 +73,7 @@ pub enum WhatIfError {
         /// Why not.
         reason: String,
     },
-    /// The replay would need more memory than there is.
+    /// The replay would need more memory than is available.
     #[error(
         "a prediction for {hosts} hosts with {disks} disks takes {:.1} GiB of memory, and {:.1} GiB are free",
         gib(*needed), gib(*available)
@@ -88,7 +88,7 @@ pub enum WhatIfError {
         /// Bytes that the process may still use.
         available: u64,
     },
-    /// What is recorded would be replayed without end.
+    /// The replay of the records would not end.
     #[error(
         "the replay does not come to an end: after {events} events, of {requests} recorded requests, it is \
          at {at} of {until}"
@@ -98,9 +98,9 @@ pub enum WhatIfError {
         events: u64,
         /// Requests that are recorded.
         requests: u64,
-        /// How far it came.
+        /// The time that the replay reached.
         at: SimSpan,
-        /// How far it should.
+        /// The time that it should reach.
         until: SimSpan,
     },
     /// The changed cluster would not keep up.
@@ -108,13 +108,13 @@ pub enum WhatIfError {
     Overload {
         /// The open workload.
         workload: String,
-        /// What cannot keep up, and by how much.
+        /// The resource that cannot keep up, and by how much.
         overload: Overload,
     },
 }
 
 impl WhatIfError {
-    /// A model other than the replay cannot follow these changes.
+    /// An error: a model other than the replay cannot follow these changes.
     pub fn not_followed(model: Model, changes: &[Change], reason: &str) -> Self {
         let mut changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
         if changes.is_empty() {

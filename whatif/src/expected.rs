@@ -1,14 +1,14 @@
-//! How far off an answer is to be expected, learned from predictions that were scored.
+//! The expected error of an answer, learned from scored predictions.
 //!
-//! Past scores of the same model and metric that are most like an answer ([`Circumstances`]) say how wide
-//! its interval is: nearest neighbours (Fix & Hodges, *Discriminatory Analysis*, 1951), whose quantile is
-//! then scaled until it holds for 90 % of the past scores, each judged by the others (localized conformal
-//! prediction: Lei & Wasserman, *Distribution-free prediction bands*, 2014; jackknife+: Barber et al.,
-//! *Predictive inference with the jackknife+*, 2021). Beyond what was scored no interval is narrower than
-//! what the model gets wrong about the recorded run itself, and where too few alike were scored, it says so.
+//! The past scores of the same model and metric that most resemble an answer ([`Circumstances`])
+//! give the width of its interval: nearest neighbours (Fix & Hodges, *Discriminatory Analysis*,
+//! 1951). Their quantile is then scaled until the intervals hold for 90 % of the past scores, each
+//! judged by the others (localized conformal prediction: Lei & Wasserman, *Distribution-free
+//! prediction bands*, 2014; jackknife+: Barber et al., *Predictive inference with the jackknife+*,
+//! 2021). Outside the range of past scores no interval is narrower than the model's error for the
+//! recorded run itself. Where too few similar cases were scored, the answer says so.
 //!
-//! Some past scores come with the program, of random questions to random clusters; an installation
-//! adds its own.
+//! Some past scores come with the program: random questions to random clusters. An installation adds its own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,39 +20,39 @@ use serde::Serialize;
 use crate::answer::{Model, WITH_EVENTS};
 use crate::circumstances::{About, Circumstances, DeviceKind};
 
-/// As many of the past scores are asked.
+/// Number of most similar past scores that are used.
 const NEIGHBOURS: usize = 40;
-/// The share of truths that an interval is to hold.
+/// Share of truths that an interval should hold.
 const HELD: f64 = 0.9;
-/// Past scores of one question follow each other. To judge one, this number before and after it is left out.
+/// Past scores of one question are adjacent. To judge a score, this number before and after it is left out.
 const TOGETHER: usize = 3;
-/// Past scores with the same device and system that calibrate answers about these alone; with fewer, all do.
+/// Scores of the same device and system needed to calibrate on them alone; with fewer, all scores calibrate.
 const ENOUGH: usize = 60;
-/// Past scores of the same system, and of the same devices, without which an answer is unlike anything scored.
+/// Minimum scores of the same system, and of the same devices. With fewer, an answer is unlike anything scored.
 const LEAST_ALIKE: usize = 8;
-/// Of the past scores most like an answer, a quarter must have had misfits as large as this run's. Otherwise its
-/// interval is no narrower than its misfit.
+/// Quantile of the misfits of the most similar past scores, beyond which this run's misfit is
+/// unusual. Then the interval is no narrower than its misfit.
 const MISFITS_ALIKE: f64 = 0.75;
-/// An interval is no narrower, as a logarithm: truth itself is not known better.
+/// Smallest half-width of an interval, as a logarithm: the truth itself is not known better.
 const LEAST_WIDTH: f64 = 0.002;
 
 /// A prediction that was scored: one line of a history.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PastScore {
-    /// Who predicted.
+    /// The model that predicted.
     pub model: Model,
-    /// What: a name of the metrics of `score`.
+    /// The metric, by the name that `score` uses.
     pub metric: String,
-    /// In which circumstances.
+    /// The circumstances of the prediction.
     pub circumstances: Circumstances,
-    /// (predicted - measured) / measured; in histories of earlier versions without its sign.
+    /// (predicted - measured) / measured; without its sign in histories of earlier versions.
     pub error: f64,
 }
 
 /// The first line of a file of past scores.
 pub const HISTORY_HEADER: &str =
     "model,metric,misfit,moved,error,utilization,system,device,change,arrivals,requests";
-/// Those of earlier versions, whose files are still read.
+/// Headers of earlier versions, whose files are still read.
 const EARLIER_HEADERS: [&str; 2] = [
     "model,metric,misfit,moved,error,utilization,system,device,change,arrivals",
     "model,metric,misfit,moved,error",
@@ -118,23 +118,23 @@ impl FromStr for PastScore {
     }
 }
 
-/// How far off an answer is to be expected: relative errors of past scores that are most like it.
+/// The expected error of an answer: relative errors of the past scores that are most like it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ExpectedError {
-    /// Half of them were smaller.
+    /// Half of the errors were smaller.
     pub median: f64,
-    /// 90 % are to be expected below this: half the width of the interval.
+    /// 90 % of the errors are expected to be smaller: half the width of the interval.
     pub p90: f64,
-    /// So many they are.
+    /// The number of past scores used.
     pub scores: usize,
 }
 
-/// Where the truth is to be expected in 90 % of all cases.
+/// The interval that holds the truth in 90 % of all cases.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
-    /// At least this.
+    /// Lower end.
     pub low: f64,
-    /// At most this.
+    /// Upper end.
     pub high: f64,
 }
 
@@ -146,11 +146,12 @@ impl ExpectedError {
     }
 }
 
-/// Past scores of a model in a metric: in which circumstances, and the logarithm of how far off.
+/// Past scores of a model and metric: circumstances, and the absolute logarithm of the error.
 #[derive(Clone, Debug, Default)]
 struct Group {
     known: Vec<(Circumstances, f64)>,
-    /// By how much each past score was farther off than those most like it said, once it is needed.
+    /// For each past score, its error divided by the interval width that the most similar ones
+    /// give; computed when needed.
     farther: OnceLock<Vec<f64>>,
 }
 
@@ -158,25 +159,25 @@ struct Group {
 #[derive(Clone, Debug, Default)]
 pub struct Experience(BTreeMap<(Model, String), Group>);
 
-/// What those most alike say.
+/// The most similar past scores.
 struct Alike {
     /// Logarithms of errors, ascending.
     off: Vec<f64>,
-    /// The misfit that a quarter of them exceed, and the largest movement among them.
+    /// The misfit at the quantile [`MISFITS_ALIKE`], and the largest movement among them.
     reach: (f64, f64),
 }
 
 impl Alike {
     fn at(&self, share: f64) -> f64 {
         let count = self.off.len();
-        // with few scores, the next one may be beyond them all: count it as such
+        // with few scores, the next error may exceed them all: count one such error
         let place = (share * (count + 1) as f64).ceil() as usize;
         self.off[place.clamp(1, count) - 1]
     }
 }
 
 impl Group {
-    /// Those most like it, without some that stand together.
+    /// The most similar past scores, without those adjacent to `without`.
     fn alike(&self, here: &Circumstances, without: Option<usize>) -> Option<Alike> {
         let left_out = |index: usize| without.is_some_and(|it| index.abs_diff(it) <= TOGETHER);
         let mut near: Vec<(f64, usize)> = self
@@ -198,18 +199,18 @@ impl Group {
         let mut misfits: Vec<f64> =
             near.iter().map(|known| known.misfit.unwrap_or(0.0).abs()).collect();
         misfits.sort_by(f64::total_cmp);
-        // what one or two runs alone were off by says nothing of others that are
+        // the error of one or two runs says nothing about other runs with such misfits
         let misfit = misfits[(MISFITS_ALIKE * misfits.len() as f64) as usize];
         let moved = near.iter().filter_map(|known| known.moved).map(f64::abs).fold(0.0, f64::max);
         Some(Alike { off, reach: (misfit, moved) })
     }
 
-    /// Half the width of the interval, as a logarithm, before it is scaled.
+    /// Half the width of the interval before scaling, as a logarithm.
     fn width(alike: &Alike) -> f64 {
         alike.at(HELD).max(LEAST_WIDTH)
     }
 
-    /// By how much the widths of answers about this are to be scaled.
+    /// The factor that scales the widths of answers about this.
     fn scale(&self, about: Option<About>) -> f64 {
         let farther = self.farther.get_or_init(|| {
             let each = |(index, (circumstances, off)): (usize, &(Circumstances, f64))| {
@@ -230,13 +231,13 @@ impl Group {
         these.sort_by(f64::total_cmp);
         let place = (HELD * (these.len() + 1) as f64).ceil() as usize;
         let found = these.get(place.clamp(1, these.len().max(1)) - 1).copied().unwrap_or(1.0);
-        // wild scores of a small group say little of its scale
+        // outliers in a small group say little about its scale
         found.clamp(0.5, 10.0)
     }
 }
 
 impl Experience {
-    /// What comes with the program.
+    /// The past scores that come with the program.
     pub fn shipped() -> Self {
         Self::parse(include_str!("past_scores.csv")).expect("the file was written by `score`")
     }
@@ -264,7 +265,7 @@ impl Experience {
         group.farther = OnceLock::new();
     }
 
-    /// Takes over the scores of another.
+    /// Adds the scores of another.
     pub fn add(&mut self, other: Self) {
         for (key, group) in other.0 {
             let own = self.0.entry(key).or_default();
@@ -273,7 +274,7 @@ impl Experience {
         }
     }
 
-    /// How far off a model is to be expected, if enough is known.
+    /// The expected error of a model, if enough past scores exist.
     pub fn expect(
         &self,
         model: Model,
@@ -283,7 +284,7 @@ impl Experience {
         let group = self.0.get(&(model, metric.to_owned()))?;
         let alike = group.alike(circumstances, None)?;
         let mut width = Group::width(&alike) * group.scale(circumstances.about);
-        // what lies beyond all that was scored is at least as uncertain as it is far
+        // outside the range of past scores, the uncertainty is at least the distance beyond that range
         let beyond = |here: Option<f64>, reach: f64| {
             here.map(f64::abs).filter(|here| *here > reach + 0.05).map_or(0.0, |here| here - reach)
         };
@@ -298,25 +299,25 @@ impl Experience {
         if self.unlike(model, circumstances).is_some() {
             width = (2.0 * width).max(0.3);
         }
-        // the same on every machine
+        // libm gives the same result on every machine
         let ratio = |log: f64| libm::exp(log) - 1.0;
         let median = ratio(alike.at(0.5).min(width));
         Some(ExpectedError { median, p90: ratio(width.min(5.0)), scores: alike.off.len() })
     }
 
-    /// How many answers of a model were scored.
+    /// The number of scored answers of a model.
     pub fn scores(&self, model: Model) -> usize {
         self.0.get(&(model, "throughput_rps".to_owned())).map_or(0, |group| group.known.len())
     }
 
-    /// What of an answer about a run with events no past score resembles.
+    /// The part of an answer with events that no past score resembles.
     pub fn unlike_events(&self, model: Model) -> Option<String> {
         let known = self.0.get(&(model, format!("{WITH_EVENTS}throughput_rps")));
         let scores = known.map_or(0, |group| group.known.len());
         (scores < LEAST_ALIKE).then(|| format!("failures of hosts, model {model}"))
     }
 
-    /// What of an answer no past score resembles.
+    /// The part of an answer that no past score resembles.
     pub fn unlike(&self, model: Model, circumstances: &Circumstances) -> Option<String> {
         let here = circumstances.about?;
         let known = self.0.get(&(model, "throughput_rps".to_owned()))?;
@@ -377,7 +378,7 @@ mod tests {
 
     #[test]
     fn nine_of_ten_of_the_same_kind_are_held() {
-        // errors that grow with the movement, in a fixed order that is not sorted
+        // errors that grow with the movement, in a fixed, unsorted order
         let draw = |n: u32| f64::from((n * 7919) % 1000) / 1000.0;
         let case = |n: u32| {
             let moved = draw(n + 17) * 2.0;
@@ -401,7 +402,7 @@ mod tests {
             experience.expect(Model::Replay, "throughput_rps", &here).unwrap().p90
         };
         assert!(expect(0.02) < 0.05);
-        // modelled 23.8 times as long as was recorded
+        // modelled: 23.8 times as long as recorded
         assert!(expect(23.8_f64.ln()) > 20.0, "{}", expect(23.8_f64.ln()));
     }
 

@@ -1,9 +1,9 @@
 //! What-if modules and automation agents: prediction from activity records alone.
 //!
-//! A self-predicting cluster answers "what would throughput and response time be, if ...?" from what
-//! it recorded (Thereska et al. 2006, sections III-C and IV). This crate sees a `run.db` and a question and
-//! nothing else: it knows the system's own software, what was measured of its hardware, and the
-//! requests that were recorded.
+//! A self-predicting cluster answers "what would throughput and response time be, if ...?" from its
+//! own records (Thereska et al. 2006, sections III-C and IV). This crate sees only a `run.db` and a
+//! question. It knows the system's own software, the measurements of its hardware, and the recorded
+//! requests.
 
 mod answer;
 mod askable;

@@ -1,71 +1,71 @@
 //! Model `mva`: approximate mean value analysis of a network of queues with several classes.
 //!
-//! Schweitzer's approximation (*Approximate analysis of multiclass closed networks of queues*, 1979):
-//! a request of a class finds what is there on average, less its own share of its class. Waiting at a
-//! first-come-first-served station with unequal service times is Reiser's: those that wait need
-//! their own service, the one in service needs its residual (*A queueing network analysis of
-//! computer communication networks with window flow control*, 1979). Several servers are Seidmann's
-//! queue and delay. Work that side by side branches of a request do (fork and join) counts as much as
-//! its weight says: the slowest of n exponential branches takes the n-th harmonic number of times as
-//! long as one. What nobody waits for (written behind, read ahead of need) makes the others slower;
-//! where a station could not do it all, its clients are held up as by a full buffer.
+//! Schweitzer's approximation (*Approximate analysis of multiclass closed networks of queues*,
+//! 1979): an arriving request finds the average queue, less its own share of its class. Waiting at
+//! a first-come-first-served station with unequal service times is Reiser's: each waiting request
+//! needs its own service, and the one in service needs its residual (*A queueing network analysis
+//! of computer communication networks with window flow control*, 1979). Several servers are
+//! modelled as Seidmann's queue and delay. A weight scales the work of a request's parallel
+//! branches (fork and join): the slowest of n exponential branches takes the n-th harmonic number
+//! of times as long as one. Background work (write-back, read-ahead) slows the other requests. If a
+//! station cannot do all of it, its clients are throttled as by a full buffer.
 //!
 //! Left out: correlation between queues, priorities, bursts of arrivals beyond Poisson.
 
-/// A station: one queue before some servers.
+/// A station: one queue in front of its servers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Station {
     pub(crate) servers: f64,
 }
 
-/// Where requests of a class come from.
+/// The source of a class's requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Population {
-    /// So many go round, thinking between requests, s.
+    /// This number of requests circulates, with think time between requests, s.
     Closed { outstanding: f64, think_s: f64 },
-    /// So many arrive a second.
+    /// Requests arrive at this rate, whatever is outstanding.
     Open { rate_rps: f64 },
 }
 
-/// What a request takes of a station.
+/// The demand of a request at a station.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Visits {
     pub(crate) station: usize,
     /// Visits that the request waits for.
     pub(crate) awaited: f64,
-    /// Service of each, s.
+    /// Service time of each visit, s.
     pub(crate) service_s: f64,
-    /// Squared coefficient of variation of the service.
+    /// Squared coefficient of variation of the service time.
     pub(crate) variation: f64,
-    /// What of the time at this station adds to the response time; 1 where nothing else goes on.
+    /// Share of the time at this station that adds to the response time; 1 if nothing goes on in parallel.
     pub(crate) weight: f64,
-    /// Service that nobody waits for, s.
+    /// Background service that the request does not wait for, s.
     pub(crate) background_s: f64,
 }
 
-/// Requests that are alike.
+/// Requests with the same demands.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub(crate) population: Population,
     pub(crate) visits: Vec<Visits>,
-    /// Time that depends on nobody else, s.
+    /// Delay without queueing, s.
     pub(crate) delay_s: f64,
 }
 
-/// What a class sees.
+/// Throughput and response time of a class.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) throughput_rps: f64,
     pub(crate) response_s: f64,
 }
 
-/// Iterations at the most; it is steady after some hundreds.
+/// Maximum number of iterations; it usually converges after some hundreds.
 const MOST: usize = 5000;
-/// Change of a throughput or a response time at which it is steady.
+/// Relative change of throughput and response time below which it has converged.
 const STEADY: f64 = 1e-9;
-/// Utilization beyond which clients of a station are held up.
+/// Utilization above which clients of a station are throttled.
 const FULL: f64 = 0.995;
-/// How much of a new estimate is taken.
+/// Share of each new estimate that is taken.
 const DAMPING: f64 = 0.3;
 
 /// Solves the network.
@@ -76,7 +76,7 @@ pub(crate) fn solve(stations: &[Station], classes: &[Class]) -> Vec<Seen> {
         .iter()
         .map(|class| class.visits.iter().map(|visits| visits.awaited * visits.service_s).collect())
         .collect();
-    // by station: how long clients are held up for each second of service that they bring
+    // by station: throttling delay for each second of service demand
     let mut held_up = vec![0.0_f64; stations.len()];
     for _ in 0..MOST {
         let loads = loads(stations, classes, &seen, &residence);
@@ -119,7 +119,7 @@ pub(crate) fn solve(stations: &[Station], classes: &[Class]) -> Vec<Seen> {
     seen
 }
 
-/// When a class waits for nobody.
+/// The result for a class without queueing.
 fn alone(class: &Class) -> Seen {
     let service = |visits: &Visits| visits.weight * visits.awaited * visits.service_s;
     let response_s = class.delay_s + class.visits.iter().map(service).sum::<f64>();
@@ -132,12 +132,12 @@ fn alone(class: &Class) -> Seen {
     Seen { throughput_rps, response_s }
 }
 
-/// What there is at a station.
+/// The load at a station.
 #[derive(Clone, Copy, Default, Debug)]
 struct Load {
-    /// Time that those there still need, s.
+    /// Remaining service time of the requests there, s.
     unfinished_s: f64,
-    /// Part of the time that goes to what nobody waits for.
+    /// Share of the time that goes to background work.
     background: f64,
     utilization: f64,
 }
@@ -166,8 +166,8 @@ fn loads(
     loads
 }
 
-/// Time that the requests of a class at a station still need on average, s; several servers are one
-/// that is as many times as fast, and a delay.
+/// Mean remaining service time of a class's requests at a station, s. Several servers are modelled
+/// as one server that is as many times as fast, and a delay.
 fn unfinished_s(visits: &Visits, seen: Seen, residence: f64, servers: f64) -> f64 {
     let service = visits.service_s / servers;
     let delay = visits.awaited * (visits.service_s - service);
@@ -178,7 +178,7 @@ fn unfinished_s(visits: &Visits, seen: Seen, residence: f64, servers: f64) -> f6
 }
 
 impl Class {
-    /// What of the class's requests a request is itself: it does not wait for itself.
+    /// A request's own share of its class's requests: it does not wait for itself.
     fn own_share(&self) -> f64 {
         match self.population {
             Population::Closed { outstanding, .. } => 1.0 / outstanding.max(1.0),
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn what_nobody_waits_for_holds_clients_up_when_a_station_is_full() {
-        // each request leaves 10 ms of writing behind
+        // each request leaves 10 ms of write-back
         let visits = vec![Visits { background_s: 0.010, awaited: 0.0, ..exponential(0, 0.0) }];
         let class = Class { delay_s: 0.001, ..closed(4.0, 0.0, visits) };
         let found = solve(&[Station { servers: 1.0 }], &[class])[0];

@@ -1,5 +1,5 @@
-//! What clients would see before, while and after hosts are down, and what recoveries would take: by the same
-//! names as in the truth of a run.
+//! What clients would see before, during and after outages, and the cost of recoveries. The names
+//! are those of a run's truth.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::circumstances::Circumstances;
 use crate::expected::{ExpectedError, Interval};
 use crate::replay::OutageOutcome;
 
-/// What events would do.
+/// The effects of events.
 #[derive(Clone, Debug, Serialize)]
 pub struct OutageAnswer {
-    /// Phases of the measured time that last at all, in order: `before`, `degraded`, `recovering`, `after`.
+    /// Phases of the measured time with nonzero length, in order: `before`, `degraded`, `recovering`, `after`.
     pub phases: Vec<PhaseAnswer>,
-    /// When the phases begin and give way to each other, in order.
+    /// The beginnings of phases, in order.
     pub phase_changes: Vec<PhaseChange>,
-    /// What is rebuilt, in the order in which it begins.
+    /// Recoveries, in the order in which they begin.
     pub recoveries: Vec<RecoveryAnswer>,
-    /// Requests that are given up in the measured time.
+    /// Requests that fail in the measured time.
     pub failed_requests: u64,
-    /// Bytes of volumes that too few fragments are left of.
+    /// Bytes of volumes for which too few fragments are left.
     pub bytes_lost: u64,
 }
 
@@ -30,9 +30,9 @@ pub struct OutageAnswer {
 pub struct PhaseAnswer {
     /// Its name.
     pub phase: &'static str,
-    /// How long it lasts, all in all.
+    /// Its total length.
     pub seconds: f64,
-    /// By name.
+    /// Workloads by name.
     pub workloads: BTreeMap<String, PhaseWorkload>,
 }
 
@@ -43,19 +43,20 @@ pub struct PhaseWorkload {
     pub throughput_rps: f64,
     /// Bytes read and written in a second.
     pub throughput_bytes_per_s: f64,
-    /// From issue to completion, of the requests completed in it.
+    /// Time from issue to completion, of requests that complete in the phase.
     pub response_time_ms: ResponseTimeMs,
     /// Requests completed in the replay.
     pub requests: u64,
-    /// Requests given up in the replay.
+    /// Requests that failed in the replay.
     pub failed_requests: u64,
-    /// How far off this is to be expected: by metric, as far as failures were scored.
+    /// Expected error by metric, for metrics with enough past scores of failures.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_error: BTreeMap<&'static str, ExpectedError>,
-    /// Where the truth is to be expected in 90 % of all cases: by metric, as far as failures were scored.
+    /// The interval that holds the truth in 90 % of all cases, by metric, for metrics with enough
+    /// past scores of failures.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub interval: BTreeMap<&'static str, Interval>,
-    /// What past scores are to be compared by.
+    /// Properties by which similar past scores are found.
     #[serde(skip)]
     pub circumstances: Circumstances,
 }
@@ -63,7 +64,7 @@ pub struct PhaseWorkload {
 /// The beginning of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseChange {
-    /// When, from the end of the warm-up.
+    /// Time of the beginning, from the end of the warm-up.
     pub at_s: f64,
     /// Its name.
     pub phase: &'static str,
@@ -72,15 +73,15 @@ pub struct PhaseChange {
 /// A recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryAnswer {
-    /// The host whose failure makes it necessary, or its disk: `osd1.disk0`; or a volume: `volume.mail`.
+    /// The failed host or disk (`osd1.disk0`) that makes it necessary, or a volume: `volume.mail`.
     pub host: String,
     /// `rebuild`, `catch-up`, `rebalance` or `convert`.
     pub kind: &'static str,
-    /// When it begins, from the end of the warm-up.
+    /// Time of the beginning, from the end of the warm-up.
     pub began_s: f64,
-    /// When it is done; `null`: it would still be going on.
+    /// Time of the end; `null`: it would not have ended.
     pub ended_s: Option<f64>,
-    /// Fragments of groups that are rebuilt or brought up to date; of Ceph, copies and shards of objects.
+    /// Fragments of groups that are rebuilt or brought up to date; for Ceph, copies and shards of objects.
     pub objects: u64,
     /// Bytes that nodes read for it.
     pub bytes_read: u64,
@@ -91,7 +92,7 @@ pub struct RecoveryAnswer {
 }
 
 impl PhaseWorkload {
-    /// A predicted figure, by the name that `score` gives it behind that of the phase.
+    /// A predicted figure, by the part of `score`'s name that follows the phase.
     pub fn figure(&self, metric: &str) -> Option<f64> {
         match metric {
             "throughput_rps" => Some(self.throughput_rps),
@@ -101,8 +102,8 @@ impl PhaseWorkload {
 }
 
 impl OutageAnswer {
-    /// Of what the replay found; `workload`: its name and what clients of it see, by its number, the phase's
-    /// outcome and its length, s.
+    /// From the outcome of the replay. `workload` gives the name and the answer for a workload,
+    /// from its number, its outcome in the phase and the phase's length, s.
     pub(crate) fn of(
         outcome: &OutageOutcome,
         workload: impl Fn(usize, &crate::replay::PhaseWorkloadOutcome, f64) -> (String, PhaseWorkload),

@@ -22,36 +22,36 @@ use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
 use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
-/// The changed cluster, replayed; every model answers from this.
+/// The changed cluster, replayed. Every model answers from this.
 #[derive(Debug)]
 pub struct Prediction<'a> {
     observed: &'a Observed,
     scenario: Scenario,
     outcome: Outcome,
-    /// Whether anything was changed.
+    /// Whether the question has any changes.
     is_changed: bool,
     /// Whether any change has an effect.
     differs: bool,
-    /// What was asked for and has no effect.
+    /// Changes in the question that have no effect.
     notes: Vec<String>,
-    /// What is assumed of loads that were not recorded.
+    /// Assumptions about loads that were not recorded.
     assumed: Vec<String>,
     /// By workload: what the question is about.
     about: Vec<About>,
-    /// Whether short stretches of the run were replayed, of the recorded cluster, too.
+    /// Whether only short stretches of the run were replayed, on the recorded cluster too.
     is_fast: bool,
 }
 
-/// Which model is to answer.
+/// The model that should answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     /// This one.
     Of(Model),
-    /// The fast one where past scores say that it is as good, otherwise the replay.
+    /// The fast model if past scores say that it is as good, otherwise the replay.
     Auto,
 }
 
-/// A name that no model has.
+/// The name is not that of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("there is no model `{0}`; there are `auto`, `fast`, `replay`, `mva`, `bounds`")]
 pub struct UnknownModel(pub String);
@@ -72,20 +72,20 @@ impl FromStr for Asked {
 /// The fast model is as good as the replay if its expected error is at most this multiple of the replay's, or
 /// below this share.
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
-/// Past scores of the fast model without which it is not chosen.
+/// The fast model is not chosen with fewer past scores than this.
 const ENOUGH: usize = 40;
-/// Logarithm of modelled / recorded mean response time up to which the fast model is trusted: if it misses the
-/// recorded run by more, its stretches do not show what the run does (assumed: what queues and caches do by chance in
-/// short stretches is less).
+/// Logarithm of modelled / recorded mean response time up to which the fast model is trusted. If
+/// its misfit is larger, its stretches do not represent the run (assumed: random variation of
+/// queues and caches in short stretches is smaller).
 const TRUSTED_MISFIT: f64 = 0.1;
-/// A misfit that the replay usually has at most (three quarters of the past scores that come with the program).
+/// A misfit that the replay usually does not exceed (three quarters of the past scores that come with the program).
 const USUAL_MISFIT: f64 = 0.025;
 
-/// Utilization from which a resource is full.
+/// Utilization from which a resource counts as full.
 const FULL: f64 = 0.9;
 
 impl Asked {
-    /// Whether an answer of the fast model is the one to give.
+    /// Whether to give the fast model's answer.
     pub fn takes(self, fast: &Answer, experience: &Experience) -> bool {
         match self {
             Self::Of(model) => model == Model::Fast,
@@ -95,7 +95,7 @@ impl Asked {
 }
 
 impl Observed {
-    /// What would be with these changes; without any, what the model says of the run itself.
+    /// The answer with these changes; without any, the model's result for the recorded run itself.
     pub fn ask(
         &self,
         changes: &[Change],
@@ -107,8 +107,8 @@ impl Observed {
         Ok(prediction.answer(model))
     }
 
-    /// Replays the recorded requests on the changed cluster, and on the recorded one beside it if
-    /// that was not done before.
+    /// Replays the recorded requests on the changed cluster. On first use, it also replays them on
+    /// the recorded cluster.
     pub fn predict(
         &self,
         changes: &[Change],
@@ -118,8 +118,8 @@ impl Observed {
         self.predict_changed(changes, cluster, parts)
     }
 
-    /// What would be, by the model that is asked, and where there is a choice the faster of those that
-    /// past scores say are good; with errors that are to be expected.
+    /// The answer of the model asked for, with expected errors. If there is a choice, the faster of
+    /// the models that past scores say are good answers.
     pub fn answer(
         &self,
         changes: &[Change],
@@ -140,7 +140,7 @@ impl Observed {
             && self.has_short_stretches();
         if worth_a_try || asked == Asked::Of(Model::Fast) {
             let fast = match self.predict_fast(changes, &cluster, parts) {
-                // the replay knows better whether the cluster keeps up
+                // the replay knows better than the fast model whether the cluster keeps up
                 Err(error) if asked == Asked::Auto => Err(error.to_string()),
                 found => found?,
             };
@@ -163,8 +163,8 @@ impl Observed {
         Ok(expected(prediction, model))
     }
 
-    /// Replays short stretches of the changed cluster, and of the recorded one on first use; or says why that is
-    /// not enough.
+    /// Replays short stretches of the changed cluster, and of the recorded one on first use. The
+    /// inner error says why that is not enough.
     fn predict_fast(
         &self,
         changes: &[Change],
@@ -209,8 +209,8 @@ impl Observed {
         Detail::SHORT.is_part_of(&self.scenario, &self.requests)
     }
 
-    /// The fast model's answer to a question that was predicted by replay, too. The inner error says why the
-    /// fast model does not follow it.
+    /// The fast model's answer to a question that was also predicted by replay. The inner error
+    /// says why the fast model does not follow the question.
     pub fn fast_beside(
         &self,
         changes: &[Change],
@@ -221,7 +221,7 @@ impl Observed {
         Ok(fast.map(|prediction| prediction.answer(Model::Fast)))
     }
 
-    /// Changes that have no effect, and why; what clients ask for always has one.
+    /// Changes that have no effect, and why. Changes of a recorded load always have one.
     fn idle(&self, changes: &[Change]) -> Vec<String> {
         let of_load = |change: &&Change| load::of_change(self, change, changes).is_none();
         let others: Vec<Change> = changes.iter().filter(of_load).cloned().collect();
@@ -249,7 +249,7 @@ impl Observed {
                 self.unchanged.get_or_init(|| self.replayed(&before, Detail::WHOLE).ok());
             };
             std::thread::scope(|scope| {
-                // where there are no threads, one after the other
+                // without threads, one after the other
                 if std::thread::Builder::new().spawn_scoped(scope, itself).is_err() {
                     itself();
                 }
@@ -291,19 +291,19 @@ impl Observed {
     }
 }
 
-/// Said where a change could have an effect, but has none on what was recorded.
+/// Said where a change could have an effect, but has none on the recorded requests.
 const NO_DIFFERENCE: &str = "the requests that were recorded are served as they were: to them, what \
                              was changed makes no difference";
 
-/// By workload of the changed cluster.
+/// What the question is about, by workload of the changed cluster.
 fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
     let (scenario, kind) = (&cluster.scenario, ChangeKind::of(changes));
     let of = |workload| About::of(scenario, workload, &cluster.measured, kind);
     scenario.workloads.iter().map(of).collect()
 }
 
-/// Memory of the replay for a host, and for each of its disks, before its first request. Measured on 20,000 nodes
-/// with one and with four disks: 33 and 118 KiB a node.
+/// Memory that the replay needs for a host, and for each of its disks, before its first request.
+/// Measured on 20,000 nodes with one and with four disks: 33 and 118 KiB a node.
 const BYTES_BY_HOST: u64 = 5 << 10;
 const BYTES_BY_DISK: u64 = 29 << 10;
 
@@ -331,14 +331,14 @@ impl Answer {
             {
                 return false;
             }
-            // a fast answer moves as far as the replay's would, as far as is known; what the replay gets wrong of the
-            // recorded run is another thing
+            // a fast answer moves as far as the replay's would, as far as is known; the replay's
+            // misfit is limited to a usual one instead
             let misfit = here.misfit.map(|misfit| misfit.clamp(-USUAL_MISFIT, USUAL_MISFIT));
             let beside = Circumstances { misfit, ..here };
             let fast = experience.expect(Model::Fast, metric, &here);
             let replay = experience.expect(Model::Replay, metric, &beside);
             let (Some(fast), Some(replay)) = (fast, replay) else { return false };
-            // of a few scores nothing follows
+            // a few scores prove nothing
             fast.scores >= ENOUGH && fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
         };
         let metrics = ["throughput_rps", "response_time_ms.mean"];
@@ -352,17 +352,17 @@ impl Prediction<'_> {
         &self.scenario
     }
 
-    /// Whether any change has an effect; otherwise the answer is what was recorded.
+    /// Whether any change has an effect; otherwise the answer equals the recorded run.
     pub fn differs(&self) -> bool {
         self.differs
     }
 
-    /// Whether a model can answer: what failures and hedged reads do, only the replay follows.
+    /// Whether a model can answer: only the replay follows failures and hedged reads.
     pub fn knows(&self, model: Model) -> bool {
         self.outcome.outages.is_none() && !self.scenario.hedges() || model == Model::Replay
     }
 
-    /// Errors if a model cannot answer the question, which was about these changes.
+    /// Errors if a model cannot answer the question with these changes.
     pub fn must_know(&self, model: Model, changes: &[Change]) -> Result<(), WhatIfError> {
         if self.knows(model) {
             return Ok(());
@@ -374,7 +374,7 @@ impl Prediction<'_> {
         Err(WhatIfError::not_followed(model, changes, what))
     }
 
-    /// Whether the replay went as that of the recorded cluster did.
+    /// Whether the replay gave the same outcome as that of the recorded cluster.
     fn nothing_differs(&self) -> bool {
         let Some(unchanged) = self.observed.unchanged.get().and_then(Option::as_ref) else {
             return false;
@@ -387,9 +387,9 @@ impl Prediction<'_> {
             && unchanged.goes_as(&before.hosts, &self.outcome, &self.scenario.hosts)
     }
 
-    /// What a model says.
+    /// A model's answer.
     ///
-    /// A prediction from short stretches knows no other model than the fast one.
+    /// A prediction from short stretches is always answered by the fast model.
     pub fn answer(&self, model: Model) -> Answer {
         let model = if self.is_fast { Model::Fast } else { model };
         let (utilization, bottleneck) = self.utilization();
@@ -407,7 +407,7 @@ impl Prediction<'_> {
                 }
                 Model::Mva => (seen.throughput_rps, ResponseTimeMs::of_mean(seen.response_s)),
             };
-            // where the replay is corrected, so is what it found to be the most
+            // the peak is corrected like the throughput
             let corrected = throughput_rps / found.throughput_rps.max(1e-9);
             let peak = if model == Model::Bounds || model == Model::Mva {
                 peak
@@ -464,7 +464,7 @@ impl Prediction<'_> {
         self.scenario.duration.map_or(self.outcome.seconds, SimSpan::as_secs_f64)
     }
 
-    /// What events do, phase by phase: each is corrected by itself, as the whole run is.
+    /// The effects of events, phase by phase. Each phase is corrected separately, as the whole run is.
     fn outages(&self) -> Option<OutageAnswer> {
         let outcome = self.outcome.outages.as_ref()?;
         let workload = |index: usize, seen: &PhaseWorkloadOutcome, seconds: f64| {
@@ -505,7 +505,7 @@ impl Prediction<'_> {
         Some(OutageAnswer::of(outcome, workload))
     }
 
-    /// Of a workload that was recorded: what the model says that clients saw, and what they saw.
+    /// Of a recorded workload: its modelled and its recorded figures.
     fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let place = recorded.position(|before| before.name == workload.name)?;
@@ -517,13 +517,12 @@ impl Prediction<'_> {
         Some((&unchanged.workloads[place], &self.observed.seen[place]))
     }
 
-    /// The same, where an answer is corrected by it: what is said of the run itself is not.
+    /// The same if answers are corrected; the answer about the recorded run itself is not.
     fn known_to_be_off(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         self.before(workload).filter(|_| self.is_changed)
     }
 
-    /// What the replay found, less what it is known to get wrong: throughput, requests a second, and
-    /// response time.
+    /// The replay's figures after bias correction: throughput, requests a second, and response time.
     fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
         let WorkloadOutcome { throughput_rps, response_ms, think_s, .. } = *found;
         let keeps_up = found.overload().is_none();
@@ -533,8 +532,8 @@ impl Prediction<'_> {
         (asked.unwrap_or(throughput), response)
     }
 
-    /// How many requests of an open workload the question asks for, a second, where that is another rate than was
-    /// recorded: how many came in the recorded time, by chance, says nothing of it.
+    /// Rate of an open workload, requests a second, if the question asks for another rate than the
+    /// recorded one. The number that happened to arrive in the recorded time says nothing about it.
     fn asked_rps(&self, workload: &Workload) -> Option<f64> {
         if workload.requests.is_some() || self.scenario.outages.is_some() {
             return None;
@@ -556,11 +555,11 @@ impl Prediction<'_> {
             Correction { modelled: modelled.response_ms, recorded: recorded.response_ms };
         let response = correction.apply(said);
         let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
-            // as many are outstanding or thought about as before: Little's law
+            // the number of requests outstanding or in think time stays the same: Little's law
             let think = found.think_s * 1e3;
             found.throughput_rps * (said.mean + think) / (response.mean + think).max(1e-9)
         } else if self.is_fast && found.keeps_up {
-            // what comes in the stretches may be more or less than in the mean
+            // the stretches may have more or fewer arrivals than the mean
             let known = self.arrivals_rps(workload, recorded.throughput_rps);
             known.unwrap_or(found.throughput_rps)
         } else {
@@ -569,7 +568,7 @@ impl Prediction<'_> {
         (throughput, response)
     }
 
-    /// How many requests of an open workload come a second, if its recorded rate and its settings say it.
+    /// Arrival rate of an open workload, requests a second, if its recorded rate and its settings determine it.
     fn arrivals_rps(&self, workload: &Workload, recorded_rps: f64) -> Option<f64> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let before = recorded.find(|before| before.name == workload.name)?;
@@ -594,8 +593,7 @@ impl Prediction<'_> {
         for found in &self.outcome.resources {
             let host = self.scenario.hosts[found.host].name.clone();
             let resource = Resource::at(found.place).to_string();
-            // a device that drains a buffer and reads meanwhile does more than the sum of what it does of
-            // either by itself
+            // a device that drains a buffer while it reads does more than the sum of both, each measured alone
             let share = found.utilization.min(1.0);
             utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
             if busiest < found.occupancy {
@@ -606,7 +604,7 @@ impl Prediction<'_> {
         (utilization, bottleneck)
     }
 
-    /// Where an open workload does not keep up: by how much, and at the busiest of its resources.
+    /// How far an open workload's load exceeds the capacity, and the busiest of its resources.
     fn overload(&self, workload: &Workload, found: &WorkloadOutcome) -> Option<Overload> {
         if matches!(workload.arrivals, Arrivals::Closed { .. }) {
             return None;
@@ -615,13 +613,13 @@ impl Prediction<'_> {
         let used = self.outcome.resources.iter();
         let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
         let busiest = used.max_by(|a, b| a.occupancy.total_cmp(&b.occupancy))?;
-        // requests that wait although nothing is busy came in a burst
+        // requests that wait although no resource is full came in a burst
         let host = &self.scenario.hosts[busiest.host].name;
         let resource = format!("{host}.{}", Resource::at(busiest.place));
         (busiest.occupancy > FULL).then_some(Overload { resource, factor })
     }
 
-    /// Part of the requests that read.
+    /// Share of the requests that are reads.
     fn read_share(&self, workload: &Workload, found: &WorkloadOutcome) -> f64 {
         let said = found.read_share();
         let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
@@ -633,7 +631,7 @@ impl Prediction<'_> {
         reads / (reads + writes)
     }
 
-    /// Time that a request takes of each resource, ms, in all hosts of a kind together.
+    /// Time that a request takes at each resource, ms, summed over all hosts of a kind.
     fn demands_ms(&self, workload: &Workload, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
         let mut demands = demands_ms(&self.scenario, found);
         if let Some((modelled, recorded)) = self.known_to_be_off(workload) {
@@ -648,7 +646,7 @@ impl Prediction<'_> {
         demands
     }
 
-    /// How busy the busiest of the resources is that a workload uses.
+    /// Utilization of the busiest resource that a workload uses.
     fn busiest_of(&self, found: &WorkloadOutcome) -> f64 {
         let used = self.outcome.resources.iter();
         let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
@@ -665,7 +663,7 @@ impl Prediction<'_> {
             if demand <= 0.0 {
                 continue;
             }
-            // what the others use is not to be had
+            // the share that other workloads use is not available
             let servers = known.servers as f64;
             let own = busy / self.outcome.seconds / servers;
             let others = (known.occupancy - own).clamp(0.0, 0.99);
@@ -680,17 +678,17 @@ impl Prediction<'_> {
     }
 }
 
-/// What the replay found of a workload, in all or in a phase.
+/// Figures of a workload from the replay, in total or in a phase.
 #[derive(Clone, Copy)]
 struct PhaseSeen {
     throughput_rps: f64,
     response_ms: ResponseTimeMs,
     think_s: f64,
-    /// Whether as many requests complete as come.
+    /// Whether as many requests complete as arrive.
     keeps_up: bool,
 }
 
-/// As the replay finds it: see [`WorkloadAnswer::demands_ms`].
+/// Uncorrected demands of the replay: see [`WorkloadAnswer::demands_ms`].
 fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
     let mut demands: BTreeMap<String, f64> = BTreeMap::new();
     for (host, usage) in scenario.hosts.iter().zip(&found.usage) {
@@ -703,10 +701,10 @@ fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> BTreeMap<String, 
     demands
 }
 
-/// A resource and what it allows.
+/// A resource and the peak throughput that it allows.
 struct Limit {
     peak_rps: f64,
-    /// `brick3.disk0`.
+    /// Its name: `brick3.disk0`.
     resource: String,
 }
 

@@ -14,15 +14,15 @@ use crate::error::WhatIfError;
 use crate::load;
 use crate::observed::{Observed, Recorded, Sharing, Streams, is_whole};
 
-/// What is at hand besides the records: parts that can be measured before they are bought, and
-/// workloads that are described before they are there.
+/// Information beyond the records: devices that can be measured before they are bought, and
+/// workloads that are described before they exist.
 pub trait Shelf {
-    /// What is measured of a device that no recorded disk is; `None`: it cannot be had.
+    /// The measurement of a device that no recorded disk is; `None` if it cannot be had.
     fn measure(&mut self, name: &str, device: &Device) -> Option<Measurement>;
 
     /// The first requests of each client of a workload that was not recorded.
     ///
-    /// Errors with the reason if it cannot be said what it would request.
+    /// Errors with the reason if they cannot be determined.
     fn requests(
         &mut self,
         scenario: &Scenario,
@@ -33,28 +33,28 @@ pub trait Shelf {
 /// A request of a workload that was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Described {
-    /// When it is issued, if the workload has times of its own.
+    /// The time of issue, if the workload has its own times.
     pub at: Option<SimTime>,
     /// Direction.
     pub op: Op,
-    /// First byte of the volume.
+    /// Byte offset in the volume.
     pub offset: Bytes,
-    /// Bytes.
+    /// Size in bytes.
     pub size: Bytes,
 }
 
-/// The changed cluster, and what is known of it.
+/// The changed cluster and its inputs.
 pub(crate) struct Changed {
     pub(crate) scenario: Scenario,
     pub(crate) requests: Vec<Streams>,
     pub(crate) stretch: Vec<f64>,
     pub(crate) measured: Vec<Vec<Arc<Measurement>>>,
-    /// What is assumed of loads that were not recorded.
+    /// Assumptions about loads that were not recorded.
     pub(crate) assumed: Vec<String>,
 }
 
 impl Observed {
-    /// The cluster with these changes.
+    /// Applies the changes to the cluster.
     pub(crate) fn changed(
         &self,
         changes: &[Change],
@@ -110,7 +110,7 @@ impl Observed {
         Ok(Changed { scenario, requests, stretch, measured, assumed })
     }
 
-    /// What is measured of each disk, by host.
+    /// The measurement of each disk, by host.
     fn devices(
         &self,
         scenario: &Scenario,
@@ -145,7 +145,7 @@ impl Observed {
     }
 }
 
-/// How much later recorded times come with other arrivals; 0: they are of no use.
+/// The factor that stretches recorded times for other arrivals; 0: recorded times are of no use.
 pub(crate) fn stretched(old: Arrivals, new: Arrivals) -> f64 {
     if let Some((before, after)) = old.mean_rate_rps().zip(new.mean_rate_rps())
         && std::mem::discriminant(&old) == std::mem::discriminant(&new)

@@ -1,4 +1,4 @@
-//! The memory of an array's controller: what is in it, and what is read ahead into it.
+//! The memory of an array's controller: its contents and its read-ahead.
 
 use foretell_units::{Breadcrumb, Bytes, SECTOR_BYTES, SimTime};
 
@@ -7,14 +7,14 @@ use super::written::{CacheHits, Written};
 use crate::cache::PolicyKind;
 use crate::node::{Buffer, Effects, Owner, PageKey, Run, Streams};
 
-/// Sequential streams that an array follows. Assumed: a storage server has memory for those of many
-/// hosts.
+/// Number of sequential streams that an array follows. Assumed, because a storage server has memory
+/// for the streams of many hosts.
 const STREAMS: usize = 256;
 
-/// Whose pages those of an array are: nobody's in particular.
+/// Owner of an array's pages: no request in particular.
 const OWNER: Owner = Owner { breadcrumb: Breadcrumb::NONE, workload: u32::MAX };
 
-/// How the volatile cache is set up.
+/// Settings of the volatile cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheSettings {
     /// Replacement policy.
@@ -23,18 +23,18 @@ pub struct CacheSettings {
     pub size: Bytes,
     /// Size of a page.
     pub page: Bytes,
-    /// Most that is read ahead of a sequential stream.
+    /// Maximum read-ahead of a sequential stream.
     pub read_ahead: Bytes,
 }
 
-/// Missed pages that are to be read.
+/// Missed pages that must be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// Sectors of the array.
     pub range: Range,
-    /// Where they are among the missed pages.
+    /// Index of the first among the missed pages.
     pub slot: usize,
-    /// How many they are.
+    /// Number of pages.
     pub pages: u32,
 }
 
@@ -52,7 +52,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache of an array of so many sectors.
+    /// An empty cache of an array with this number of sectors.
     pub fn new(spec: &CacheSettings, sectors: u64) -> Self {
         let pages = spec.size.get() / spec.page.get();
         let capacity = usize::try_from(pages).expect("a 64-bit machine");
@@ -71,12 +71,12 @@ impl Cache {
         self.page
     }
 
-    /// Pages that reads asked for since measuring began, and those that were there.
+    /// Pages requested by reads since counting began, and the hits.
     pub fn hits(&self) -> CacheHits {
         self.hits
     }
 
-    /// Measuring begins.
+    /// Starts to count.
     pub fn mark(&mut self) {
         self.hits = CacheHits::default();
     }
@@ -88,8 +88,9 @@ impl Cache {
         Run { first: PageKey::new(0, from), pages }
     }
 
-    /// Reads a range. Appends what is to be fetched to `missing`, and jobs to wait for to `awaited`;
-    /// returns what to read ahead. Pages that only the write cache has are taken from there.
+    /// Reads a range. Appends the pages to fetch to `missing`, and the jobs to wait for to
+    /// `awaited`. Returns the pages to read ahead. Pages that only the write cache holds are taken
+    /// from there.
     pub fn read(
         &mut self,
         range: Range,
@@ -107,7 +108,7 @@ impl Cache {
         self.streams.read(run, self.sectors.div_ceil(self.page))
     }
 
-    /// Enters the pages of `run` that are not there, to be read ahead; appends them to `missing`.
+    /// Enters the pages of `run` that are not cached, for read-ahead. Appends them to `missing`.
     pub fn read_ahead(&mut self, run: Run, written: Option<&Written>, missing: &mut Vec<Missing>) {
         self.buffer.read_ahead(run, &mut self.effects);
         self.missing(written, missing);
@@ -135,23 +136,22 @@ impl Cache {
         }
     }
 
-    /// `job` brings what was found missing in the last look-up. Returns the ticket for
-    /// [`Cache::arrived`].
+    /// Reports that `job` brings the missing pages of the last look-up. Returns the ticket for [`Cache::arrived`].
     pub fn fetching(&mut self, missing: &Missing, job: u32) -> u32 {
         self.buffer.reading(&self.effects, missing.slot, missing.pages, job)
     }
 
-    /// The job with that ticket has brought its pages.
+    /// The job with this ticket has brought its pages.
     pub fn arrived(&mut self, ticket: u32) {
         self.buffer.arrived(ticket);
     }
 
-    /// So much is going to be touched: there will be room for it at once.
+    /// Allocates memory for this number of bytes, which are known to come.
     pub fn expect(&mut self, bytes: Bytes) {
         self.buffer.reserve(bytes.get().div_ceil(self.page * SECTOR_BYTES));
     }
 
-    /// Sectors are read before the simulation begins: they are there at once.
+    /// Sectors are read before the simulation begins, and are in the cache at once.
     pub fn touch(&mut self, range: Range) {
         let run = self.run(range);
         self.buffer.read(run, &mut self.effects);

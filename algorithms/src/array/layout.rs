@@ -1,9 +1,9 @@
-//! Where the sectors of an array lie on its members.
+//! Maps the sectors of an array to its members.
 //!
-//! A *unit* is what lies on one member before the next one follows; a *stripe* is one unit of data on
+//! A *unit* is the data on one member before the next member follows. A *stripe* is one unit on
 //! each member that holds data, at the same place on all of them. RAID 5 is left-symmetric: the
-//! parity of stripe s is on member n − 1 − (s mod n), and the data follow it round. Members of RAID
-//! 1+0 are pairs of neighbours; those of RAID 1 are all copies of each other.
+//! parity of stripe s is on member n − 1 − (s mod n), and the data follow it cyclically. Members of
+//! RAID 1+0 are pairs of neighbours; those of RAID 1 are all copies of each other.
 
 /// How data lies on the members of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ impl Level {
         }
     }
 
-    /// Of so many members, those that hold data, as far as capacity goes.
+    /// Number of members whose capacity counts for data.
     pub const fn data_members(self, members: u32) -> u32 {
         match self {
             Self::Raid0 => members,
@@ -44,18 +44,18 @@ impl Level {
     }
 }
 
-/// Sectors of one member that follow one another. Of copies, the first one's.
+/// Consecutive sectors of one member. For copies, those of the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Piece {
     /// Which member.
     pub member: u32,
     /// The first sector.
     pub lbn: u64,
-    /// How many.
+    /// Number of sectors.
     pub sectors: u64,
 }
 
-/// Sectors of the array, or of a stripe: from, until.
+/// Sectors of the array, or of a stripe: first, and end (exclusive).
 pub type Range = (u64, u64);
 
 /// The layout of an array.
@@ -67,12 +67,12 @@ pub struct Layout {
     unit: u64,
     /// Units of a stripe that hold data.
     data: u64,
-    /// Stripes.
+    /// Number of stripes.
     stripes: u64,
 }
 
 impl Layout {
-    /// So many members with so many sectors each, of which `unit` lie on one before the next follows.
+    /// A layout of members with this number of sectors each; `unit` sectors are on one before the next follows.
     pub fn new(level: Level, members: u32, unit: u64, member_sectors: u64) -> Self {
         let data = u64::from(level.data_members(members));
         Self { level, members, unit, data, stripes: member_sectors / unit }
@@ -98,7 +98,7 @@ impl Layout {
         self.data
     }
 
-    /// Members that have the same data, the one of a piece first.
+    /// Number of members with the same data; the member of a piece is the first of them.
     pub fn copies(&self) -> u32 {
         match self.level {
             Level::Raid0 | Level::Raid5 => 1,
@@ -107,7 +107,7 @@ impl Layout {
         }
     }
 
-    /// The member that holds a unit of a stripe; of copies, the first.
+    /// The member that holds a unit of a stripe; for copies, the first.
     pub fn member(&self, stripe: u64, unit: u64) -> u32 {
         match self.level {
             Level::Raid0 => unit as u32,
@@ -121,7 +121,7 @@ impl Layout {
         }
     }
 
-    /// The member that holds the parity of a stripe, if one does.
+    /// The member that holds the parity of a stripe, if any.
     pub fn parity(&self, stripe: u64) -> Option<u32> {
         let members = u64::from(self.members);
         (self.level == Level::Raid5).then(|| (members - 1 - stripe % members) as u32)
@@ -133,8 +133,7 @@ impl Layout {
         Piece { member, lbn: stripe * self.unit + from, sectors: until - from }
     }
 
-    /// Appends the pieces of data that `range` of the array consists of; those that follow one
-    /// another on a member are one.
+    /// Appends the pieces of data in `range` of the array. Adjacent pieces on a member are merged.
     pub fn pieces(&self, range: Range, pieces: &mut Vec<Piece>) {
         let begin = pieces.len();
         let (mut from, until) = range;
@@ -160,7 +159,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A layout of so many members with units of `unit` sectors, and so many stripes.
+    /// A layout with units of `unit` sectors and this number of stripes.
     pub(crate) fn layout(level: Level, members: u32, unit: u64, stripes: u64) -> Layout {
         Layout::new(level, members, unit, unit * stripes)
     }
@@ -195,7 +194,7 @@ pub(crate) mod tests {
         let ten = layout(Level::Raid10, 4, 8, 100);
         assert_eq!((ten.copies(), ten.stripe(), ten.sectors()), (2, 16, 1600));
         assert_eq!(pieces(&ten, (8, 24)), [piece(2, 0, 8), piece(0, 8, 8)]);
-        // copies are not striped: what follows is one piece
+        // copies are not striped: consecutive sectors are one piece
         let one = layout(Level::Raid1, 3, 8, 100);
         assert_eq!((one.copies(), one.sectors()), (3, 800));
         assert_eq!(pieces(&one, (5, 100)), [piece(0, 5, 95)]);
@@ -203,7 +202,7 @@ pub(crate) mod tests {
 
     #[test]
     fn long_ranges_are_one_piece_a_member() {
-        // eight units of a RAID 0 of four: two after one another on each
+        // eight units of a RAID 0 of four: two consecutive ones on each
         let layout = layout(Level::Raid0, 4, 8, 100);
         let expected: Vec<_> = (0..4).map(|member| piece(member, 0, 16)).collect();
         assert_eq!(pieces(&layout, (0, 64)), expected);
@@ -232,7 +231,7 @@ pub(crate) mod tests {
             places.sort_unstable();
             places.dedup();
             prop_assert_eq!(places.len() as u64, layout.sectors());
-            // a long range is the same sectors
+            // a long range has the same sectors
             let mut whole = Vec::new();
             for piece in pieces(&layout, (0, layout.sectors())) {
                 let one = |lbn| Piece { lbn, sectors: 1, ..piece };

@@ -1,8 +1,9 @@
-//! What the controller of a disk array computes: where data lies on its members, what they read and
-//! write for a write, what is in its caches, and when written data leaves.
+//! The decisions of a disk array's controller: where data lie on its members, what they read and
+//! write for a write, what its caches hold, and when written data are destaged.
 //!
-//! Pure, like the software of a node: no times. The simulated array and the one that a prediction
-//! replays share it, as both know the array by its level, its members and the sizes of its caches.
+//! The code is pure, like the software of a node: it has no clock. The simulated array and the
+//! predicted one share it, because both know the array by its level, its members and its cache
+//! sizes.
 
 mod cache;
 mod layout;

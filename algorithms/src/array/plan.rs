@@ -1,4 +1,4 @@
-//! What members read and write for a write.
+//! What members read and write for a write to the array.
 //!
 //! Without parity, a write goes to the member or to all copies. With parity (RAID 5), stripe by
 //! stripe, there are three ways (Patterson, Gibson & Katz 1988; Chen et al., ACM Computing Surveys 26,
@@ -9,18 +9,19 @@
 //!   the new data;
 //! - *reconstruct-write*: the rest of the stripe is read; the new parity is its XOR with the new data.
 //!
-//! Whichever reads from fewer members is taken, of equals reconstruct-write (as Linux's md does).
-//! Parity is read and written from the first to the last sector of a unit that the write touches in
-//! any unit, and so is what reconstruct-write reads; what is read of a unit is one operation.
+//! The way that reads from fewer members is taken; if equal, reconstruct-write (as Linux's md
+//! does). Parity is read and written from the first to the last sector that the write touches in
+//! any unit. Reconstruct-write reads the same sectors. The sectors read of a unit are one
+//! operation.
 
 use super::layout::{Layout, Piece, Range};
 
-/// How the parity of a stripe is made.
+/// How the parity of a stripe is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// There is none.
+    /// There is no parity.
     NoParity,
-    /// All of it is new.
+    /// All data of the stripe are new.
     FullStripe,
     /// From the old data and the old parity.
     ReadModifyWrite,
@@ -28,10 +29,10 @@ pub enum Way {
     Reconstruct,
 }
 
-/// What is read, and then written.
+/// What members read, and then write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// How parity is made.
+    /// How parity is computed.
     pub way: Way,
     /// What is read first.
     pub reads: Vec<Piece>,
@@ -40,7 +41,7 @@ pub struct Plan {
 }
 
 impl Layout {
-    /// Plans a write of `ranges` of a stripe: sectors of it, in order, with gaps between them.
+    /// Plans a write of `ranges` of a stripe: its sectors, in order, with gaps between ranges.
     pub fn plan(&self, stripe: u64, ranges: &[Range]) -> Plan {
         let mut plan = Plan { way: Way::NoParity, reads: Vec::new(), writes: Vec::new() };
         let base = stripe * self.stripe();
@@ -58,7 +59,7 @@ impl Layout {
             return plan;
         };
         let unit = self.unit();
-        // from the first to the last sector that is touched, of each unit, and of any
+        // the first to the last sector touched: of each unit, and of all units
         let mut touched = vec![None::<Range>; self.data_units() as usize];
         // whether the touched part of a unit has no gap
         let mut whole = vec![true; self.data_units() as usize];
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn the_way_with_fewer_reads_is_taken() {
         let seven = layout(Level::Raid5, 7, 512, 100);
-        // of six units so many are written whole: the rest is read, or as many and parity
+        // number of the six units that are written completely; either the rest is read, or the same units and parity
         for (units, expected) in [
             (1, (Way::ReadModifyWrite, 2, 2)),
             (2, (Way::ReadModifyWrite, 3, 3)),
@@ -141,7 +142,7 @@ mod tests {
         ] {
             assert_eq!(counts(&seven.plan(3, &[(0, units * 512)])), expected, "{units} units");
         }
-        // of three members the other unit is read, not old data and parity
+        // with three members the other unit is read instead of old data and parity
         let three = layout(Level::Raid5, 3, 512, 100);
         assert_eq!(counts(&three.plan(0, &[(0, 8)])), (Way::Reconstruct, 1, 2));
     }
@@ -151,7 +152,7 @@ mod tests {
         let layout = layout(Level::Raid5, 4, 512, 100);
         let ranges = [(16, 32), (528, 544), (1040, 1056)];
         assert_eq!(counts(&layout.plan(0, &ranges)), (Way::FullStripe, 0, 4));
-        // a gap in one of them, and that unit is read
+        // a unit with a gap is read
         let ranges = [(16, 32), (528, 532), (536, 544), (1040, 1056)];
         assert_eq!(counts(&layout.plan(0, &ranges)), (Way::Reconstruct, 1, 5));
     }
@@ -167,19 +168,19 @@ mod tests {
         assert_eq!(zero.writes, [on(1)]);
     }
 
-    /// Members with contents: a number for each sector.
+    /// Members with contents: one number for each sector.
     struct Members {
         layout: Layout,
         sectors: Vec<Vec<u64>>,
     }
 
     impl Members {
-        /// Writes the stripe's `ranges` with what `content` says for each sector of the array, doing
-        /// with the members what the plan says and no more.
+        /// Writes the stripe's `ranges`, with `content` for each sector of the array. The members
+        /// do exactly what the plan says.
         fn write(&mut self, stripe: u64, ranges: &[Range], content: impl Fn(u64) -> u64) {
             let layout = self.layout;
             let plan = layout.plan(stripe, ranges);
-            // what the controller knows: (member, sector) and its content
+            // the controller's knowledge: (member, sector) and its content
             let mut known = std::collections::BTreeMap::new();
             for piece in &plan.reads {
                 for lbn in piece.lbn..piece.lbn + piece.sectors {

@@ -1,9 +1,9 @@
-//! The write cache: pages that hosts have written and members do not have yet.
+//! The write cache: pages that hosts have written and that are not on the members yet.
 //!
-//! Pages are kept by stripe, and stripes in the order in which they were last written to (LRW, the
-//! baseline of Gill & Modha, WOW, FAST 2005): the stripe that was left alone for longest is destaged
-//! first, with all its pages. A page keeps its room until it is on the members; if it is written
-//! again meanwhile, it needs room twice.
+//! Pages are kept by stripe, and stripes in the order of their last write (LRW, the baseline of
+//! Gill & Modha, WOW, FAST 2005): the least recently written stripe is destaged first, with all its
+//! pages. A page takes room until it is on the members; if it is rewritten meanwhile, it takes room
+//! twice.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -13,23 +13,23 @@ use crate::slab::Slab;
 
 const NONE: u32 = u32::MAX;
 
-/// Pages that an array's cache was asked for, or given, and those that were there already.
+/// Pages of requests to an array's caches, and the hits among them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CacheHits {
     /// Pages read, or written.
     pub pages: u64,
-    /// Of reads, pages that were in either cache, or on their way; of writes, pages that waited to be
-    /// destaged already, so that the members are written to once.
+    /// For reads, pages that were in either cache or being fetched; for writes, pages that already
+    /// waited to be destaged, so that the members are written only once.
     pub hits: u64,
 }
 
-/// When a write cache is emptied.
+/// When a write cache is destaged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Destage {
-    /// From the high mark down to the low one, as fast as members can.
+    /// From the high mark down to the low mark, at the members' highest rate.
     Marks,
-    /// All the time: from the low mark to the high one the stripes under way grow in number from none to
-    /// as many as members can.
+    /// Continuously: between the low and the high mark, the number of stripes being destaged grows
+    /// from none to the maximum.
     Linear,
 }
 
@@ -46,41 +46,42 @@ impl Destage {
     }
 }
 
-/// Stripes on their way to the members, at the most, for each member. Assumed: enough for the
+/// Maximum number of stripes being destaged, for each member. Assumed, because it is enough for the
 /// schedulers of the members to choose from.
 const DESTAGES_PER_MEMBER: u32 = 4;
 
-/// How many stripes of a write cache are on their way to the members at a time.
+/// Controls the number of stripes that are destaged at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     destage: Destage,
-    /// Pages beyond which it is emptied, and down to which.
+    /// Pages above which it is destaged, and pages at which it stops.
     high: u64,
     low: u64,
     most: u32,
-    /// Whether it is being emptied to the low mark.
+    /// Whether it is being destaged to the low mark.
     emptying: bool,
 }
 
 impl Marks {
-    /// Of an array of so many members; marks are in pages.
+    /// For an array with this number of members; marks are in pages.
     pub fn new(destage: Destage, (low, high): (u64, u64), members: u32) -> Self {
         Self { destage, high, low, most: DESTAGES_PER_MEMBER * members, emptying: false }
     }
 
-    /// Pages beyond which it is emptied.
+    /// Number of pages above which it is destaged.
     pub fn high(&self) -> u64 {
         self.high
     }
 
-    /// So many pages wait: whether it is to be emptied.
+    /// Updates whether to destage, given the number of waiting pages.
     pub fn look(&mut self, waiting: u64) {
         self.emptying = waiting > self.high || (self.emptying && waiting > self.low);
     }
 
-    /// How many are to be under way where so many pages wait; `blocked`: writes wait for room.
+    /// Number of stripes that should be being destaged, with this number of waiting pages;
+    /// `blocked`: writes wait for room.
     pub fn wanted(&self, waiting: u64, blocked: bool) -> u32 {
-        // a write that waits for room makes it go on
+        // if a write waits for room, destaging goes on at its highest rate
         if blocked {
             return self.most;
         }
@@ -99,24 +100,24 @@ impl Marks {
 /// The written pages.
 #[derive(Debug)]
 pub struct Written {
-    /// Pages for which there is room.
+    /// Capacity in pages.
     capacity: u64,
     /// Pages of a stripe.
     stripe: u64,
-    /// Pages that wait.
+    /// Pages that wait to be destaged.
     waiting: u64,
-    /// Pages on their way to the members.
+    /// Pages that are being destaged.
     leaving: u64,
-    /// Pages written since measuring began, and those that waited already.
+    /// Pages written since counting began, and those that already waited.
     hits: CacheHits,
     by_number: HashMap<u64, u32, FixedState>,
     stripes: Slab<Stripe>,
-    /// The stripe that was left alone for longest, and the one written last.
+    /// The least recently written stripe, and the most recently written one.
     oldest: u32,
     newest: u32,
 }
 
-/// The pages of a stripe that wait.
+/// The waiting pages of a stripe.
 #[derive(Debug)]
 struct Stripe {
     number: u64,
@@ -128,7 +129,7 @@ struct Stripe {
 }
 
 impl Written {
-    /// Room for `capacity` pages, of which so many make a stripe.
+    /// A cache of `capacity` pages with this number of pages in a stripe.
     pub fn new(capacity: u64, stripe: u64) -> Self {
         Self {
             capacity,
@@ -153,28 +154,28 @@ impl Written {
         self.waiting + self.leaving
     }
 
-    /// Pages written since measuring began, and those that waited already.
+    /// Pages written since counting began, and those that already waited.
     pub fn hits(&self) -> CacheHits {
         self.hits
     }
 
-    /// Measuring begins.
+    /// Starts to count.
     pub fn mark(&mut self) {
         self.hits = CacheHits::default();
     }
 
-    /// Whether a page waits here.
+    /// Whether a page waits to be destaged.
     pub fn contains(&self, page: u64) -> bool {
         let Some(&id) = self.by_number.get(&(page / self.stripe)) else { return false };
         let within = page % self.stripe;
         self.stripes[id].bits[within as usize / 64] >> (within % 64) & 1 == 1
     }
 
-    /// Writes `pages` from `first` on, if there is room for those that do not wait here yet, or if
-    /// nothing is here; whether it did.
+    /// Writes `pages` from `first` on, if there is room for those that do not wait already, or if
+    /// the cache is empty. Returns whether it did.
     pub fn write(&mut self, first: u64, pages: u64) -> bool {
         let held = self.held();
-        // nearly always there is room, whatever is here already
+        // nearly always there is room, whichever pages already wait
         if held > 0 && held + pages > self.capacity {
             let fresh = (first..first + pages).filter(|page| !self.contains(*page)).count();
             if held + fresh as u64 > self.capacity {
@@ -218,9 +219,9 @@ impl Written {
         self.link_newest(id);
     }
 
-    /// Takes the pages of the stripe that was left alone for longest: appends them to `ranges`, in
-    /// pages of the stripe, and returns its number and how many they are. They keep their room until
-    /// [`Written::destaged`].
+    /// Takes the pages of the least recently written stripe. Appends them to `ranges`, in pages of
+    /// the stripe, and returns the stripe's number and its number of pages. They keep their room
+    /// until [`Written::destaged`].
     pub fn take_oldest(&mut self, ranges: &mut Vec<Range>) -> Option<(u64, u64)> {
         let id = self.oldest;
         if id == NONE {
@@ -252,7 +253,7 @@ impl Written {
         Some((stripe.number, pages))
     }
 
-    /// So many pages that were taken are on the members.
+    /// This number of pages that were taken are now on the members.
     pub fn destaged(&mut self, pages: u64) {
         self.leaving -= pages;
     }
@@ -312,7 +313,7 @@ mod tests {
         written.take_oldest(&mut ranges);
         assert!(!written.write(0, 1));
         written.destaged(4);
-        // what is larger than the cache is let into an empty one
+        // a write larger than the cache is accepted by an empty one
         assert!(written.write(0, 9) && !written.write(20, 1));
     }
 
@@ -323,7 +324,7 @@ mod tests {
             steps in prop::collection::vec((0_u64..600, 0_u64..90), 1..200),
         ) {
             let mut written = Written::new(capacity, stripe);
-            // pages in the order of stripes' last writes; pages on their way
+            // pages in the order of the stripes' last writes; pages being destaged
             let mut list: Vec<(u64, Vec<u64>)> = Vec::new();
             let mut leaving = 0;
             for (first, pages) in steps {
@@ -341,7 +342,7 @@ mod tests {
                         prop_assert!(ranges.windows(2).all(|pair| pair[0].1 < pair[1].0));
                         leaving += pages.len() as u64;
                     }
-                    // every other time what was taken arrives
+                    // every other time the pages taken before arrive
                     if first % 2 == 0 {
                         written.destaged(leaving);
                         leaving = 0;

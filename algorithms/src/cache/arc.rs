@@ -1,15 +1,15 @@
 //! ARC, the adaptive replacement cache (Megiddo & Modha, FAST 2003).
 //!
-//! T1 holds objects seen once lately, T2 those seen at least twice, both in LRU order; B1 and B2
-//! are the ghosts of what left them. T1 is meant to hold p: a hit in B1 says that T1 was too
-//! small and raises p, a hit in B2 lowers it. T1 and B1 together remember at most c objects, all
-//! four at most 2c, where c is the capacity.
+//! T1 holds objects that were recently seen once, T2 those seen at least twice, both in LRU order.
+//! B1 and B2 hold the ghosts of objects that left them. The target size of T1 is p: a hit in B1
+//! shows that T1 was too small and raises p, a hit in B2 lowers it. T1 and B1 together remember at
+//! most c objects, and all four at most 2c, where c is the capacity.
 //!
-//! The paper leaves open whether p is whole; we keep a real number and steps of max(1, |B2|/|B1|)
-//! and max(1, |B1|/|B2|), with the ghosts counted before the one that was hit is taken out, as
-//! libCacheSim does. The paper's REPLACE asks |T1| ≥ 1 and (|T1| > p, or |T1| = p and the key was
-//! in B2); should T2 be empty, T1 gives way whatever p says. With sizes, counts are sums of sizes;
-//! each object that leaves takes one ghost with it at most, so the bounds hold but roughly.
+//! The paper leaves open whether p is an integer. We use a real number and steps of
+//! max(1, |B2|/|B1|) and max(1, |B1|/|B2|), where the ghosts are counted before the hit one is
+//! removed, as libCacheSim does. The paper's REPLACE requires |T1| ≥ 1 and (|T1| > p, or |T1| = p and the key
+//! was in B2). If T2 is empty, T1 evicts whatever p is. With sizes, counts are sums of sizes. Each
+//! object that leaves removes at most one ghost, so the bounds hold only approximately.
 
 use super::shelves::Shelves;
 use super::{
@@ -25,7 +25,7 @@ const B2: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Arc<W = Unit> {
     shelves: Shelves<W, 4>,
-    /// What T1 is meant to hold: p of the paper.
+    /// The target size of T1: p of the paper.
     target: f64,
 }
 
@@ -34,7 +34,7 @@ impl<W: Weight> Arc<W> {
         Self { shelves: Shelves::new(room), target: 0.0 }
     }
 
-    /// Learns from a hit on `ghost`.
+    /// Adapts the target to a hit on `ghost`.
     fn adapt(&mut self, ghost: u32) {
         let (b1, b2) = (self.shelves.used(B1) as f64, self.shelves.used(B2) as f64);
         self.target = if self.shelves.queue(ghost) == B1 {
@@ -57,7 +57,7 @@ impl<W: Weight> Arc<W> {
         }
     }
 
-    /// Case IV of the paper: the key, of an object of `size`, is in none of the four.
+    /// Case IV of the paper: the key, of an object of `size`, is in none of the four queues.
     fn make_way(&mut self, size: u64) -> Evicted {
         let shelves = &mut self.shelves;
         let capacity = shelves.room().capacity;

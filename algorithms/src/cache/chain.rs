@@ -5,7 +5,7 @@ use super::directory::Queue;
 /// Circular queues over node numbers; the first nodes are their sentinels, as in a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
-    /// Towards the front and towards the back; a node that is in no queue points at itself.
+    /// Neighbours towards the front and towards the back. A node that is in no queue points at itself.
     links: Vec<(u32, u32)>,
 }
 

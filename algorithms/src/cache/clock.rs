@@ -1,10 +1,10 @@
-//! CLOCK, or second chance: first in, first out, but who was used since is passed over once.
+//! CLOCK, or second chance: first in, first out, but an object used since then is skipped once.
 //!
-//! Corbató 1968: pages stand in a circle with a use bit each; the hand clears set bits as it
-//! passes and takes the first page whose bit is clear. We write the circle as a queue whose back
-//! is under the hand: passing a page over moves it to the front. Choices: one bit, and it is
-//! clear at admission, so a page must be used a second time to be passed over (libCacheSim's
-//! default too; texts that set the bit at admission give each page one turn more).
+//! Corbató 1968: pages are arranged in a circle with a use bit each. The hand clears set bits as it
+//! passes and takes the first page whose bit is clear. We store the circle as a queue whose back is
+//! under the hand, so skipping a page moves it to the front. Choices: one bit, clear at admission,
+//! so a page must be used a second time to be skipped. This is also libCacheSim's default; texts
+//! that set the bit at admission give each page one more turn.
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};

@@ -1,9 +1,9 @@
-//! The nodes of a cache: found by key, linked into queues, stored in one slab.
+//! The nodes of a cache: found by key, linked into queues, stored in a slab.
 //!
-//! Every policy is a rule about a few queues of keys. This is what they share: an [`Index`] from
+//! Every policy is a rule about a few queues of keys. This is their common part: an [`Index`] from
 //! key to node, and a slab of nodes with intrusive 32-bit links. The first nodes of the slab are
-//! the sentinels of circular queues, so linking has no special cases; freed nodes are used again
-//! last in, first out. Memory grows with the nodes in use, not with the capacity.
+//! the sentinels of circular queues, so linking has no special cases. Freed nodes are reused last
+//! in, first out. Memory grows with the nodes in use, not with the capacity.
 
 use super::index::{Index, hash};
 
@@ -20,7 +20,7 @@ struct Node<T> {
     mark: T,
 }
 
-/// Keys with a mark each, in one of a few queues each.
+/// Keys, each with a mark and in one of a few queues.
 #[derive(Clone, Debug)]
 pub struct Directory<T> {
     index: Index,
@@ -30,7 +30,7 @@ pub struct Directory<T> {
 }
 
 impl<T: Default> Directory<T> {
-    /// No keys, and `queues` empty queues, numbered from zero.
+    /// A directory without keys, with `queues` empty queues, numbered from zero.
     pub(crate) fn new(queues: u32) -> Self {
         assert!(queues >= 1, "node 0 must be a sentinel: the index takes zero for a free place");
         let sentinel = |at| Node { key: 0, prev: at, next: at, mark: T::default() };
@@ -44,7 +44,7 @@ impl<T: Default> Directory<T> {
 }
 
 impl<T> Directory<T> {
-    /// Makes room for so many keys in all.
+    /// Allocates memory for this number of keys in total.
     pub(crate) fn reserve(&mut self, keys: usize) {
         self.index.reserve(keys);
         self.nodes.reserve(keys.saturating_sub(self.len()));
@@ -55,7 +55,7 @@ impl<T> Directory<T> {
         self.nodes.len() - self.queues as usize - self.free.len()
     }
 
-    /// The node's position among all nodes ever in use at one time, from zero and dense.
+    /// The node's number among all nodes that were ever in use at one time; dense, from zero.
     pub(crate) fn position(&self, node: u32) -> u32 {
         node - self.queues
     }

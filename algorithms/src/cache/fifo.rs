@@ -1,4 +1,4 @@
-//! First in, first out: the object that was admitted first leaves, used or not.
+//! First in, first out: the object that was admitted first leaves, whether used or not.
 //!
 //! One queue, latest admission at the front; a hit changes nothing.
 

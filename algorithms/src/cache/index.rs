@@ -1,36 +1,36 @@
-//! From a key to the number of its node, by open addressing.
+//! A hash table with open addressing, from a key to the number of its node.
 //!
 //! A simulated node looks up runs of consecutive pages, so the hash keeps eight neighbours
-//! together: the key without its low three bits is hashed to a line of eight places, and the low
-//! three bits choose among them, in an order that differs from group to group (so keys that are
-//! all multiples of eight, as block numbers often are, spread out as well). Places are eight
-//! bytes, hence a line is one of the processor's.
+//! together. The key without its low three bits is hashed to a line of eight places. The low three
+//! bits choose among them, in an order that differs from group to group, so keys that are all
+//! multiples of eight, as block numbers often are, are spread out as well. Places are eight bytes,
+//! so a line fills one cache line of the processor.
 //!
-//! From an occupied place the search goes on nine places further: to the next line, where other
-//! groups live, and another place of it. Going to the next place instead would pile whole groups
-//! up behind each other. Nine is odd, so the search comes by every place, and in the order of its
-//! steps this is plain linear probing: deletion moves later entries back into the gap (Knuth,
-//! vol. 3, 6.4, algorithm R) and leaves no tombstones, which matters to a cache that deletes as
-//! often as it inserts.
+//! From an occupied place the search continues nine places further: in the next line, which other
+//! groups use, and at another place of it. The next place instead would pile up whole groups behind
+//! each other. Nine is odd, so the search visits every place. In the order of its steps this is
+//! plain linear probing: deletion moves later entries back into the gap (Knuth, vol. 3, 6.4,
+//! algorithm R) and leaves no tombstones, which matters to a cache that deletes as often as it
+//! inserts.
 //!
 //! A place holds 32 bits of the hash and the node's number. The hash bits decide nearly every
-//! comparison without a look at the node, and tell where an entry belongs when the table grows
-//! or a gap is closed.
+//! comparison without a look at the node. They also give an entry's home when the table grows or a
+//! gap is closed.
 //!
 //! Measured in an LRU cache against hashbrown's table with foldhash: 0.75 of its speed on Zipf
-//! references, the same on runs of pages with misses, 1.1 on runs that hit, 2.3 on a scan.
+//! references, equal on runs of pages with misses, 1.1 on runs that hit, 2.3 on a scan.
 
-/// Places of the smallest table.
+/// Number of places of the smallest table.
 const SMALLEST: usize = 16;
-/// From one place to the next that is tried.
+/// Distance from one place to the next that is tried.
 const STEP: usize = 9;
 /// The inverse of [`STEP`] modulo 2⁶⁴, so modulo any smaller power of two: 9 · 0x8e38… = 5 · 2⁶⁴ + 1.
 const STEPS_PER_PLACE: usize = 0x8e38_e38e_38e3_8e39_u64 as usize;
 
-/// Maps keys, that the caller stores, to node numbers, which are never zero.
+/// Maps keys, which the caller stores, to node numbers, which are never zero.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
-    /// Hash above, node number below; zero where free.
+    /// Hash in the upper half, node number in the lower; zero if free.
     places: Vec<u64>,
     len: usize,
 }
@@ -41,15 +41,15 @@ impl Default for Index {
     }
 }
 
-/// 32 bits of hash, in which the low three tell the keys of a group of eight apart.
+/// 32 bits of hash. The low three distinguish the keys of a group of eight.
 pub(crate) fn hash(key: u64) -> u32 {
-    // The two halves of a 128-bit product, folded: low bits of the key decide the upper part of
-    // the lower half, high bits of the key the lower part of the upper half.
+    // The two halves of a 128-bit product, folded. The key's low bits decide the upper part of the
+    // lower half; the key's high bits decide the lower part of the upper half.
     let product = u128::from(key >> 3) * u128::from(0x9e37_79b9_7f4a_7c15_u64);
     (product >> 64) as u32 ^ (product >> 32) as u32 ^ (key & 7) as u32
 }
 
-/// How many steps lead from one place to another.
+/// Number of steps from one place to another.
 fn steps(from: usize, to: usize, mask: usize) -> usize {
     to.wrapping_sub(from).wrapping_mul(STEPS_PER_PLACE) & mask
 }
@@ -75,7 +75,7 @@ impl Index {
         }
     }
 
-    /// Adds `node`, whose key is not in the table yet.
+    /// Adds `node`, whose key must not be in the table yet.
     pub(crate) fn insert(&mut self, hash: u32, node: u32) {
         debug_assert!(node != 0);
         if (self.len + 1) * 8 > self.places.len() * 3 {
@@ -94,7 +94,7 @@ impl Index {
         self.places[at & mask] = entry;
     }
 
-    /// Makes room for so many entries in all, so that the table need not grow on the way.
+    /// Grows the table for this number of entries in total, so that it need not grow later.
     pub(crate) fn reserve(&mut self, entries: usize) {
         let places = (entries * 8).div_ceil(3).next_power_of_two();
         if places > self.places.len() {
@@ -110,7 +110,7 @@ impl Index {
         }
     }
 
-    /// Takes `node`, which is in the table under `hash`, out of it.
+    /// Removes `node`, which is in the table under `hash`.
     pub(crate) fn remove(&mut self, hash: u32, node: u32) {
         let mask = self.mask();
         let entry = u64::from(hash) << 32 | u64::from(node);
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(steps(3, 5, 15), 2);
     }
 
-    /// Mean and largest number of places looked at to find each of `keys`.
+    /// Mean and largest number of places examined to find each of `keys`.
     fn probes(keys: impl Iterator<Item = u64>) -> (f64, usize) {
         let mut index = Index::default();
         for (node, key) in keys.enumerate() {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     proptest! {
-        /// A small key space, so that keys come back and probes wrap around.
+        /// A small key space, so that keys recur and probes wrap around.
         #[test]
         fn oracle_index_matches_a_tree(
             steps in prop::collection::vec((any::<bool>(), 0_u64..200), 0..600)

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::names;
 
-/// A name that is no policy's.
+/// The name is not that of a policy.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("`{found}` is not a cache policy; {wanted}")]
 pub struct PolicyKindError {
@@ -22,14 +22,14 @@ pub struct PolicyKindError {
 /// One line for each policy: its variant, its name, its type.
 macro_rules! policies {
     ($($(#[$doc:meta])* $kind:ident $name:literal $policy:ident,)+) => {
-        /// Which policy.
+        /// A policy's kind.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum PolicyKind {
             $($(#[$doc])* $kind,)+
         }
 
         impl PolicyKind {
-            /// All there are, in the order of the documentation.
+            /// All policies, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$kind,)+];
 
             /// The name as scenarios write it: `"lru"`, `"s3-fifo"`.
@@ -55,14 +55,14 @@ macro_rules! policies {
             }
         }
 
-        /// A policy that was chosen by name. What it does is the policy's own.
+        /// A policy that was chosen by name. It behaves as the policy itself.
         #[derive(Clone, Debug)]
         pub enum AnyPolicy<W: Weight = Unit> {
             $($(#[$doc])* $kind($policy<W>),)+
         }
 
         impl<W: Weight> AnyPolicy<W> {
-            /// Which policy it is.
+            /// The kind of this policy.
             pub const fn kind(&self) -> PolicyKind {
                 match self {
                     $(Self::$kind(_) => PolicyKind::$kind,)+
@@ -136,7 +136,7 @@ policies! {
 }
 
 impl PolicyKind {
-    /// What it does, in a sentence.
+    /// A description in one sentence.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Lru => "Evicts what has not been used for the longest time.",

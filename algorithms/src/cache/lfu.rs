@@ -1,12 +1,12 @@
 //! Least frequently used: the object with the fewest accesses since its admission leaves.
 //!
-//! Among equals the one leaves that came to this number first (libCacheSim's choice too). An
-//! object that left and comes back begins anew at one ("in-cache LFU"), and nothing ages.
+//! Among equals, the one that reached this number first leaves (also libCacheSim's choice). An
+//! object that left and returns starts again at one ("in-cache LFU"), and counts do not age.
 //!
-//! All objects stand in one queue, fewest accesses at the back, so that those with equal numbers
-//! are neighbours; a block of equals knows its newest member and an access moves an object just
-//! ahead of the next block. Every operation takes constant time (the idea of Shah, Mitra & Matani
-//! 2010, in one list instead of a list of lists).
+//! All objects are in one queue, fewest accesses at the back, so objects with equal numbers are
+//! adjacent. A block of equals knows its newest member, and an access moves an object just ahead of
+//! the next block. Every operation takes constant time (the idea of Shah, Mitra & Matani 2010, in
+//! one list instead of a list of lists).
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};
@@ -20,7 +20,7 @@ pub type Lfu<W = Unit> = OneQueue<Frequency, W>;
 struct Block {
     accesses: u64,
     members: u32,
-    /// The foremost node.
+    /// The node nearest to the front.
     newest: u32,
 }
 
@@ -58,7 +58,7 @@ impl Frequency {
 }
 
 impl Rule for Frequency {
-    /// The block.
+    /// The object's block.
     type Mark = u32;
 
     fn admitted(&mut self, keys: &mut Directory<u32>, node: u32) {

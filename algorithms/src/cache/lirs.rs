@@ -1,24 +1,23 @@
-//! LIRS (Jiang & Zhang, SIGMETRICS 2002): who was used again soon before is kept.
+//! LIRS (Jiang & Zhang, SIGMETRICS 2002): keeps objects whose last two uses were close together.
 //!
-//! The recency of an object is the number of others used since its last use, its inter-reference
-//! recency (IRR) what that was at its last use. Objects of low IRR (LIR) hold nearly all of the
-//! cache; the others (HIR) share a small rest, and are remembered for a while after they left.
-//! Stack S holds, most recent first, the LIR objects and the HIR objects, resident or ghosts, that
-//! are more recent than the oldest LIR object; it is pruned so that its bottom is LIR. Queue Q
-//! holds the resident HIR objects; its oldest leaves. An HIR object that is used while in S has
-//! an IRR below the recency of the bottom: it becomes LIR and the bottom becomes HIR, at the
-//! young end of Q. One that is used while only in Q enters S, and goes to the young end of Q.
+//! The recency of an object is the number of others used since its last use. Its inter-reference
+//! recency (IRR) is the recency that it had at its last use. Objects of low IRR (LIR) hold nearly
+//! all of the cache; the others (HIR) share a small rest, and are remembered for a while after they
+//! leave. Stack S holds, most recent first, the LIR objects and those HIR objects, resident or
+//! ghosts, that are more recent than the oldest LIR object; it is pruned so that its bottom is LIR.
+//! Queue Q holds the resident HIR objects; its oldest leaves. An HIR object that is used while in S
+//! has an IRR below the recency of the bottom: it becomes LIR and the bottom becomes HIR, at the
+//! young end of Q. One that is used while only in Q enters S, and moves to the young end of Q.
 //!
-//! Choices: 1 % of the cache, one object at least, is for HIR (the paper's choice and
-//! libCacheSim's); until LIR objects fill the rest, what is new is LIR. The paper lets S grow
-//! without bound; here, as in libCacheSim, S is held to twice the capacity by forgetting the
-//! ghosts that have been ghosts longest. With sizes, an object larger than the HIR part is
-//! refused.
+//! Choices: 1 % of the cache, at least one object, is for HIR (the paper's choice and
+//! libCacheSim's). Until LIR objects fill the rest, new objects are LIR. The paper lets S grow
+//! without bound; here, as in libCacheSim, S is limited to twice the capacity by forgetting the
+//! oldest ghosts. With sizes, an object larger than the HIR part is refused.
 //!
-//! libCacheSim differs from the paper where a hit finds an object in Q alone: there the bottom of
-//! S becomes HIR, and an object may leave although nothing was admitted. We follow the paper: on
-//! real traces the miss ratios are within .0005 of each other for objects of unit size, and up to
-//! .02 apart (ours lower) with sizes.
+//! libCacheSim differs from the paper if a hit finds an object only in Q: the bottom of S then
+//! becomes HIR, and an object may leave although nothing was admitted. We follow the paper. On real
+//! traces the miss ratios are within .0005 of each other for objects of unit size, and up to .02
+//! apart (ours lower) with sizes.
 
 use super::chain::Chain;
 use super::directory::Queue;
@@ -27,18 +26,18 @@ use super::{Evicted, Replacement, Room, SizedAccess, Unit, Weight, constructors,
 
 /// Stack S.
 const STACK: Queue = 0;
-/// Residents that are not in S: HIR, in Q alone.
+/// Residents that are not in S: HIR, only in Q.
 const APART: Queue = 1;
 
 /// Queue Q.
 const HIR: Queue = 0;
-/// The ghosts, by when they left.
+/// The ghosts, by the time at which they left.
 const GHOSTS: Queue = 1;
 
 /// LIRS.
 #[derive(Clone, Debug)]
 pub struct Lirs<W = Unit> {
-    /// S, and the rest; a count of 1 marks LIR.
+    /// S, and the rest; a count of 1 marks LIR objects.
     shelves: Shelves<W, 2>,
     /// Q, and the ghosts.
     chain: Chain,
@@ -65,8 +64,8 @@ impl<W: Weight> Lirs<W> {
         *self.shelves.count_mut(node) == 1
     }
 
-    /// Takes HIR objects and ghosts off the bottom of S. Every change ends with it, so that the
-    /// bottom is LIR, or S is empty.
+    /// Removes HIR objects and ghosts from the bottom of S. Every change ends with this, so that
+    /// the bottom is LIR, or S is empty.
     fn prune(&mut self) {
         while let Some(bottom) = self.shelves.back(STACK)
             && !self.is_lir(bottom)
@@ -80,7 +79,7 @@ impl<W: Weight> Lirs<W> {
         }
     }
 
-    /// Makes the LIR object at the bottom of S the youngest of Q.
+    /// Makes the LIR object at the bottom of S the youngest in Q.
     fn demote_bottom(&mut self) {
         let bottom = self.shelves.back(STACK).expect("LIR objects are in S");
         let size = self.shelves.size(bottom);
@@ -92,7 +91,7 @@ impl<W: Weight> Lirs<W> {
         self.prune();
     }
 
-    /// The oldest of Q leaves; it is remembered if it is in S.
+    /// Evicts the oldest object in Q. It is remembered if it is in S.
     fn evict_one(&mut self) -> Evicted {
         if self.chain.back(HIR).is_none() {
             self.demote_bottom();
@@ -108,7 +107,7 @@ impl<W: Weight> Lirs<W> {
         }
     }
 
-    /// Use of a resident.
+    /// Handles a use of a resident.
     fn hit(&mut self, node: u32) {
         let stacked = self.shelves.queue(node) == STACK;
         self.shelves.shift(node, STACK);
@@ -127,7 +126,7 @@ impl<W: Weight> Lirs<W> {
         self.prune();
     }
 
-    /// Admits what is not resident; `again` if it was a ghost in S.
+    /// Admits an object that is not resident; `again` if it was a ghost in S.
     fn admit(
         &mut self,
         key: u64,

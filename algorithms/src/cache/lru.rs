@@ -1,6 +1,6 @@
-//! Least recently used: the object whose last access lies furthest back leaves.
+//! Least recently used: the object whose last access is oldest leaves.
 //!
-//! One queue, most recent at the front. There is nothing to interpret.
+//! One queue, most recent at the front. The algorithm leaves no choices.
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};

@@ -1,18 +1,18 @@
 //! Replacement policies: which object leaves a full cache.
 //!
-//! A policy owns the map from key to slot and nothing else. A resident object keeps its slot
-//! until it leaves, and slots are below the capacity and handed out densely, so a caller can keep
-//! dirty flags or times in arrays beside it. All policies here admit on every miss; a cache of
-//! unit-size objects then evicts at most one, and the new object usually takes the slot that the
-//! old one left. Ghosts (keys that a policy remembers after their objects have left) have no slot.
+//! A policy owns the map from key to slot and nothing else. A resident object keeps its slot until
+//! it leaves. Slots are below the capacity and assigned densely, so a caller can keep dirty flags
+//! or times in arrays beside it. All policies here admit on every miss. A cache of unit-size
+//! objects then evicts at most one, and the new object usually takes the slot of the old one.
+//! Ghosts (keys that a policy remembers after their objects have left) have no slot.
 //!
-//! Each policy is generic in its [`Weight`]: with [`Unit`] every object counts as one and the
-//! policy is a [`Policy`]; with [`BySize`] each object has a size of its own, capacity is in the
-//! same unit, and it is a [`SizedPolicy`].
+//! Each policy is generic in its [`Weight`]. With [`Unit`] every object counts as one and the
+//! policy is a [`Policy`]. With [`BySize`] each object has its own size, the capacity is in the
+//! same unit, and the policy is a [`SizedPolicy`].
 //!
 //! Where a paper leaves a choice, we choose as libCacheSim does (Yang et al., the reference
-//! implementation of most of these policies), so that miss ratios can be compared; each file
-//! names such choices. Memory grows with the objects held, not with the capacity.
+//! implementation of most of these policies), so that miss ratios can be compared. Each file lists
+//! such choices. Memory grows with the objects held, not with the capacity.
 
 mod arc;
 mod chain;
@@ -47,19 +47,19 @@ pub use weight::{BySize, Unit, Weight};
 /// The largest capacity in objects: slots and ghosts are numbered with 32 bits.
 pub const MAX_CAPACITY: usize = 1 << 29;
 
-/// What an access to a cache of unit-size objects did.
+/// The result of an access to a cache of unit-size objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// The object was resident.
     Hit {
-        /// Where it is.
+        /// Its slot.
         slot: u32,
     },
-    /// The object was not resident; now it is.
+    /// The object was not resident; it is now.
     Miss {
-        /// Where it is now.
+        /// Its new slot.
         slot: u32,
-        /// The object that had to leave, if the cache was full.
+        /// The object that was evicted, if the cache was full.
         evicted: Option<Evicted>,
     },
 }
@@ -70,7 +70,7 @@ impl Access {
         matches!(self, Self::Hit { .. })
     }
 
-    /// Where the object is now.
+    /// The object's slot now.
     pub const fn slot(self) -> u32 {
         match self {
             Self::Hit { slot } | Self::Miss { slot, .. } => slot,
@@ -78,42 +78,41 @@ impl Access {
     }
 }
 
-/// An object that left.
+/// An evicted object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Evicted {
     /// Its key.
     pub key: u64,
-    /// Where it was. The slot may be in use again when the caller learns of it.
+    /// Its former slot. The slot may already be in use again when the caller sees this.
     pub slot: u32,
 }
 
-/// What an access to a cache of objects with sizes did.
+/// The result of an access to a cache of objects with sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SizedAccess {
     /// The object was resident.
     Hit {
-        /// Where it is.
+        /// Its slot.
         slot: u32,
     },
-    /// The object was not resident; now it is.
+    /// The object was not resident; it is now.
     Miss {
-        /// Where it is now.
+        /// Its new slot.
         slot: u32,
     },
-    /// The object was not resident, and is too large to become so; nothing changed.
+    /// The object was not resident and is too large to be admitted; nothing changed.
     Refused,
 }
 
 /// A cache of unit-size objects.
 pub trait Policy {
-    /// Refers to `key`, admitting it if it is not resident.
+    /// References `key`, and admits it if it is not resident.
     fn access(&mut self, key: u64) -> Access;
 
     /// The slot of `key` if it is resident. Has no effect on any later decision.
     fn contains(&self, key: u64) -> Option<u32>;
 
-    /// Takes `key` out, as when its object is deleted, and returns the slot it had. A ghost of
-    /// `key` is forgotten too.
+    /// Removes `key`, as when its object is deleted, and returns its slot. A ghost of `key` is forgotten too.
     fn remove(&mut self, key: u64) -> Option<u32>;
 
     /// Number of resident objects.
@@ -127,18 +126,17 @@ pub trait Policy {
     /// The largest number of resident objects.
     fn capacity(&self) -> usize;
 
-    /// Makes room for so many objects at once, where it is known that they will come. Has no effect
-    /// on any decision.
+    /// Allocates memory for this number of objects, if they are known to come. Has no effect on any decision.
     fn reserve(&mut self, objects: usize);
 }
 
 /// A cache of objects that have sizes.
 ///
-/// An object has the size with which it was admitted until it leaves: a hit with another size
-/// does not change it. Slots are below the largest number of objects ever resident together.
+/// An object keeps the size of its admission until it leaves: a hit with another size does not
+/// change it. Slots are below the largest number of objects ever resident together.
 pub trait SizedPolicy {
-    /// Refers to `key`, an object of `size`, admitting it if it is not resident and not too
-    /// large. Appends to `evicted` the objects that had to leave, in the order they left.
+    /// References `key`, an object of `size`, and admits it if it is not resident and not too
+    /// large. Appends the evicted objects to `evicted`, in the order in which they left.
     fn access_sized(&mut self, key: u64, size: u64, evicted: &mut Vec<Evicted>) -> SizedAccess;
 
     /// As [`Policy::contains`].
@@ -162,7 +160,8 @@ pub trait SizedPolicy {
     fn capacity(&self) -> u64;
 }
 
-/// What each policy implements once, for either weight; `Policy` and `SizedPolicy` are its faces.
+/// The common part that each policy implements once, for either weight. `Policy` and `SizedPolicy`
+/// are its public interfaces.
 pub(crate) trait Replacement {
     fn refer(&mut self, key: u64, size: u64, evict: &mut impl FnMut(Evicted)) -> SizedAccess;
     fn slot_of(&self, key: u64) -> Option<u32>;
@@ -172,7 +171,7 @@ pub(crate) trait Replacement {
     fn reserve(&mut self, objects: usize);
 }
 
-/// How much is used, of how much.
+/// The used part of the capacity, and the capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     used: u64,
@@ -217,7 +216,7 @@ macro_rules! constructors {
 }
 use constructors;
 
-/// What [`Replacement`] asks of a policy whose only state by object is its `shelves`.
+/// The parts of [`Replacement`] that are the same for policies whose only state per object is in `shelves`.
 macro_rules! on_shelves {
     () => {
         fn slot_of(&self, key: u64) -> Option<u32> {
@@ -244,7 +243,7 @@ macro_rules! on_shelves {
 }
 use on_shelves;
 
-/// Gives a policy its faces.
+/// Gives a policy its public interfaces.
 macro_rules! faces {
     ($policy:ident) => {
         impl $crate::cache::Policy for $policy {

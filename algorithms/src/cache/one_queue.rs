@@ -1,5 +1,5 @@
-//! What the policies without ghosts share: they hold residents only, and differ in what a hit
-//! does and in whom they choose to leave.
+//! The common part of policies without ghosts. They hold only residents, and differ in what a hit
+//! does and in which object they evict.
 
 use std::fmt::Debug;
 
@@ -9,9 +9,9 @@ use super::{Evicted, Replacement, Room, SizedAccess, Unit, Weight};
 /// The only queue; new objects enter at its front.
 pub(crate) const QUEUE: Queue = 0;
 
-/// How a policy without ghosts decides.
+/// The decisions of a policy without ghosts.
 pub trait Rule: Clone + Debug + Default {
-    /// What it marks each object with, at first the default.
+    /// The mark of each object, initially the default.
     type Mark: Clone + Debug + Default;
 
     /// `node` was admitted.
@@ -21,15 +21,15 @@ pub trait Rule: Clone + Debug + Default {
     /// `node` was hit.
     fn hit(&mut self, keys: &mut Directory<Self::Mark>, node: u32);
 
-    /// Who leaves next. There is at least one object.
+    /// Chooses the next object to evict. There is at least one object.
     fn victim(&mut self, keys: &mut Directory<Self::Mark>) -> u32;
 
-    /// `node` is about to leave, chosen or not.
+    /// `node` is about to leave, evicted or removed.
     #[inline]
     fn leaving(&mut self, _keys: &mut Directory<Self::Mark>, _node: u32) {}
 }
 
-/// A cache whose policy remembers only what is resident.
+/// A cache whose policy remembers only residents.
 #[derive(Clone, Debug)]
 pub struct OneQueue<R: Rule, W = Unit> {
     keys: Directory<R::Mark>,
@@ -43,7 +43,7 @@ impl<R: Rule, W: Weight> OneQueue<R, W> {
         Self { keys: Directory::new(1), rule: R::default(), sizes: W::default(), room }
     }
 
-    /// Takes `node` out and returns the slot it had.
+    /// Removes `node` and returns its slot.
     #[inline]
     fn leave(&mut self, node: u32) -> u32 {
         self.rule.leaving(&mut self.keys, node);

@@ -1,17 +1,17 @@
 //! S3-FIFO (Yang et al., SOSP 2023): a small, a main and a ghost queue, all first in, first out.
 //!
-//! New objects enter the small queue. At its end, an object that was hit often enough since goes
-//! on to the main queue, another leaves and becomes a ghost. A ghost that is asked for again
-//! enters the main queue at once. At the end of the main queue an object with hits goes round
-//! once more for each (three at most); another leaves for good.
+//! New objects enter the small queue. At its end, an object that was hit often enough since then
+//! moves to the main queue; otherwise it leaves and becomes a ghost. A ghost that is requested
+//! again enters the main queue at once. At the end of the main queue an object goes round once more
+//! for each hit (at most three times); without hits it leaves and is not remembered.
 //!
-//! Choices, as libCacheSim's current version: the small queue is meant for 10 % of the cache, the
-//! ghosts number at most 90 % of it; an object needs 2 hits to go from small to main (the paper's
-//! text says more than one) and begins there with none; the small queue gives up objects unless
-//! the main queue holds *more* than its 90 %; until the first eviction, what does not fit into the
-//! small queue's share enters the main queue (the paper's first version let the small queue fill
-//! the whole cache). With sizes, an object of the small queue's share or more is refused. A cache
-//! of fewer than 20 objects has a small queue of one.
+//! Choices, as in libCacheSim's current version: the target size of the small queue is 10 % of the
+//! cache, and the ghosts number at most 90 % of it. An object needs 2 hits to move from small to
+//! main (the paper's text says more than one) and starts there with none. The small queue evicts
+//! objects unless the main queue holds *more* than its 90 %. Until the first eviction, objects that
+//! do not fit into the small queue's share enter the main queue (the paper's first version let the
+//! small queue fill the whole cache). With sizes, an object of the small queue's share or more is
+//! refused. A cache of fewer than 20 objects has a small queue of one.
 
 use super::shelves::{Shelves, part};
 use super::{
@@ -22,9 +22,9 @@ const SMALL: u32 = 0;
 const MAIN: u32 = 1;
 const GHOST: u32 = 2;
 
-/// Hits after which an object leaves the small queue for the main one.
+/// Number of hits from which an object moves from the small queue to the main one.
 const ENOUGH: u8 = 2;
-/// Hits are counted up to here.
+/// Maximum number of hits that are counted.
 const MOST: u8 = 3;
 
 /// S3-FIFO.
@@ -60,7 +60,7 @@ impl<W: Weight> S3Fifo<W> {
         self.evict_from_main()
     }
 
-    /// Nobody, if all of the small queue goes to the main one.
+    /// Evicts from the small queue. `None` if all of its objects move to the main queue.
     fn evict_from_small(&mut self) -> Option<Evicted> {
         let shelves = &mut self.shelves;
         while let Some(oldest) = shelves.back(SMALL) {

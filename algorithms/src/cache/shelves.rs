@@ -1,15 +1,15 @@
-//! What the policies with ghosts share: several queues of residents and of ghosts.
+//! The common part of policies with ghosts: several queues of residents and ghosts.
 //!
-//! A ghost is a key that a policy remembers after its object has left. A resident has a slot, a
-//! ghost has none; both have a node, and the size that the object had.
+//! A ghost is a key that a policy remembers after its object has left. A resident has a slot; a
+//! ghost has none. Both have a node, and the object's size.
 
 use super::directory::{Directory, Queue};
 use super::{Evicted, Room, Weight};
 
-/// What stands for a slot in a ghost.
+/// The slot value of a ghost.
 const NO_SLOT: u32 = u32::MAX;
 
-/// Where a key is.
+/// The place of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     slot: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Shelves<W, const Q: usize> {
     sizes: W,
     /// Sum of sizes in each queue.
     used: [u64; Q],
-    /// Of the residents.
+    /// Room of the residents.
     room: Room,
     free_slots: Vec<u32>,
     slots: u32,
@@ -53,7 +53,7 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         &self.room
     }
 
-    /// Makes room for so many keys in all.
+    /// Allocates memory for this number of keys in total.
     pub(crate) fn reserve(&mut self, keys: usize) {
         self.keys.reserve(keys);
     }
@@ -74,7 +74,7 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         self.keys.find(key)
     }
 
-    /// The slot, of a resident.
+    /// The slot of a resident.
     #[inline]
     pub(crate) fn slot(&self, node: u32) -> Option<u32> {
         let slot = self.keys.mark(node).slot;
@@ -105,8 +105,7 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         &mut self.keys.mark_mut(node).count
     }
 
-    /// Makes `key`, which is not there, a resident at the front of `queue`; gives its node and
-    /// its slot.
+    /// Makes `key`, which must not be there, a resident at the front of `queue`. Returns its node and its slot.
     pub(crate) fn admit(&mut self, queue: Queue, key: u64, size: u64) -> (u32, u32) {
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.slots += 1;
@@ -135,7 +134,7 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         self.vacate(node)
     }
 
-    /// Turns a resident into a ghost where it stands.
+    /// Turns a resident into a ghost in its present position.
     pub(crate) fn vacate(&mut self, node: u32) -> Evicted {
         let slot = std::mem::replace(&mut self.keys.mark_mut(node).slot, NO_SLOT);
         self.free_slots.push(slot);
@@ -143,7 +142,7 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         Evicted { key: self.keys.key(node), slot }
     }
 
-    /// Forgets `node`, resident or ghost; says who left if it was resident.
+    /// Forgets `node`, resident or ghost. Returns the evicted object if it was resident.
     pub(crate) fn forget(&mut self, node: u32) -> Option<Evicted> {
         let (slot, size) = (self.slot(node), self.size(node));
         self.used[self.queue(node) as usize] -= size;
@@ -156,14 +155,13 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
         slot.map(|slot| Evicted { key, slot })
     }
 
-    /// Forgets what is at the back of `queue`, which is not empty.
+    /// Forgets the node at the back of `queue`, which must not be empty.
     pub(crate) fn forget_back(&mut self, queue: Queue) -> Option<Evicted> {
         let node = self.back(queue).expect("the queue is not empty");
         self.forget(node)
     }
 
-    /// Forgets ghosts at the back of `queue` until `size` more fits into `limit`. Says whether it
-    /// does.
+    /// Forgets ghosts at the back of `queue` until `size` more fits into `limit`. Returns whether it does.
     pub(crate) fn make_room(&mut self, queue: Queue, size: u64, limit: u64) -> bool {
         if size > limit {
             return false;
@@ -175,7 +173,7 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
     }
 }
 
-/// The part `share` of `capacity`, rounded down, but room for one object at least.
+/// The share `share` of `capacity`, rounded down, but at least one.
 pub(crate) fn part(capacity: u64, share: f64) -> u64 {
     ((capacity as f64 * share) as u64).max(1)
 }

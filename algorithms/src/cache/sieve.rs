@@ -1,11 +1,11 @@
-//! SIEVE (Zhang et al., NSDI 2024): CLOCK whose hand does not move what it passes over.
+//! SIEVE (Zhang et al., NSDI 2024): CLOCK whose hand does not move the objects that it skips.
 //!
-//! Objects stand in order of admission. A hit sets an object's visited bit; the hand walks from
-//! the oldest to the newest, clears bits, and takes the first object whose bit is clear; it stays
-//! there for the next time, and begins at the oldest again when it has passed the newest. New
-//! objects enter at the front, behind no hand, so survivors of a pass sift to the old end.
-//! The bit is clear at admission. An object that is removed from under the hand hands it on to
-//! the next newer one, as an eviction does.
+//! Objects are in order of admission. A hit sets an object's visited bit. The hand walks from the
+//! oldest to the newest, clears bits, and takes the first object whose bit is clear. It stays there
+//! for the next time, and starts again at the oldest when it has passed the newest. New objects
+//! enter at the front, never behind the hand, so survivors of a pass collect at the old end. The
+//! bit is clear at admission. If the object under the hand is removed, the hand moves to the next
+//! newer one, as in an eviction.
 
 use super::directory::Directory;
 use super::one_queue::{OneQueue, QUEUE, Rule};
@@ -17,7 +17,7 @@ pub type Sieve<W = Unit> = OneQueue<Hand, W>;
 /// The rule of [`Sieve`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hand {
-    /// Where the hand waits; nowhere means at the oldest.
+    /// The object at which the hand waits; `None` means the oldest.
     at: Option<u32>,
 }
 

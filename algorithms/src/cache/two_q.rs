@@ -1,16 +1,16 @@
 //! 2Q, the full version (Johnson & Shasha, VLDB 1994).
 //!
-//! New objects enter a FIFO queue, A1in. What leaves A1in becomes a ghost in A1out; what is asked
-//! for again while it is a ghost enters Am, an LRU queue. So one pass over much data flows through
-//! A1in and leaves Am alone. A hit in A1in changes nothing: the paper takes it to be correlated
-//! with the first access.
+//! New objects enter a FIFO queue, A1in. An object that leaves A1in becomes a ghost in A1out. A
+//! ghost that is requested again enters Am, an LRU queue. So a single pass over much data flows
+//! through A1in and does not affect Am. A hit in A1in changes nothing: the paper assumes that it is
+//! correlated with the first access.
 //!
-//! Choices, as libCacheSim's: A1in is meant to hold a quarter of the cache and A1out to remember
-//! half as many objects as the cache holds (the paper recommends 25 % and 50 %), rounded down; A1in
-//! gives an object up only when it holds *more* than its share, else Am gives up its oldest, which
-//! leaves no ghost. A ghost that is asked for leaves A1out before room is made. With sizes, shares
-//! are of bytes, and an object larger than A1in's share is refused. A cache of fewer than 4 objects
-//! has an A1in of one.
+//! Choices, as in libCacheSim: the target size of A1in is a quarter of the cache, and A1out
+//! remembers half as many objects as the cache holds (the paper recommends 25 % and 50 %), rounded
+//! down. A1in evicts an object only if it holds *more* than its share; otherwise Am evicts its
+//! oldest, which leaves no ghost. A requested ghost leaves A1out before room is made. With sizes,
+//! shares are of bytes, and an object larger than A1in's share is refused. A cache of fewer than 4
+//! objects has an A1in of one.
 
 use super::shelves::{Shelves, part};
 use super::{

@@ -1,12 +1,12 @@
 //! Whether the objects of a cache all count as one, or each by its size.
 //!
-//! A policy is written once, in terms of sizes; for objects of unit size the compiler removes them.
+//! A policy is written once, in terms of sizes. For objects of unit size the compiler removes the sizes.
 
 use std::fmt::Debug;
 
-/// Where a cache keeps the sizes of its objects.
+/// Stores the sizes of a cache's objects.
 pub trait Weight: sealed::Sealed + Clone + Debug + Default {
-    /// Notes the size of the object at `position`.
+    /// Stores the size of the object at `position`.
     fn set(&mut self, position: u32, size: u64);
     /// The size of the object at `position`.
     fn get(&self, position: u32) -> u64;
@@ -16,7 +16,7 @@ pub trait Weight: sealed::Sealed + Clone + Debug + Default {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unit;
 
-/// Every object has a size of its own, in bytes.
+/// Every object has its own size, in bytes.
 #[derive(Clone, Debug, Default)]
 pub struct BySize(Vec<u64>);
 

@@ -33,7 +33,7 @@ pub enum Cipher {
     Aes128Cbc,
 }
 
-/// Why a name is no cipher's, or sealed bytes do not open.
+/// Why a name is not that of a cipher, or sealed bytes cannot be opened.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CipherError {
     /// No cipher has this name.
@@ -41,13 +41,13 @@ pub enum CipherError {
     Name {
         /// The name as found.
         found: String,
-        /// The names there are.
+        /// The known names.
         wanted: String,
     },
     /// Not a whole number of cipher blocks.
     #[error("sealed data has {found} bytes; `{cipher}` gives a multiple of 16")]
     Length {
-        /// Bytes there are.
+        /// Number of bytes found.
         found: usize,
         /// The cipher.
         cipher: Cipher,
@@ -55,7 +55,7 @@ pub enum CipherError {
 }
 
 impl Cipher {
-    /// All there are.
+    /// All ciphers.
     pub const ALL: &[Self] = &[Self::None, Self::Aes128Cbc];
 
     /// The name as scenarios write it.
@@ -68,10 +68,10 @@ impl Cipher {
 
     /// The initialisation vector of version `version` of block `block` of `volume`.
     ///
-    /// CBC asks for a vector that nobody can predict, another for each message. This is the
-    /// first method of SP 800-38A, appendix C: the forward cipher, under the same key, of a
-    /// nonce; here the triple is the nonce, so the vector need not be stored. All zero without
-    /// a cipher.
+    /// CBC needs an unpredictable vector, a different one for each message. This is the first
+    /// method of SP 800-38A, appendix C: the nonce, encrypted by the forward cipher under the same
+    /// key. Here the triple is the nonce, so the vector need not be stored. All zero without a
+    /// cipher.
     pub fn iv(
         self,
         key: &[u8; KEY_LEN],
@@ -91,7 +91,7 @@ impl Cipher {
         nonce.into()
     }
 
-    /// Seals `plain`, to as many bytes.
+    /// Seals `plain` into the same number of bytes.
     ///
     /// # Panics
     ///
@@ -104,7 +104,7 @@ impl Cipher {
         }
     }
 
-    /// Opens what [`Cipher::encrypt`] sealed with the same key and vector.
+    /// Opens data that [`Cipher::encrypt`] sealed with the same key and vector.
     ///
     /// # Errors
     ///

@@ -6,25 +6,26 @@ use std::str::FromStr;
 use foretell_units::Bytes;
 use thiserror::Error;
 
-/// A block is written as `n` fragments. To get it back, `m` of them are read.
+/// A block is written as `n` fragments. To restore it, `m` of them are read.
 ///
 /// *m-of-n*: any m suffice. `m` = 1 is replication, `m` = `n` striping without redundancy.
 ///
-/// *lrc(k,l,r)*: k data fragments in l groups of equal size, a local parity for each group, and r global parities; m
-/// = k and n = k + l + r (Huang et al. 2012, *Erasure Coding in Windows Azure Storage*). A fragment of a group is
-/// made of the others of its group. Any r + 1 losses are survived, and others that leave enough in each group.
-/// Fragments are numbered in this order: data, local parities, global parities.
+/// *lrc(k,l,r)*: k data fragments in l groups of equal size, a local parity for each group, and r
+/// global parities; m = k and n = k + l + r (Huang et al. 2012, *Erasure Coding in Windows Azure
+/// Storage*). A fragment of a group can be rebuilt from the others of its group. Any r + 1 losses
+/// are survived, and larger ones that leave enough in each group. Fragments are numbered in this
+/// order: data, local parities, global parities.
 ///
 /// The limit n ≤ 255 keeps fragment numbers in a byte, and within what Reed–Solomon over GF(2⁸) can do (256).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Encoding {
     m: u8,
     n: u8,
-    /// Local parities; 0: any m fragments suffice.
+    /// Number of local parities; 0: any m fragments suffice.
     locals: u8,
 }
 
-/// Why a text or a pair of numbers is no encoding.
+/// Why a text or a pair of numbers is not an encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum EncodingError {
     /// Not of the form `M-of-N`.
@@ -32,7 +33,7 @@ pub enum EncodingError {
         "`{0}` is not an encoding; write `m-of-n`, such as `3-of-5` or `1-of-3`, or `lrc(k,l,r)`, such as `lrc(12,2,2)`"
     )]
     Form(String),
-    /// Data fragments that cannot be shared out evenly.
+    /// Data fragments that cannot be divided evenly into groups.
     #[error(
         "encoding `lrc({data},{groups},{global})` has {data} data fragments in {groups} groups; groups must be 2 at least and of equal size"
     )]
@@ -44,7 +45,7 @@ pub enum EncodingError {
         /// Global parities.
         global: u32,
     },
-    /// Data and parity fragments, as many products write it.
+    /// Numbers of data and parity fragments, as many products write it.
     #[error(
         "`{text}` is not an encoding; did you mean `{data}-of-{fragments}`? Of n fragments in all any \
          m suffice"
@@ -57,7 +58,7 @@ pub enum EncodingError {
         /// Data and parity fragments.
         fragments: u32,
     },
-    /// A block needs one fragment at least.
+    /// A block needs at least one fragment.
     #[error("encoding `{m}-of-{n}` has m = 0; m is at least 1, and `1-of-{n}` is replication")]
     Zero {
         /// As found.
@@ -65,7 +66,7 @@ pub enum EncodingError {
         /// As found.
         n: u32,
     },
-    /// More fragments needed than there are.
+    /// More fragments needed than exist.
     #[error("encoding `{m}-of-{n}` needs m = {m} of only n = {n} fragments; m is at most n{}", swapped(*.m, *.n))]
     MoreThanAll {
         /// As found.
@@ -73,7 +74,7 @@ pub enum EncodingError {
         /// As found.
         n: u32,
     },
-    /// More fragments than can be told apart.
+    /// More fragments than can be numbered.
     #[error("encoding `{m}-of-{n}` has n = {n} fragments; n is at most 255")]
     TooMany {
         /// As found.
@@ -92,7 +93,7 @@ impl Encoding {
     ///
     /// # Errors
     ///
-    /// If they are not.
+    /// If these bounds are violated.
     pub fn new(m: u32, n: u32) -> Result<Self, EncodingError> {
         if m == 0 {
             return Err(EncodingError::Zero { m, n });
@@ -110,7 +111,8 @@ impl Encoding {
     ///
     /// # Errors
     ///
-    /// If there are fewer than two groups, if they are not of equal size, or if these are more than 255 fragments.
+    /// If there are fewer than two groups, if they are not of equal size, or if there are more than
+    /// 255 fragments in all.
     pub fn lrc(data: u32, groups: u32, global: u32) -> Result<Self, EncodingError> {
         if groups < 2 || data == 0 || !data.is_multiple_of(groups) {
             return Err(EncodingError::Groups { data, groups, global });
@@ -120,33 +122,34 @@ impl Encoding {
         Ok(Self { locals: u8::try_from(groups).expect("fewer than n"), ..code })
     }
 
-    /// Fragments that suffice to decode.
+    /// Number of fragments that suffice to decode.
     pub const fn m(self) -> usize {
         self.m as usize
     }
 
-    /// Fragments in all.
+    /// Total number of fragments.
     pub const fn n(self) -> usize {
         self.n as usize
     }
 
-    /// Groups with a local parity; 0: any m fragments suffice.
+    /// Number of groups with a local parity; 0: any m fragments suffice.
     pub const fn groups(self) -> usize {
         self.locals as usize
     }
 
-    /// How many losses are survived, whichever they are.
+    /// Number of losses that are always survived.
     pub const fn tolerates(self) -> usize {
         let parities = (self.n - self.m - self.locals) as usize;
         if self.locals == 0 { parities } else { parities + 1 }
     }
 
-    /// Multiply-and-add passes over a block to encode it: one for each parity; all local ones together are one.
+    /// Multiply-and-add passes over a block to encode it: one for each parity, where all local ones
+    /// together count as one.
     pub const fn passes(self) -> usize {
         if self.is_replication() { 0 } else { self.tolerates() }
     }
 
-    /// The fragments of a fragment's group, itself among them; none for a global parity, and without groups.
+    /// The fragments of a fragment's group, including itself; `None` for a global parity, and without groups.
     pub fn group_of(self, fragment: usize) -> Option<impl Iterator<Item = usize>> {
         let (m, groups) = (self.m(), self.groups());
         let each = m.checked_div(groups)?;

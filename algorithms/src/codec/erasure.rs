@@ -1,17 +1,17 @@
-//! Blocks into fragments and back.
+//! Encodes blocks into fragments, and decodes them.
 //!
 //! Systematic Reed–Solomon over GF(2⁸) (Reed & Solomon 1960; a Vandermonde matrix turned
-//! systematic, as Plank 1997): the first m fragments are the block itself, cut in m and padded
-//! with zeros, the others are parity. Two cases need no arithmetic: m = 1, where every fragment
-//! is a copy, and m = n, where there is no parity.
+//! systematic, as Plank 1997). The first m fragments are the block itself, cut into m parts and
+//! padded with zeros; the others are parity. Two cases need no arithmetic: m = 1, where every
+//! fragment is a copy, and m = n, where there is no parity.
 //!
-//! A code that repairs locally has parities of its groups, too ([`Shares`]).
+//! A code that repairs locally also has parities of its groups ([`Shares`]).
 //!
-//! The code is that of the crate `reed-solomon-erasure`: it says which fragment has which share in which
-//! other. The crate's own arithmetic on whole fragments is byte by byte (its vector instructions are
-//! chosen when it is built, and a machine without them would die), so the sums are made by
-//! `foretell-galois`, which asks the machine when it runs. What the crate itself makes of a block is the
-//! oracle.
+//! The code is that of the crate `reed-solomon-erasure`, which gives the factor of each fragment in
+//! each other one. The crate's own arithmetic on whole fragments works byte by byte: its vector
+//! instructions are chosen at build time, and a program built with them would crash on a machine
+//! without them. So the sums are computed by `foretell-galois`, which detects the machine's
+//! instructions at run time. Tests compare the results with the crate's own encoding.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,15 +23,15 @@ use thiserror::Error;
 use super::Encoding;
 use super::shares::{Numbers, Shares};
 
-/// Why fragments do not give a block.
+/// Why fragments do not yield a block.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CodecError {
-    /// Fewer than m, or such that depend on each other.
+    /// Fewer than m fragments, or fragments that depend on each other.
     #[error("encoding `{encoding}` needs {} fragments to decode, found {found}{}", .encoding.m(), dependent(*.encoding, *.found))]
     TooFew {
         /// The encoding.
         encoding: Encoding,
-        /// How many fragments there were.
+        /// Number of fragments found.
         found: usize,
     },
     /// The same fragment twice.
@@ -48,7 +48,7 @@ pub enum CodecError {
         /// The encoding.
         encoding: Encoding,
     },
-    /// A fragment is not as long as the block asks for, so not as long as the others either.
+    /// A fragment's length does not match the block's, so it does not match the other fragments' either.
     #[error(
         "fragment {index} has {found} bytes; a block of {block} bytes in encoding `{encoding}` has fragments of {wanted}"
     )]
@@ -61,7 +61,7 @@ pub enum CodecError {
         block: usize,
         /// The encoding.
         encoding: Encoding,
-        /// The length that follows.
+        /// The length that the block requires.
         wanted: usize,
     },
 }
@@ -76,11 +76,11 @@ pub struct Erasure {
     shares: Shares,
 }
 
-/// Bytes of a fragment that are summed at a time: with those of a few others they stay in the
-/// processor's first cache.
+/// Bytes of a fragment that are summed at a time: together with those of a few others they stay in
+/// the processor's first-level cache.
 const PIECE: usize = 4096;
 
-/// Adds the products of fragments with their factors to each of the targets, which are as long.
+/// Adds the products of fragments and factors to each of the targets, which have the same length.
 fn add_products(fragments: &[&[u8]], targets: &mut [(&[u8], &mut [u8])]) {
     let length = fragments.first().map_or(0, |fragment| fragment.len());
     for from in (0..length).step_by(PIECE) {
@@ -94,12 +94,12 @@ fn add_products(fragments: &[&[u8]], targets: &mut [(&[u8], &mut [u8])]) {
 }
 
 impl Erasure {
-    /// A codec; its first use takes O(n·m²), so keep it.
+    /// A codec. Its first use takes O(n·m²), so keep it.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, shares: Shares::new(encoding) }
     }
 
-    /// Which encoding it is.
+    /// The encoding.
     pub const fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -136,16 +136,16 @@ impl Erasure {
         fragments
     }
 
-    /// The block of `block_len` bytes, from fragments that suffice, with their indices: any m of them, or of a code
-    /// that repairs locally such as [`Shares::decodes`].
+    /// The block of `block_len` bytes, from enough fragments with their indices: any m of them, or
+    /// for a code that repairs locally those that [`Shares::decodes`] accepts.
     ///
-    /// More may be given; those that need least work are used. Contents are not checked: a fragment that was
-    /// altered gives another block.
+    /// If more are given, those that need the least work are used. Contents are not checked: an
+    /// altered fragment yields another block.
     ///
     /// # Errors
     ///
-    /// If they do not suffice, or an index is given twice or is none of 0 to n − 1, or a fragment is not as long as
-    /// the encoding of a block of `block_len` makes it.
+    /// If they do not suffice, if an index is given twice or is not in 0 to n − 1, or if a
+    /// fragment's length does not match the encoding of a block of `block_len`.
     pub fn decode(
         &self,
         fragments: &[(usize, &[u8])],
@@ -157,7 +157,7 @@ impl Erasure {
         if m == 1 {
             return Ok(present.into_values().next().expect("one at least").to_vec());
         }
-        // data before parity, because data is only copied
+        // data before parity, because data are only copied
         let (used, fragments) = self.used(&present)?;
         let mut block = vec![0; m * len];
         if len > 0 {
@@ -179,7 +179,7 @@ impl Erasure {
         Ok(block)
     }
 
-    /// A fragment, from others that it can be made of ([`Shares::repair`]).
+    /// Rebuilds a fragment from others that suffice ([`Shares::repair`]).
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ impl Erasure {
         Ok(made)
     }
 
-    /// Fragments in order, once each is known to be one.
+    /// The fragments by index, after a check of indices and lengths.
     fn present<'a>(
         &self,
         fragments: &[(usize, &'a [u8])],
@@ -234,7 +234,7 @@ impl Erasure {
         Ok(present)
     }
 
-    /// The first of those present that suffice.
+    /// The first fragments present that suffice.
     fn used<'a>(
         &self,
         present: &BTreeMap<usize, &'a [u8]>,
@@ -275,7 +275,7 @@ mod tests {
         (0..len).map(|_| stream.bits() as u8).collect()
     }
 
-    /// Decodes from the fragments named.
+    /// Decodes from the fragments with these indices.
     fn decode_from(
         codec: &Erasure,
         fragments: &[Vec<u8>],
@@ -356,7 +356,7 @@ mod tests {
             let codec = Erasure::new(Encoding::new(m, n).unwrap());
             let block = bytes(1000);
             let fragments = codec.encode(&block);
-            // the last m: as much parity as there is
+            // the last m: as much parity as possible
             let last: Vec<_> = ((n - m) as usize..n as usize).collect();
             assert_eq!(decode_from(&codec, &fragments, &last, 1000).as_ref(), Ok(&block));
         }
@@ -376,7 +376,7 @@ mod tests {
             expected[m..].iter_mut().for_each(|parity| parity.fill(0x77));
             code.encode(&mut expected).unwrap();
             assert!(found == expected, "{m}-of-{n}, {} bytes", block.len());
-            // what is lost comes back as the crate brings it back
+            // lost fragments are rebuilt as the crate rebuilds them
             let mut kept: Vec<Option<Vec<u8>>> = found.iter().cloned().map(Some).collect();
             for _ in 0..n - m {
                 kept[stream.below(n as u64) as usize] = None;

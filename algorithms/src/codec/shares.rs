@@ -1,9 +1,10 @@
-//! Which fragments a block, or another fragment, can be made of.
+//! Which fragments suffice for a block, or for another fragment.
 //!
-//! Each fragment is a sum of the data fragments with factors of GF(2⁸), its *row*. A block can be decoded from
-//! fragments whose rows span the whole space. Of m-of-n any m do. Of a code that repairs locally that has to be
-//! found out: it is a pyramid code (Huang, Chen & Li 2007), in which the first parity of m-of-(m + r + 1) is
-//! split into one for each group. Any r + 1 losses are survived, as by the code that it is made of.
+//! Each fragment is a sum of the data fragments with factors in GF(2⁸), its *row*. A block can be
+//! decoded from fragments whose rows span the whole space. With m-of-n, any m do. With a code that
+//! repairs locally this must be computed: it is a pyramid code (Huang, Chen & Li 2007), in which
+//! the first parity of m-of-(m + r + 1) is split into one parity for each group. Any r + 1 losses
+//! are survived, as with the original code.
 
 use std::sync::OnceLock;
 
@@ -16,18 +17,18 @@ use super::Encoding;
 /// Numbers of fragments.
 pub type Numbers = SmallVec<[u8; 16]>;
 
-/// What the fragments of an encoding are made of.
+/// The composition of an encoding's fragments.
 #[derive(Clone, Debug)]
 pub struct Shares {
     encoding: Encoding,
-    /// For each parity fragment, the factor of each data fragment in it; none of replication and striping. Made when
-    /// first asked for.
+    /// For each parity fragment, the factor of each data fragment; empty for replication and
+    /// striping. Computed when first needed.
     parity: OnceLock<Vec<Vec<u8>>>,
 }
 
 impl Shares {
-    /// Of an encoding. The first use of its factors takes O(n·m²), so keep it; where any m fragments suffice, none are
-    /// needed to choose some.
+    /// The shares of an encoding. The first use of its factors takes O(n·m²), so keep it. If any m
+    /// fragments suffice, choosing some needs no factors.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, parity: OnceLock::new() }
     }
@@ -44,7 +45,7 @@ impl Shares {
         }
         let parities = encoding.tolerates();
         let code = ReedSolomon::new(m, parities).expect("1 < m < n <= 255 is within GF(2^8)");
-        // of fragments of m bytes that are 1 at their own place, parity is the factors
+        // the parity of unit fragments (m bytes, with a 1 at their own place) is the factors
         let mut fragments = vec![vec![0; m]; m + parities];
         for (place, fragment) in fragments[..m].iter_mut().enumerate() {
             fragment[place] = 1;
@@ -73,8 +74,8 @@ impl Shares {
         row
     }
 
-    /// The candidates, taken in order, with which the block can be decoded besides those that are there already;
-    /// none if all of them do not suffice. Those that add nothing are passed over.
+    /// Chooses candidates, in order, that together with `have` decode the block; `None` if all of
+    /// them do not suffice. Candidates that add nothing are skipped.
     pub fn complete(&self, have: &[u8], candidates: &[u8]) -> Option<Numbers> {
         let m = self.encoding.m();
         if self.encoding.groups() == 0 {
@@ -103,8 +104,9 @@ impl Shares {
         self.complete(&[], fragments).is_some()
     }
 
-    /// Chooses what to read to rebuild a lost fragment, beside what is there already: the rest of its group if the
-    /// candidates have it, otherwise fragments that decode the block. None if the candidates do not suffice.
+    /// Chooses fragments to read for the repair of a lost fragment, besides those in `have`: the
+    /// rest of its group if the candidates contain it, otherwise fragments that decode the block.
+    /// `None` if the candidates do not suffice.
     pub fn repair(&self, lost: u8, have: &[u8], candidates: &[u8]) -> Option<Numbers> {
         if let Some(group) = self.encoding.group_of(usize::from(lost)) {
             let group: Numbers =
@@ -117,9 +119,9 @@ impl Shares {
         self.complete(have, candidates)
     }
 
-    /// For each of some fragments the factors with which the `used` ones sum up to it; none if they cannot.
+    /// For each fragment in `of`, the factors with which the `used` ones sum to it; `None` if they cannot.
     pub(super) fn factors(&self, of: &[u8], used: &[u8]) -> Option<Vec<Vec<u8>>> {
-        // one equation for each data fragment: an unknown for each used one, and what they sum up to
+        // one equation for each data fragment: one unknown for each used fragment, and the sum
         let columns: Vec<Vec<u8>> =
             used.iter().chain(of).map(|fragment| self.row(*fragment)).collect();
         let equation = |place: usize| columns.iter().map(|row| row[place]).collect();
@@ -160,7 +162,7 @@ fn divided(row: &[u8], by: u8) -> Vec<u8> {
     row.iter().map(|factor| galois_8::div(*factor, by)).collect()
 }
 
-/// Rows that do not depend on each other, each with a leading 1 where the others before it have none.
+/// Linearly independent rows, each with a leading 1 where all rows before it have a 0.
 #[derive(Default)]
 struct Span(Vec<(usize, Vec<u8>)>);
 
@@ -169,7 +171,7 @@ impl Span {
         self.0.len()
     }
 
-    /// Adds a row. Returns whether it did not depend on the others.
+    /// Adds a row. Returns whether it was independent of the others.
     fn add(&mut self, mut row: Vec<u8>) -> bool {
         for (lead, known) in &self.0 {
             let factor = row[*lead];
@@ -192,7 +194,7 @@ mod tests {
         Shares::new(text.parse().unwrap())
     }
 
-    /// All sets of fragments that leave out `lost` of n.
+    /// All sets of the n fragments without `lost` of them.
     fn left(n: u8, lost: usize) -> Vec<Vec<u8>> {
         let sets = (0_u32..1 << n).filter(|set| set.count_ones() as usize == usize::from(n) - lost);
         sets.map(|set| (0..n).filter(|at| set >> at & 1 == 1).collect()).collect()
@@ -210,7 +212,7 @@ mod tests {
             }
             let more = left(n, tolerates + 1);
             let survived = more.iter().filter(|set| shares.decodes(set)).count();
-            // a group that has lost more than its parity and the global ones is lost
+            // a group that has lost more than its own parity and the global ones can replace is lost
             assert!(survived > 0 && survived < more.len(), "{text}: {survived} of {}", more.len());
         }
     }
@@ -225,7 +227,7 @@ mod tests {
         };
         assert_eq!(repair(1, &[]), Some(vec![0, 2, 6]));
         assert_eq!(repair(6, &[]), Some(vec![0, 1, 2]));
-        // a global parity is made of the data, and a group with two losses of a decoded block
+        // a global parity needs the data; a group with two losses needs a decoded block
         assert_eq!(repair(9, &[]), Some(vec![0, 1, 2, 3, 4, 5]));
         assert_eq!(repair(1, &[2]), Some(vec![0, 3, 4, 5, 6, 8]));
         assert_eq!(repair(1, &[0, 2, 6]), None);

@@ -1,28 +1,28 @@
-//! How a bucket draws one of its items: the five kinds of buckets.
+//! The five kinds of buckets, and how each draws one of its items.
 //!
-//! Source: Weil et al., *CRUSH*, SC 2006 (uniform, list, tree, straw); straw2 as Ceph has it since Hammer.
-//! Where Ceph would read beyond its arrays (a tree without weight), nothing is drawn.
+//! Source: Weil et al., *CRUSH*, SC 2006 (uniform, list, tree, straw); straw2 as in Ceph since
+//! Hammer. Where Ceph would read beyond its arrays (a tree without weight), no item is drawn.
 
 use super::hash::{LANES, hash3, hash3_lanes, hash4};
 use super::logarithm::BELOW;
 use super::map::{Algorithm, Bucket, CrushError, Tunables};
 use super::straw::straws;
 
-/// A bucket made ready for draws.
+/// A bucket prepared for draws.
 #[derive(Clone, Debug)]
 pub(super) struct Urn {
     pub(super) id: i32,
-    /// The type: what a rule chooses by. Never 0, which is a device's.
+    /// The type by which a rule chooses. Never 0, which is the type of devices.
     pub(super) kind: u16,
     pub(super) items: Vec<i32>,
     pub(super) draw: Draw,
 }
 
-/// What each kind of bucket keeps for its draws.
+/// The state of each kind of bucket for its draws.
 #[derive(Clone, Debug)]
 pub(super) enum Draw {
     Uniform,
-    /// Weights, and their sums up to and with each item.
+    /// Weights, and their sums up to and including each item.
     List {
         weights: Vec<u32>,
         sums: Vec<u32>,
@@ -114,7 +114,7 @@ impl Urn {
         let mut chosen = self.items[0];
         for (item, straw) in self.items.iter().zip(straws) {
             let draw = u64::from(hash3(x, item.cast_unsigned(), r) & 0xffff) * u64::from(*straw);
-            // the first of equals wins
+            // the first of equal draws wins
             if draw > longest {
                 (longest, chosen) = (draw, *item);
             }
@@ -123,7 +123,7 @@ impl Urn {
     }
 }
 
-/// Sums of weights in a binary tree whose leaf `i` is node 2 i + 1; none where a sum exceeds 32 bits.
+/// Sums of weights in a binary tree whose leaf `i` is node 2 i + 1; `None` if a sum exceeds 32 bits.
 fn tree(weights: &[u32]) -> Option<Vec<u32>> {
     let mut nodes = vec![0_u32; 2 * weights.len().next_power_of_two().max(1)];
     let depth = nodes.len().trailing_zeros();
@@ -140,16 +140,16 @@ fn tree(weights: &[u32]) -> Option<Vec<u32>> {
     Some(nodes)
 }
 
-/// Weights of a straw2 bucket: its own, or a weight set that stands in for them.
+/// Weights of a straw2 bucket: its own, or a weight set that replaces them.
 ///
 /// An item's draw is an exponential variable with its weight as rate, in fixed point: a logarithm
-/// divided by the weight. The division is done in floating point and repeated in whole numbers only
-/// where it decides.
+/// divided by the weight. The division is done in floating point, and repeated in integers only if
+/// it could change the result.
 #[derive(Clone, Debug)]
 pub(super) struct Straw2 {
-    /// What is hashed for each item: its id, unless other ids are set. Padded with zeros.
+    /// The hash input of each item: its id, unless other ids are set. Padded with zeros.
     ids: Vec<[u32; LANES]>,
-    /// 1 / weight; infinite where there is none, and beyond the last item.
+    /// 1 / weight; infinite for a weight of 0, and beyond the last item.
     inverse: Vec<[f64; LANES]>,
     weights: Vec<u32>,
 }
@@ -175,8 +175,7 @@ impl Straw2 {
         Self::new(ids, &self.weights)
     }
 
-    /// The position of the item drawn: the first of those nearest to the top; the first of all where
-    /// none has weight.
+    /// The position of the drawn item: the first of those with the best draw, or the first of all if none has weight.
     fn draw(&self, x: u32, r: i32) -> usize {
         let below = &*BELOW;
         let (mut nearest, mut limit, mut chosen) = (u64::MAX, f64::INFINITY, 0);
@@ -184,7 +183,7 @@ impl Straw2 {
             let hashes = hash3_lanes(x, ids, r.cast_unsigned());
             for lane in 0..LANES {
                 let below = below[(hashes[lane] & 0xffff) as usize];
-                // off by 2^-52 of itself at most
+                // relative error at most 2^-52
                 if below * inverse[lane] < limit {
                     let at = chunk * LANES + lane;
                     let exact = below as u64 / u64::from(self.weights[at]);
@@ -203,13 +202,13 @@ impl Straw2 {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Shuffle {
     x: u32,
-    /// How many positions are settled; 0 where there is no permutation yet.
+    /// Number of positions that are determined; 0 if there is no permutation yet.
     settled: usize,
     order: Vec<u32>,
 }
 
 impl Shuffle {
-    /// Which item is at position `at` of `size`.
+    /// The item at position `at` of `size`.
     fn at(&mut self, x: u32, bucket: i32, size: usize, at: usize) -> usize {
         if self.settled == 0 || self.x != x {
             self.x = x;
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_fast_draw_is_the_plain_one() {
-        // weights from 1/65536 to 65535, none, and many alike: the plain way divides for each item
+        // weights from 1/65536 to 65535, some zero, and many equal; the plain method divides for each item
         let weights: Vec<u32> =
             (0..37_u32).map(|i| if i % 9 == 4 { 0 } else { 1 << (i % 32) | i }).collect();
         let ids: Vec<i32> = (0..37).map(|i| i * 7 - 100).collect();
@@ -273,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_tree_adds_up() {
-        // leaves 1, 3, 5; node 2 is their left half, node 6 the right one, node 4 the root
+        // leaves 1, 3, 5; node 2 is the left half, node 6 the right half, node 4 the root
         assert_eq!(tree(&[1, 2, 4]).unwrap(), [0, 1, 3, 2, 7, 4, 4, 0]);
         assert_eq!(tree(&[9]).unwrap(), [0, 9]);
         assert!(tree(&[u32::MAX, 1]).is_none());

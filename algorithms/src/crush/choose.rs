@@ -1,21 +1,22 @@
-//! Searches for items of a type below a bucket, and whole rules.
+//! Searches for items of a type below a bucket, and evaluation of whole rules.
 //!
-//! Follows what Ceph computes (through Quincy) attempt by attempt: the order of attempts, and what counts
-//! as one, decide where data lie. Source: Ceph's `src/crush/mapper.c` and its documentation of tunables;
-//! the code is our own. A search that is set to try without bound ends in an error.
+//! It follows Ceph's computation (through Quincy) attempt by attempt, because the order of
+//! attempts, and what counts as one, decide where data lie. Source: Ceph's `src/crush/mapper.c` and
+//! its documentation of tunables; the code is our own. A search with unlimited tries ends in an
+//! error.
 
 use super::bucket::{Draw, Shuffle, Straw2, Urn};
 use super::hash::hash2;
 use super::map::{CrushError, CrushMap, NONE, slot};
 use super::rule::{Mode, Rule, Setting, Step};
 
-/// A position for which nothing was tried successfully yet.
+/// A position without a successful attempt so far.
 const UNDECIDED: i32 = i32::MAX - 1;
 
-/// Most draws for one input: the worst real rules need some thousands.
+/// Maximum number of draws for one input: the worst real rules need some thousands.
 const MOST_DRAWS: u64 = 1 << 24;
 
-/// Memory that searches use again.
+/// Memory that searches reuse.
 #[derive(Clone, Default, Debug)]
 pub struct Workspace {
     shuffles: Vec<Shuffle>,
@@ -26,21 +27,21 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// How many items were drawn in all searches, each eight of a bucket as one.
+    /// Number of items drawn in all searches; up to eight items of a bucket count as one.
     pub fn draws(&self) -> u64 {
         self.draws
     }
 }
 
-/// The search was given up.
+/// The search was abandoned.
 struct Endless;
 
-/// A position as Ceph's arithmetic has it: there are 255 at most.
+/// A position as in Ceph's arithmetic: there are at most 255.
 fn signed(position: usize) -> i32 {
     (position as u32).cast_signed()
 }
 
-/// What the map or the rule sets for searches.
+/// Settings for searches, from the map or the rule.
 #[derive(Clone, Copy)]
 struct Tries {
     choose: u32,
@@ -55,7 +56,7 @@ struct Tries {
 /// A search for one input.
 struct Search<'a> {
     map: &'a CrushMap,
-    /// Chance that a device keeps what falls to it, 16.16, by device.
+    /// By device: probability that the device keeps what is placed on it, 16.16 fixed point.
     reweights: &'a [u32],
     args: Option<&'a [Vec<Straw2>]>,
     x: u32,
@@ -64,10 +65,10 @@ struct Search<'a> {
     most: u64,
 }
 
-/// What a nested search is for, and with how many attempts.
+/// The goal of a nested search, and its number of attempts.
 #[derive(Clone, Copy)]
 struct Goal {
-    /// Up to this position.
+    /// End of the positions to fill.
     count: i32,
     kind: u16,
     tries: u32,
@@ -76,10 +77,10 @@ struct Goal {
 }
 
 impl CrushMap {
-    /// The devices (or buckets, where the rule ends there) for input `x`, at most `size`; [`NONE`] is a
-    /// hole. `reweights` has for each device the chance that it keeps what falls to it, 16.16 fixed
-    /// point; devices beyond its end are out. `args` chooses weight sets; where there is none of that
-    /// key, those of -1 hold, if any.
+    /// The devices (or buckets, if the rule ends there) for input `x`, at most `size`; [`NONE`] is
+    /// a hole. `reweights` has for each device the probability that it keeps what is placed on it,
+    /// 16.16 fixed point; devices beyond its end are out. `args` chooses the weight sets; if none
+    /// has that key, those of -1 apply, if any.
     #[expect(
         clippy::too_many_arguments,
         reason = "what a search depends on, and memory to use again"
@@ -183,13 +184,13 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether there is such a device or bucket.
+    /// Whether such a device or bucket exists.
     fn exists(&self, item: i32) -> bool {
         if item >= 0 { (item as usize) < self.map.devices } else { self.map.urn(item).is_some() }
     }
 
-    /// Chooses items one after another into `out[at..]`, `room` of them at most; returns where the next
-    /// one would go. With `leaves`, each item has a device below it there.
+    /// Chooses items one after another into `out[at..]`, at most `room`. Returns the position after
+    /// the last. With `leaves`, a device below each item is stored there at the same position.
     #[expect(clippy::too_many_arguments, reason = "the state of a nested search")]
     fn firstn(
         &mut self,
@@ -219,7 +220,7 @@ impl Search<'_> {
                     if let Some(item) = self.draw(urn, r, at, shuffle)? {
                         let below = self.map.urn(item);
                         if below.map_or(0, |urn| urn.kind) != goal.kind {
-                            // further down; a device of the wrong type ends the search
+                            // descend further; a device of the wrong type ends the search
                             let Some(below) = below else { break 'descent None };
                             urn = below;
                             continue;
@@ -280,7 +281,7 @@ impl Search<'_> {
         Ok(at)
     }
 
-    /// Chooses items each for its own position, `out[at..at + room]`.
+    /// Chooses each item for its own position, in `out[at..at + room]`.
     fn indep(
         &mut self,
         start: &Urn,
@@ -304,7 +305,7 @@ impl Search<'_> {
                 }
                 let mut urn = start;
                 loop {
-                    // positions step over each other; a permutation must not repeat itself
+                    // positions advance in strides; a permutation must not repeat itself
                     let uniform = matches!(urn.draw, Draw::Uniform)
                         && (urn.items.len() as u32).is_multiple_of(goal.count.cast_unsigned());
                     let stride = if uniform { goal.count.wrapping_add(1) } else { goal.count };
@@ -318,7 +319,7 @@ impl Search<'_> {
                             urn = below;
                             continue;
                         }
-                        // a device of the wrong type: nothing will be found here
+                        // a device of the wrong type: no item can be found here
                         out[position] = NONE;
                         if let Some(leaves) = leaves.as_deref_mut() {
                             leaves[position] = NONE;
@@ -365,7 +366,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// An item of a bucket; none from an empty one. `position` chooses the weight set.
+    /// Draws an item of a bucket; `None` if it is empty. `position` chooses the weight set.
     fn draw(
         &mut self,
         urn: &Urn,
@@ -389,7 +390,7 @@ impl Search<'_> {
         Ok(urn.draw(&mut self.shuffles[slot], self.x, r, set))
     }
 
-    /// Whether a device passes on what falls to it for this input.
+    /// Whether a device rejects what is placed on it for this input.
     fn is_out(&self, device: i32) -> bool {
         match self.reweights.get(device as usize) {
             None | Some(0) => true,
@@ -401,7 +402,7 @@ impl Search<'_> {
 }
 
 impl Tries {
-    /// Negative values set nothing; 0 attempts would be none.
+    /// Applies a setting. Negative values, and 0 attempts, are ignored.
     fn set(&mut self, setting: Setting, value: i32) {
         let Ok(value) = u32::try_from(value) else { return };
         match setting {

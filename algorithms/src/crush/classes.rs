@@ -1,15 +1,15 @@
-//! Shadow trees: for each device class a copy of the tree with the devices of that class alone.
+//! Shadow trees: for each device class, a copy of the tree with only the devices of that class.
 //!
-//! Rules that ask for a class begin at such a copy. JSON from a cluster lists them; the text of a map has
-//! only their ids, and they are made anew when it is compiled. Ids that the text leaves out are given in
-//! the order in which Ceph gives them, because placement depends on ids.
+//! Rules that ask for a class begin at such a copy. JSON from a cluster lists the copies. The text
+//! of a map has only their ids, and they are created when it is compiled. Ids missing from the text
+//! are assigned in Ceph's order, because placement depends on ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::map::{Bucket, CrushError, Item, MapParts};
 
-/// Adds the shadows of all trees for `classes`, in this order. `ids` has the ids of those that are known:
-/// by bucket, by class. Buckets must form trees without loops.
+/// Adds the shadows of all trees for `classes`, in this order. `ids` has the known ids, by bucket
+/// and class. Buckets must form trees without loops.
 pub fn add_shadows(
     parts: &mut MapParts,
     classes: &[String],
@@ -34,25 +34,25 @@ pub fn add_shadows(
 
 struct Shadows<'a> {
     originals: BTreeMap<i32, Bucket>,
-    /// Ids kept for shadows.
+    /// Ids reserved for shadows.
     reserved: BTreeSet<i32>,
     ids: &'a BTreeMap<i32, BTreeMap<String, i32>>,
     parts: &'a mut MapParts,
-    /// Id and weight of shadows that are made, by original and class.
+    /// Ids and weights of the created shadows, by original and class.
     made: BTreeMap<(i32, String), (i32, u32)>,
-    /// The originals above the one being copied.
+    /// The ancestors of the bucket that is being copied.
     above: Vec<i32>,
 }
 
 impl Shadows<'_> {
-    /// The id and the weight of the shadow of bucket `original`.
+    /// Creates the shadow of bucket `original`. Returns its id and weight.
     fn make(&mut self, original: i32, class: &str) -> Result<(i32, u32), CrushError> {
         let key = (original, class.to_owned());
         if let Some(made) = self.made.get(&key) {
             return Ok(*made);
         }
         let Some(bucket) = self.originals.get(&original).cloned() else {
-            // the map's own check names the bucket that holds it
+            // the map's own check reports the bucket that holds it
             return Ok((original, 0));
         };
         if self.above.contains(&original) {
@@ -79,7 +79,7 @@ impl Shadows<'_> {
         Ok((id, weight))
     }
 
-    /// The first id from -1 down that nothing has or will have.
+    /// The first id from -1 downwards that is neither used nor reserved.
     fn free_id(&mut self) -> i32 {
         let taken = |id: &i32| self.originals.contains_key(id) || self.reserved.contains(id);
         let id = (i32::MIN..0).rev().find(|id| !taken(id)).expect("fewer than 2^31 buckets");

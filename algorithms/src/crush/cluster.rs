@@ -1,8 +1,10 @@
-//! Where each placement group of a Ceph cluster belongs (its *up* set) and is (its *acting* set).
+//! The OSDs of each placement group of a Ceph cluster: where it belongs (its *up* set) and where
+//! it is (its *acting* set).
 //!
-//! CRUSH gives a raw set; administrators' exceptions replace members (`pg_upmap`, `pg_upmap_items`);
-//! OSDs that are down leave it; primary affinity chooses who leads. `pg_temp` and `primary_temp` say who
-//! serves while data move. Source: Ceph's `src/osd/OSDMap.cc` through Quincy; the code is our own.
+//! CRUSH gives a raw set. Administrators' exceptions replace members (`pg_upmap`,
+//! `pg_upmap_items`). OSDs that are down are removed. Primary affinity chooses the primary.
+//! `pg_temp` and `primary_temp` name the OSDs that serve while data move. Source: Ceph's
+//! `src/osd/OSDMap.cc` through Quincy; the code is our own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,18 +17,18 @@ use super::hash::hash2;
 use super::map::{CrushError, CrushMap, MOST_ITEMS, NONE};
 use super::rule::Rule;
 
-/// Primary affinity of an OSD for which nothing is set: 1, in 16.16 fixed point.
+/// Default primary affinity of an OSD: 1, in 16.16 fixed point.
 pub const DEFAULT_AFFINITY: u32 = 0x1_0000;
 
-/// The largest number of placement groups in all pools.
+/// Maximum total number of placement groups.
 pub const MOST_GROUPS: u64 = 1 << 24;
 
-/// Whether sets close up over a missing OSD, or leave a hole.
+/// Whether a set closes up over a missing OSD, or keeps a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PoolKind {
-    /// Copies: any serves as well as another.
+    /// Copies, which are interchangeable.
     Replicated,
-    /// Chunks: each has its position.
+    /// Chunks, each with its own position.
     Erasure,
 }
 
@@ -43,23 +45,23 @@ impl PoolKind {
 /// A pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pool {
-    /// Its number, which is hashed.
+    /// Its number, which is part of the hash.
     pub id: i64,
-    /// As people call it.
+    /// Its name.
     pub name: String,
     /// Copies or chunks.
     pub kind: PoolKind,
-    /// How many copies or chunks: 1 to 255.
+    /// Number of copies or chunks: 1 to 255.
     pub size: u32,
-    /// How many must be there for clients to be served.
+    /// Minimum number of them that must be available for clients to be served.
     pub min_size: u32,
-    /// The rule's number, or before Quincy its ruleset.
+    /// The rule's number, or its ruleset before Quincy.
     pub rule: u32,
-    /// How many placement groups there are.
+    /// Number of placement groups.
     pub pg_num: u32,
-    /// As how many they are placed.
+    /// Number of placement groups that are placed separately.
     pub pgp_num: u32,
-    /// Whether pools are hashed apart.
+    /// Whether pools are hashed differently.
     pub hashpspool: bool,
 }
 
@@ -68,9 +70,9 @@ pub struct Pool {
 pub struct Osd {
     /// Whether it runs.
     pub up: bool,
-    /// Chance that it keeps what falls to it, 16.16 fixed point; 0 is out.
+    /// Probability that it keeps what is placed on it, 16.16 fixed point; 0 is out.
     pub weight: u32,
-    /// Chance that it leads where it is the first, 16.16 fixed point.
+    /// Probability that it is the primary if it is the first, 16.16 fixed point.
     pub affinity: u32,
 }
 
@@ -92,7 +94,7 @@ impl fmt::Display for Pg {
 impl FromStr for Pg {
     type Err = ();
 
-    /// As Ceph writes it: the pool in decimal, the group in hexadecimal digits.
+    /// In Ceph's notation: the pool in decimal, the group in hexadecimal digits.
     fn from_str(text: &str) -> Result<Self, ()> {
         let (pool, seed) = text.split_once('.').ok_or(())?;
         let seed = u32::from_str_radix(seed, 16).map_err(|_| ())?;
@@ -100,35 +102,35 @@ impl FromStr for Pg {
     }
 }
 
-/// Where a placement group belongs and is. [`NONE`] is a hole in a set.
+/// Where a placement group belongs and where it is. [`NONE`] is a hole in a set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placed {
-    /// Where it belongs, of the OSDs that are up.
+    /// The OSDs where it belongs, among those that are up.
     pub up: Vec<i32>,
-    /// Who leads them; -1 where nobody does.
+    /// Their primary; -1 if there is none.
     pub up_primary: i32,
-    /// Where it is.
+    /// The OSDs where it is.
     pub acting: Vec<i32>,
-    /// Who leads those; -1 where nobody does.
+    /// Their primary; -1 if there is none.
     pub acting_primary: i32,
 }
 
 /// Why a cluster's map cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ClusterMapError {
-    /// CRUSH says so.
+    /// An error of CRUSH.
     #[error(transparent)]
     Crush(#[from] CrushError),
-    /// A pool is out of bounds.
+    /// A pool's value is out of bounds.
     #[error("pool `{pool}`: {what} is {found}; expected {expected}")]
     Pool {
         /// Its name.
         pool: String,
-        /// Which of its figures.
+        /// The name of the value.
         what: &'static str,
-        /// What it is.
+        /// The value found.
         found: u64,
-        /// What it may be.
+        /// The values allowed.
         expected: String,
     },
     /// There are too many groups.
@@ -137,7 +139,7 @@ pub enum ClusterMapError {
     /// An OSD's number is too large.
     #[error("there are OSDs up to number {0}; expected less than {MOST_ITEMS}")]
     Osds(usize),
-    /// Searches take too long altogether.
+    /// The searches take too many draws in total.
     #[error(
         "placing takes more than {0} draws: rules are set to try very often, and cannot be met"
     )]
@@ -149,18 +151,18 @@ pub enum ClusterMapError {
 pub struct ClusterMap {
     /// The tree and its rules.
     pub crush: CrushMap,
-    /// By number; none where no such OSD exists.
+    /// OSDs by number; `None` if no such OSD exists.
     osds: Vec<Option<Osd>>,
-    /// By number: 0 where none exists.
+    /// Weights by number; 0 if no such OSD exists.
     reweights: Vec<u32>,
     pools: BTreeMap<i64, Pool>,
-    /// Whole sets instead of CRUSH's.
+    /// Complete sets that replace CRUSH's.
     pub upmap: BTreeMap<Pg, Vec<i32>>,
-    /// Members replaced: from, to.
+    /// Replaced members: from, to.
     pub upmap_items: BTreeMap<Pg, Vec<(i32, i32)>>,
-    /// Who serves for the time being.
+    /// Sets that serve temporarily.
     pub temp: BTreeMap<Pg, Vec<i32>>,
-    /// Who leads for the time being.
+    /// Temporary primaries.
     pub primary_temp: BTreeMap<Pg, i32>,
 }
 
@@ -207,7 +209,7 @@ impl ClusterMap {
         Ok(map)
     }
 
-    /// The same exceptions over changed parts.
+    /// The same exceptions with other parts.
     pub fn changed(
         &self,
         crush: CrushMap,
@@ -228,7 +230,7 @@ impl ClusterMap {
         self.reweights = self.osds.iter().map(|osd| osd.map_or(0, |osd| osd.weight)).collect();
     }
 
-    /// OSDs by number; none where no such OSD exists.
+    /// OSDs by number; `None` if no such OSD exists.
     pub fn osds(&self) -> &[Option<Osd>] {
         &self.osds
     }
@@ -243,7 +245,7 @@ impl ClusterMap {
         *self.osds.get(usize::try_from(number).ok()?)?
     }
 
-    /// Changes an OSD that exists; says whether it does.
+    /// Changes an OSD. Returns whether it exists.
     pub fn set_osd(&mut self, number: i32, osd: Osd) -> bool {
         let place = usize::try_from(number).ok().and_then(|number| self.osds.get_mut(number));
         let Some(place) = place.filter(|place| place.is_some()) else { return false };
@@ -262,12 +264,12 @@ impl ClusterMap {
         self.pools.values().flat_map(|pool| (0..pool.pg_num).map(|seed| Pg { pool: pool.id, seed }))
     }
 
-    /// How many there are.
+    /// Number of placement groups.
     pub fn group_count(&self) -> usize {
         self.pools.values().map(|pool| pool.pg_num as usize).sum()
     }
 
-    /// The rule that places a pool: by number, or as before Quincy by ruleset, type and size.
+    /// The rule that places a pool: by number, or before Quincy by ruleset, type and size.
     pub fn rule_of(&self, pool: &Pool) -> Option<&Rule> {
         let rules = &self.crush.rules;
         let masked = rules.values().any(|rule| rule.mask.is_some());
@@ -283,7 +285,7 @@ impl ClusterMap {
         })
     }
 
-    /// Where each group belongs and is, in the order of [`Self::groups`].
+    /// The sets of each group, in the order of [`Self::groups`].
     pub fn place_all(&self) -> Result<Vec<Placed>, ClusterMapError> {
         // a real group takes some dozens of draws
         let most = 1_000_000_000 + 20_000 * self.group_count() as u64;
@@ -299,7 +301,7 @@ impl ClusterMap {
             .collect()
     }
 
-    /// Where a group belongs and is. A group of no pool is nowhere.
+    /// The sets of a group. A group of an unknown pool has empty sets.
     pub fn place(&self, pg: Pg, work: &mut Workspace) -> Result<Placed, ClusterMapError> {
         let Some(pool) = self.pools.get(&pg.pool).filter(|pool| pg.seed < pool.pg_num) else {
             let (up, acting) = (Vec::new(), Vec::new());
@@ -324,7 +326,7 @@ impl ClusterMap {
         Ok(Placed { up, up_primary, acting, acting_primary })
     }
 
-    /// Where CRUSH puts a group, without exceptions, of the OSDs that exist.
+    /// CRUSH's set for a group, without exceptions, among the OSDs that exist.
     pub fn raw(&self, pg: Pg, work: &mut Workspace) -> Result<Vec<i32>, ClusterMapError> {
         let mut set = Vec::new();
         if let Some(pool) = self.pools.get(&pg.pool)
@@ -338,14 +340,14 @@ impl ClusterMap {
         Ok(set)
     }
 
-    /// Where a group belongs with the exceptions that are set, whether OSDs are up or down.
+    /// The set of a group with all exceptions, whether OSDs are up or down.
     pub fn mapped(&self, pg: Pg, work: &mut Workspace) -> Result<Vec<i32>, ClusterMapError> {
         let mut set = self.raw(pg, work)?;
         self.apply_upmaps(pg, &mut set);
         Ok(set)
     }
 
-    /// Whether an OSD of the map's range is out.
+    /// Whether an OSD in the map's range is out.
     fn is_out(&self, osd: i32) -> bool {
         usize::try_from(osd).is_ok_and(|osd| self.reweights.get(osd) == Some(&0))
     }
@@ -353,7 +355,7 @@ impl ClusterMap {
     fn apply_upmaps(&self, pg: Pg, set: &mut Vec<i32>) {
         if let Some(whole) = self.upmap.get(&pg) {
             if whole.iter().any(|osd| *osd != NONE && self.is_out(*osd)) {
-                // cancels the replacements, too
+                // this also cancels the replacements
                 return;
             }
             set.clone_from(whole);
@@ -368,7 +370,8 @@ impl ClusterMap {
         }
     }
 
-    /// Leaves OSDs that exist and are `wanted`: others leave a hole, or none in a set of copies.
+    /// Keeps the existing OSDs that are `wanted`. Others leave a hole in a set of chunks, and none
+    /// in a set of copies.
     fn only(&self, kind: PoolKind, set: &mut Vec<i32>, wanted: impl Fn(Osd) -> bool) {
         let stays = |osd: i32| self.osd(osd).is_some_and(&wanted);
         match kind {
@@ -379,8 +382,8 @@ impl ClusterMap {
         }
     }
 
-    /// Chooses who leads: each in turn passes with the chance that its affinity leaves; where all pass,
-    /// the first leads.
+    /// Chooses the primary. Each OSD in turn declines with probability 1 - affinity; if all
+    /// decline, the first is the primary.
     fn heed_affinity(&self, pool: &Pool, seed: u32, up: &mut [i32], primary: &mut i32) {
         let affinity = |osd: i32| self.osd(osd).map_or(DEFAULT_AFFINITY, |osd| osd.affinity);
         if up.iter().all(|osd| affinity(*osd) == DEFAULT_AFFINITY) {
@@ -400,20 +403,20 @@ impl ClusterMap {
     }
 }
 
-/// The first OSD of a set; -1 where there is none.
+/// The first OSD of a set; -1 if there is none.
 fn first_of(set: &[i32]) -> i32 {
     set.iter().copied().find(|osd| *osd != NONE).unwrap_or(-1)
 }
 
-/// What CRUSH is given for a group: groups beyond `pgp_num` go with those they were split from.
+/// CRUSH's input for a group. Groups beyond `pgp_num` are placed with those that they were split from.
 fn placement_seed(pool: &Pool, seed: u32) -> u32 {
     let seed = stable_mod(seed, pool.pgp_num);
-    // a pool's number counts with its lower 32 bits
+    // only the lower 32 bits of a pool's number count
     let id = pool.id as u32;
     if pool.hashpspool { hash2(seed, id) } else { seed.wrapping_add(id) }
 }
 
-/// `x` modulo `n`, where `x` is hashed beyond `n`, such that growing `n` to the next power of two moves only what must move.
+/// `x` modulo `n`, such that growing `n` to the next power of two moves only the values that must move.
 pub fn stable_mod(x: u32, n: u32) -> u32 {
     let mask = n.next_power_of_two() - 1;
     let low = x & mask;
@@ -426,7 +429,7 @@ mod tests {
 
     #[test]
     fn groups_split_without_moving() {
-        // 12 groups: 12 to 15 are still part of 4 to 7
+        // 12 groups: 12 to 15 are not split from 4 to 7 yet
         assert_eq!(
             (8..16).map(|x| stable_mod(x, 12)).collect::<Vec<_>>(),
             [8, 9, 10, 11, 4, 5, 6, 7]

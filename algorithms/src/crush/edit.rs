@@ -1,4 +1,4 @@
-//! Changes of a map as Ceph makes them: weights, and hosts like one that is there.
+//! Changes of a map as Ceph makes them: new weights, and hosts modelled on an existing one.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,9 @@ impl MapParts {
         self.buckets.iter().find(|bucket| bucket.name == name)
     }
 
-    /// Gives an item this weight wherever it is, weight sets included, and all above it what their
-    /// items add up to, as `ceph osd crush reweight` does. Says in how many buckets it is.
+    /// Gives an item this weight wherever it is, including weight sets, and updates the sums of all
+    /// buckets above it, as `ceph osd crush reweight` does. Returns the number of buckets that hold
+    /// it.
     pub fn set_weight(&mut self, item: i32, weight: u32) -> usize {
         let mut holders = Vec::new();
         for bucket in &mut self.buckets {
@@ -32,9 +33,9 @@ impl MapParts {
         holders.len()
     }
 
-    /// Gives `bucket` the sum of its items' weights in all buckets that hold it, and so on upwards.
+    /// Sets the weight of `bucket` to the sum of its items' weights in all buckets that hold it, and so on upwards.
     fn sum_up(&mut self, bucket: i32, depth: usize) {
-        // a map is checked for loops after its change
+        // loops are detected after the change
         if depth > 64 {
             return;
         }
@@ -66,8 +67,8 @@ impl MapParts {
         }
     }
 
-    /// Scales the weights of all devices below `bucket` so that they add up to `weight`; where they have
-    /// none, they get equal shares. Says how many there are.
+    /// Scales the weights of all devices below `bucket` so that they add up to `weight`. If all are
+    /// zero, they get equal shares. Returns the number of devices.
     pub fn scale(&mut self, bucket: i32, weight: u32) -> usize {
         let devices = self.devices_below(bucket);
         let sum: u64 = devices.values().map(|weight| u64::from(*weight)).sum();
@@ -103,9 +104,9 @@ impl MapParts {
         found
     }
 
-    /// Adds a bucket like `like`, called `name`, with new devices from `first` on in the place of its
-    /// own, beside it, in all trees and shadows. Weight sets get the new devices' weights. Says which
-    /// devices are copies of which.
+    /// Adds a bucket called `name` modelled on `like`, beside it, in all trees and shadows. Its
+    /// devices are new, numbered from `first` on. Weight sets get the new devices' weights. Returns
+    /// the pairs of original and new devices.
     pub fn add_like(&mut self, like: i32, name: &str, first: i32) -> Vec<(i32, i32)> {
         let Some(model) = self.buckets.iter().find(|bucket| bucket.id == like).cloned() else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Robert Jenkins' 32-bit mix, as Ceph feeds it (`rjenkins1`).
+//! Robert Jenkins' 32-bit mix, with Ceph's inputs (`rjenkins1`).
 //!
 //! Source: Jenkins, *A hash function for hash table lookup*, Dr. Dobb's Journal, September 1997 (public
 //! domain); Ceph starts it from the constant 1315423911 and fills unused inputs with 231232 and 1232.
@@ -7,7 +7,7 @@ const START: u32 = 1_315_423_911;
 const FILL_X: u32 = 231_232;
 const FILL_Y: u32 = 1232;
 
-/// How many items are hashed side by side: two registers of four words on any x86-64.
+/// Number of items hashed in parallel: two registers of four words on any x86-64.
 pub(super) const LANES: usize = 8;
 
 /// One mix: `a` and `b` are bits to mix in, `c` is the state.
@@ -67,7 +67,7 @@ pub fn hash4(mut a: u32, mut b: u32, mut c: u32, mut d: u32) -> u32 {
     hash
 }
 
-/// `hash3(a, item, c)` of several items.
+/// `hash3(a, item, c)` for several items.
 #[inline]
 pub(super) fn hash3_lanes(a: u32, items: &[u32; LANES], c: u32) -> [u32; LANES] {
     let mut hashes = [0; LANES];

@@ -1,22 +1,24 @@
-//! Ceph's logarithm in fixed point, which straw2 draws with.
+//! Ceph's fixed-point logarithm, which straw2 uses for its draws.
 //!
-//! `ln(u)` stands for 2^44 · log2(u + 1), from two tables: the leading eight bits of `u + 1` choose a
-//! reciprocal and its logarithm, eight bits of the rest choose the logarithm of the remainder. Every
-//! cluster depends on the tables' bits, errors included, so they are reproduced, not corrected.
+//! `ln(u)` stands for 2^44 · log2(u + 1), from two tables. The leading eight bits of `u + 1` choose
+//! a reciprocal and its logarithm; eight bits of the rest choose the logarithm of the remainder.
+//! Every cluster depends on the bits of the tables, including their errors, so the errors are
+//! reproduced, not corrected.
 //!
-//! The tables are computed here. The first is 2^48 / (1 + k/128), rounded up, and 2^48 · log2(1 + k/128),
-//! rounded down; its last entry is 2^48 − 2^32 where 2^48 would be right. The second claims to be
-//! 2^48 · log2(1 + k/2^15); most entries exceed that by one constant (about 0.64 of a step), and
-//! 44 do not: those are listed. Only these numbers were taken from Ceph (`src/crush/crush_ln_table.h`,
-//! LGPL-2.1; also in Linux, `net/ceph/crush/`): they are facts that interoperation needs. A digest of
-//! both tables is checked by a test, and mappings are compared with Ceph's own tools.
+//! The tables are computed here. The first is 2^48 / (1 + k/128), rounded up, and 2^48 · log2(1 +
+//! k/128), rounded down; its last entry is 2^48 − 2^32 where 2^48 would be correct. The second
+//! should be 2^48 · log2(1 + k/2^15); most entries exceed that by one constant (about 0.64 of a
+//! step), and the 44 that do not are listed. Only these numbers were taken from Ceph
+//! (`src/crush/crush_ln_table.h`, LGPL-2.1; also in Linux, `net/ceph/crush/`): they are facts that
+//! interoperation needs. A test checks a digest of both tables, and mappings are compared with
+//! Ceph's own tools.
 
 use std::sync::LazyLock;
 
-/// By how much most entries of the second table exceed their formula.
+/// The amount by which most entries of the second table exceed their formula.
 const EXCESS: u64 = 5_493_489_664;
 
-/// Entries of the second table that lie elsewhere: index, and how far above the formula.
+/// Entries of the second table with another excess: index, and the amount above the formula.
 const EXCEPTIONS: [(usize, u64); 44] = [
     (0, 0),
     (1, 0),
@@ -64,7 +66,7 @@ const EXCEPTIONS: [(usize, u64); 44] = [
     (255, 0),
 ];
 
-/// 2^48 · log2(m / 2^63), rounded down, for 2^63 ≤ m < 2^64: a bit of the result for each squaring.
+/// 2^48 · log2(m / 2^63), rounded down, for 2^63 ≤ m < 2^64. Each squaring gives one bit of the result.
 const fn log2(m: u64) -> u64 {
     let mut m = m as u128;
     let mut result = 0;
@@ -92,7 +94,7 @@ const RECIPROCALS: [u64; 129] = {
     table
 };
 
-/// Their logarithms, 2^48 · log2(1 + k/128).
+/// Logarithms of the same fractions, 2^48 · log2(1 + k/128).
 const COARSE: [u64; 129] = {
     let mut table = [0; 129];
     let mut k = 0;
@@ -104,7 +106,7 @@ const COARSE: [u64; 129] = {
     table
 };
 
-/// Logarithms of remainders, said to be 2^48 · log2(1 + k/2^15).
+/// Logarithms of remainders, nominally 2^48 · log2(1 + k/2^15).
 const FINE: [u64; 256] = {
     let mut table = [0; 256];
     let mut k = 0;
@@ -134,7 +136,7 @@ fn logarithm(u: u32) -> u64 {
     (u64::from(15 - shift) << 44) + (fraction >> 4)
 }
 
-/// How far each 16-bit draw lies below the largest: 2^48 − ln(u). Whole numbers below 2^53.
+/// Distance of each 16-bit draw from the largest: 2^48 − ln(u). Integers below 2^53.
 pub(super) static BELOW: LazyLock<Box<[f64; 1 << 16]>> = LazyLock::new(|| {
     let below: Vec<f64> = (0..1 << 16).map(|u| ((1_u64 << 48) - logarithm(u)) as f64).collect();
     below.try_into().expect("2^16 values")
@@ -146,8 +148,7 @@ mod tests {
 
     #[test]
     fn tables_are_those_of_ceph() {
-        // FNV-1a, 64 bits, of the 129 pairs and the 256 values as little-endian words, as they stand in
-        // Ceph's header
+        // FNV-1a, 64 bits, of the 129 pairs and the 256 values as little-endian words, in the order of Ceph's header
         let pairs = RECIPROCALS.iter().zip(&COARSE).flat_map(|(reciprocal, log)| [reciprocal, log]);
         let digest = pairs
             .chain(&FINE)

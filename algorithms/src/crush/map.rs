@@ -1,4 +1,4 @@
-//! A CRUSH map: buckets in a tree, rules, tunables, weight sets; checked once, then only read.
+//! A CRUSH map: buckets in a tree, rules, tunables, weight sets. It is checked once and then only read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +10,15 @@ use super::rule::{Rule, Step};
 /// A hole in a set of devices: no device was found for this position.
 pub const NONE: i32 = i32::MAX;
 
-/// The largest number of devices, and of buckets: far beyond any cluster, little enough for memory.
+/// Maximum number of devices, and of buckets: far beyond any cluster, but small enough for memory.
 pub const MOST_ITEMS: usize = 1 << 20;
 
 /// How a bucket draws.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Algorithm {
-    /// All items alike; a random permutation.
+    /// All items are equal; a random permutation.
     Uniform,
-    /// The newest item first, each against those before it.
+    /// From the newest item to the oldest, each against the items before it.
     List,
     /// A binary tree of weights.
     Tree,
@@ -29,7 +29,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// By the name that Ceph's texts use.
+    /// The algorithm with this name in Ceph's texts.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "uniform" => Self::Uniform,
@@ -58,7 +58,7 @@ impl Algorithm {
 pub struct Item {
     /// A device (from 0) or a bucket (from -1 down).
     pub id: i32,
-    /// 16.16 fixed point: by custom 1.0 is a TiB.
+    /// 16.16 fixed point; by convention 1.0 is a TiB.
     pub weight: u32,
 }
 
@@ -67,7 +67,7 @@ pub struct Item {
 pub struct Bucket {
     /// From -1 down.
     pub id: i32,
-    /// As people call it; a shadow is `NAME~CLASS`.
+    /// Its name; that of a shadow is `NAME~CLASS`.
     pub name: String,
     /// Its type: an entry of [`MapParts::types`], not 0.
     pub kind: u16,
@@ -93,18 +93,18 @@ impl Bucket {
     }
 }
 
-/// What governs retries.
+/// Settings for retries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tunables {
     /// Retries in the same bucket after a collision.
     pub choose_local_tries: u32,
-    /// Further ones from a permutation of the bucket.
+    /// Further retries, from a permutation of the bucket.
     pub choose_local_fallback_tries: u32,
-    /// Retries from the top. The number of attempts is one more.
+    /// Retries from the top. The number of attempts is one higher.
     pub choose_total_tries: u32,
-    /// Whether the search for a leaf is tried once.
+    /// Whether the search for a leaf has only one attempt.
     pub chooseleaf_descend_once: bool,
-    /// Whether the search for a leaf depends on the attempt, and how little (0: not at all).
+    /// Whether the search for a leaf depends on the attempt, and how weakly (0: not at all).
     pub chooseleaf_vary_r: u32,
     /// Whether the search for a leaf does not depend on the position.
     pub chooseleaf_stable: bool,
@@ -113,7 +113,7 @@ pub struct Tunables {
 }
 
 impl Tunables {
-    /// Before Bobtail: what a map has that names no tunables.
+    /// Before Bobtail: the tunables of a map that names none.
     pub const LEGACY: Self = Self {
         choose_local_tries: 2,
         choose_local_fallback_tries: 5,
@@ -123,7 +123,7 @@ impl Tunables {
         chooseleaf_stable: false,
         straw_calc_version: 0,
     };
-    /// Since Jewel: what a new cluster has.
+    /// Since Jewel: the tunables of a new cluster.
     pub const JEWEL: Self = Self {
         choose_local_tries: 0,
         choose_local_fallback_tries: 0,
@@ -140,17 +140,17 @@ impl Tunables {
 pub struct ChooseArg {
     /// The bucket.
     pub bucket: i32,
-    /// Weights of its items, a set for each position of the result; the last one for the rest. Empty:
-    /// the bucket's own.
+    /// Weights of its items: one set for each position of the result; the last set also for all
+    /// further positions. Empty: the bucket's own.
     pub weight_sets: Vec<Vec<u32>>,
-    /// What is hashed instead of the items' ids.
+    /// Hash inputs that replace the items' ids.
     pub ids: Option<Vec<i32>>,
 }
 
 /// Why a map cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CrushError {
-    /// A bucket's id is a device's, or out of bounds.
+    /// A bucket's id is that of a device, or out of bounds.
     #[error("bucket `{bucket}` has the id {id}; buckets have ids from -1 to -{MOST_ITEMS}")]
     BucketId {
         /// Its name.
@@ -171,7 +171,7 @@ pub enum CrushError {
     /// Type 0 is for devices.
     #[error("bucket `{0}` has the type 0, which is for devices")]
     DeviceType(String),
-    /// An item is no bucket of the map, or no possible device.
+    /// An item is neither a bucket of the map nor a possible device.
     #[error("bucket `{bucket}` holds the item {item}, which is not in the map")]
     Item {
         /// Which bucket.
@@ -199,12 +199,12 @@ pub enum CrushError {
         bucket: i32,
         /// How many items it has.
         items: usize,
-        /// Weights or ids.
+        /// What is wrong in number: weights or ids.
         what: &'static str,
-        /// How many there are.
+        /// Number found.
         found: usize,
     },
-    /// A weight set is for a bucket that is not there.
+    /// A weight set is for an unknown bucket.
     #[error("choose_args {args}: there is no bucket {bucket}")]
     NoBucket {
         /// Which set of arguments.
@@ -215,7 +215,7 @@ pub enum CrushError {
     /// Two rules have one id.
     #[error("two rules have the id {0}")]
     RuleTwice(u32),
-    /// A rule begins at an item that is not there.
+    /// A rule begins at an unknown item.
     #[error("rule `{rule}` takes the item {item}, which is not in the map")]
     Take {
         /// Which rule.
@@ -241,18 +241,18 @@ pub enum CrushError {
     NoRule(u32),
 }
 
-/// What a map is made of.
+/// The parts of a map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapParts {
     /// In any order.
     pub buckets: Vec<Bucket>,
     /// In any order.
     pub rules: Vec<Rule>,
-    /// What governs retries.
+    /// Settings for retries.
     pub tunables: Tunables,
-    /// Names of types; 0 is the device's.
+    /// Names of types; type 0 is a device.
     pub types: BTreeMap<u16, String>,
-    /// Classes of devices that have one.
+    /// Classes, by device that has one.
     pub classes: BTreeMap<i32, String>,
     /// By pool; -1 is for all other pools.
     pub choose_args: BTreeMap<i64, Vec<ChooseArg>>,
@@ -275,9 +275,9 @@ impl Default for MapParts {
 #[derive(Clone, Debug)]
 pub struct CrushMap {
     parts: MapParts,
-    /// By -1 - id.
+    /// Buckets by -1 - id.
     pub(super) urns: Vec<Option<Urn>>,
-    /// By number.
+    /// Rules by number.
     pub(super) rules: BTreeMap<u32, Rule>,
     /// One more than the largest device in any bucket.
     pub(super) devices: usize,
@@ -285,7 +285,7 @@ pub struct CrushMap {
     pub(super) choose_args: BTreeMap<i64, Vec<Vec<Straw2>>>,
 }
 
-/// Where the bucket of this id is kept; none for a device or an impossible id.
+/// The index of the bucket with this id; `None` for a device or an impossible id.
 pub(super) fn slot(id: i32) -> Option<usize> {
     usize::try_from(-1 - i64::from(id)).ok()
 }
@@ -350,7 +350,7 @@ impl CrushMap {
         Ok(map)
     }
 
-    /// What the map is made of.
+    /// The parts of the map.
     pub fn parts(&self) -> &MapParts {
         &self.parts
     }
@@ -360,7 +360,7 @@ impl CrushMap {
         self.devices
     }
 
-    /// What people should know before they rely on the map.
+    /// Notes that users should read before they rely on the map.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let straws =
@@ -392,7 +392,7 @@ impl CrushMap {
         items.map(|item| item.id).filter(|id| *id >= 0).collect()
     }
 
-    /// Fails if a bucket is below itself: a walk in depth, each bucket once.
+    /// Fails if a bucket is below itself: a depth-first walk that visits each bucket once.
     fn no_loops(&self) -> Result<(), CrushError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Seen {
@@ -433,7 +433,7 @@ impl CrushMap {
     }
 }
 
-/// Weight sets made ready for draws; only straw2 buckets heed them.
+/// Weight sets prepared for draws; only straw2 buckets use them.
 fn prepared_args(
     all: &BTreeMap<i64, Vec<ChooseArg>>,
     urns: &[Option<Urn>],

@@ -1,14 +1,15 @@
-//! Placement exactly as Ceph computes it: CRUSH maps and what an OSD map does with them.
+//! Placement exactly as Ceph computes it: CRUSH maps, and their use by an OSD map.
 //!
-//! A [`CrushMap`] is a tree of buckets with devices as leaves, and rules that draw devices from it for an
-//! input (Weil et al., *CRUSH*, SC 2006). A [`ClusterMap`] has pools and the state of OSDs besides, and
-//! computes for each placement group where its data belong and where they are: exceptions that
-//! administrators and the balancer set (`pg_upmap`), those that the cluster sets for itself (`pg_temp`),
-//! and who is primary. All kinds of buckets, rules and tunables up to Quincy are modelled; MSR rules of
-//! Squid are not. Formats are read elsewhere (`foretell-ceph-maps`).
+//! A [`CrushMap`] is a tree of buckets with devices as leaves, and rules that draw devices from it
+//! for an input (Weil et al., *CRUSH*, SC 2006). A [`ClusterMap`] also has pools and the state of
+//! OSDs. It computes for each placement group where its data belong and where they are. This
+//! includes exceptions by administrators and the balancer (`pg_upmap`), those by the cluster itself
+//! (`pg_temp`), and the choice of the primary. All kinds of buckets, rules and tunables up to
+//! Quincy are modelled; MSR rules of Squid are not. Formats are read elsewhere
+//! (`foretell-ceph-maps`).
 //!
-//! [`placement::Crush`](crate::placement::Crush) is something else: a plain two-level placement with draws
-//! of its own, for clusters that are no Ceph.
+//! [`placement::Crush`](crate::placement::Crush) is different: a plain two-level placement with its
+//! own draws, for clusters other than Ceph's.
 
 mod bucket;
 mod choose;

@@ -1,15 +1,15 @@
-//! Rules: where a search begins, what it chooses, where it ends.
+//! Rules: where a search begins, what it chooses, and where it ends.
 
-/// How replicas of a set are found.
+/// How the replicas of a set are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// One after another; those that follow a missing one move up (replication).
+    /// One after another; later ones move up to replace a missing one (replication).
     Firstn,
     /// Each for its own position; a missing one leaves a hole (erasure coding).
     Indep,
 }
 
-/// What a rule sets for the steps after it, instead of the map's tunables.
+/// A setting for the following steps, which replaces the map's tunable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Setting {
     /// Attempts from the top.
@@ -18,7 +18,7 @@ pub enum Setting {
     ChooseleafTries,
     /// Retries in the same bucket.
     ChooseLocalTries,
-    /// Further ones from a permutation.
+    /// Further retries, from a permutation.
     ChooseLocalFallbackTries,
     /// Whether leaves depend on the attempt.
     ChooseleafVaryR,
@@ -27,7 +27,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// All, with the names that Ceph's texts use.
+    /// All settings, with their names in Ceph's texts.
     pub const ALL: [(&'static str, Self); 6] = [
         ("set_choose_tries", Self::ChooseTries),
         ("set_chooseleaf_tries", Self::ChooseleafTries),
@@ -37,7 +37,7 @@ impl Setting {
         ("set_chooseleaf_stable", Self::ChooseleafStable),
     ];
 
-    /// By the name that Ceph's texts use.
+    /// The setting with this name in Ceph's texts.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, setting)| *setting)
     }
@@ -52,27 +52,27 @@ pub enum Step {
     Choose {
         /// How.
         mode: Mode,
-        /// Whether to go on to one device below each of them.
+        /// Whether to continue to one device below each of them.
         leaf: bool,
-        /// How many; 0 or less: as many as replicas, or so many fewer.
+        /// Number of items; 0 or less: the number of replicas, reduced by its absolute value.
         count: i32,
         /// Their type; 0 is a device.
         kind: u16,
     },
-    /// Add what is in hand to the result.
+    /// Add the chosen items to the result.
     Emit,
-    /// Set something for the steps after it.
+    /// Apply a setting to the following steps.
     Set(Setting, i32),
 }
 
-/// For which pools a rule was meant, before Quincy.
+/// The pools that a rule is for, before Quincy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mask {
-    /// What a pool names.
+    /// The ruleset that a pool names.
     pub ruleset: u32,
-    /// Replicas at least.
+    /// Minimum number of replicas.
     pub min_size: u32,
-    /// Replicas at most.
+    /// Maximum number of replicas.
     pub max_size: u32,
 }
 
@@ -81,11 +81,11 @@ pub struct Mask {
 pub struct Rule {
     /// Its number.
     pub id: u32,
-    /// As people call it.
+    /// Its name.
     pub name: String,
     /// 1 for replicated pools, 3 for erasure-coded ones.
     pub kind: u32,
-    /// Where the map still has it.
+    /// Present if the map still has it.
     pub mask: Option<Mask>,
     /// In order.
     pub steps: Vec<Step>,

@@ -1,8 +1,9 @@
 //! Lengths of straws, for buckets of the older kind `straw`.
 //!
-//! An item's 16-bit draw is multiplied by its straw, and the longest product wins. Straws are computed
-//! from the weights, lightest first. Version 0 counts items of zero weight and of equal weight wrongly;
-//! version 1 does not. Clusters made before Hammer have version 0, and a map keeps what it has.
+//! An item's 16-bit draw is multiplied by its straw, and the largest product wins. Straws are
+//! computed from the weights, lightest first. Version 0 counts items of zero weight and of equal
+//! weight wrongly; version 1 does not. Clusters created before Hammer have version 0, and a map
+//! keeps its version.
 
 /// Straws of items with these weights (16.16 fixed point), in 16.16 fixed point.
 ///
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn of_two_items_the_heavier_wins_its_share() {
-        // the heavier one wins 2/3: with straw s it wins 1 - 1/(2 s), so s = 3/2
+        // the heavier one wins 2/3 of the draws: with straw s it wins 1 - 1/(2 s), so s = 3/2
         let lengths = straws(&[0x10000, 0x20000], 1);
         assert_eq!(lengths[0], 0x10000);
         assert!(lengths[1].abs_diff(0x18000) <= 1, "{lengths:x?}");

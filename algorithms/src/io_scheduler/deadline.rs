@@ -1,11 +1,11 @@
-//! Linux's deadline: upwards by address in batches of one direction, but nobody waits too long.
+//! Linux's deadline scheduler: ascending by address in batches of one direction, with bounded waiting.
 //!
-//! After Documentation/block/deadline-iosched.txt, with its defaults, and `deadline_dispatch_requests`
-//! (Linux 2.6 to 4.x). A batch is up to 16 requests of one direction, upwards by address: after each
-//! the next is the one that followed it when it was taken. A new batch is of reads unless writes have
-//! been passed over twice. It goes on where the last one ended if that was of the same direction and
-//! the oldest request has not expired (a read after 500 ms, a write after 5 s); else it begins with
-//! the oldest.
+//! After Documentation/block/deadline-iosched.txt, with its defaults, and
+//! `deadline_dispatch_requests` (Linux 2.6 to 4.x). A batch is up to 16 requests of one direction,
+//! ascending by address: each is followed by the request that was next when it was taken. A new
+//! batch is of reads unless writes have been skipped twice. It continues where the last batch ended
+//! if that had the same direction and the oldest request has not expired (a read after 500 ms, a
+//! write after 5 s). Otherwise it begins with the oldest.
 
 use std::fmt::Debug;
 
@@ -26,11 +26,11 @@ pub(super) const WRITES_STARVED: u32 = 2;
 pub(super) struct Deadline<T> {
     /// Reads, writes.
     waiting: [Pool<T>; 2],
-    /// The request behind the last one by address, when that was taken.
+    /// The next request by address after the last one, determined when that was taken.
     next: Option<(Op, Number)>,
-    /// Requests of this batch.
+    /// Number of requests in this batch.
     batch: u32,
-    /// How often writes have been passed over.
+    /// Number of times that writes have been skipped.
     starved: u32,
 }
 

@@ -1,4 +1,4 @@
-//! First come, first served; nothing is merged.
+//! First come, first served, without merging.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;

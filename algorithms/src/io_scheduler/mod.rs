@@ -1,11 +1,11 @@
-//! The order in which a disk's waiting operations are handed to it.
+//! The order in which a disk's waiting operations are served.
 //!
-//! One scheduler a file, all behind [`Scheduler`]: operations are added, requests are taken. A
-//! request is one operation, or several that were merged because they follow each other on the
-//! medium; they are done when all of it is. A scheduler may ask to be asked again later rather than
-//! hand out what it has: that is how CFQ waits for a thread's next operation.
+//! Each scheduler is in its own file, behind [`Scheduler`]: operations are added, requests are
+//! taken. A request is one operation, or several that were merged because they are adjacent on the
+//! medium; they complete together. A scheduler may hold back its requests and ask to be called
+//! again later: that is how CFQ waits for a thread's next operation.
 //!
-//! The textbook's schedulers (FCFS, elevator, SSTF) merge nothing; Linux's (noop, deadline, CFQ) do,
+//! The textbook's schedulers (FCFS, elevator, SSTF) do not merge; Linux's (noop, deadline, CFQ) do,
 //! as its block layer does.
 
 mod cfq;
@@ -19,18 +19,18 @@ use std::fmt::Debug;
 
 use foretell_units::{Op, Sectors, SimTime};
 
-/// A disk operation; `T` is what the caller needs to know when it is done.
+/// A disk operation; `T` is the caller's information for its completion.
 #[derive(Clone, Copy, Debug)]
 pub struct Io<T> {
     /// First sector.
     pub lbn: Sectors,
-    /// How many.
+    /// Number of sectors.
     pub sectors: Sectors,
     /// Direction.
     pub op: Op,
-    /// On whose behalf it is read: CFQ gives threads turns.
+    /// The thread on whose behalf it is: CFQ serves threads in turn.
     pub thread: u64,
-    /// The caller's own.
+    /// The caller's own data.
     pub tag: T,
 }
 
@@ -39,13 +39,13 @@ pub struct Io<T> {
 pub enum SchedulerKind {
     /// First come, first served.
     Fcfs,
-    /// C-LOOK: upwards from the head's position, then again from the lowest.
+    /// C-LOOK: ascending from the head's position, then again from the lowest.
     Elevator,
     /// The nearest block first.
     Sstf,
     /// Linux's noop: first come, first served, with merging.
     Noop,
-    /// Linux's deadline: upwards in batches, reads before writes, nobody waits too long.
+    /// Linux's deadline: ascending in batches, reads before writes, with bounded waiting.
     Deadline,
     /// Linux's CFQ: readers take turns of 100 ms, in which the disk waits for their next reads.
     Cfq,
@@ -65,21 +65,21 @@ impl SchedulerKind {
     }
 }
 
-/// Whether anybody waits for what is written.
+/// Whether threads wait for writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writes {
-    /// Nobody does: it is written back from a cache.
+    /// No thread waits: data are written back from a cache.
     Background,
     /// Threads wait for their writes as for their reads: direct I/O.
     Synchronous,
 }
 
-/// What a scheduler hands to the disk: operations that follow each other without a gap.
+/// A request for the disk: operations that follow each other without a gap.
 #[derive(Clone, Debug)]
 pub struct Request<T> {
     /// First sector.
     pub lbn: Sectors,
-    /// How many.
+    /// Number of sectors.
     pub sectors: Sectors,
     /// Direction.
     pub op: Op,
@@ -87,7 +87,7 @@ pub struct Request<T> {
     pub first_arrived: SimTime,
     /// That operation.
     pub first: Io<T>,
-    /// Those that were merged with it later, each with its arrival.
+    /// The operations merged with it later, each with its arrival.
     pub merged: Vec<(SimTime, Io<T>)>,
 }
 
@@ -104,7 +104,7 @@ impl<T: Copy> Request<T> {
         }
     }
 
-    /// Address behind the last sector.
+    /// Address after the last sector.
     pub fn end(&self) -> Sectors {
         self.lbn + self.sectors
     }
@@ -115,12 +115,12 @@ impl<T: Copy> Request<T> {
     }
 }
 
-/// What a scheduler says when the disk can take a request.
+/// A scheduler's answer when the disk can take a request.
 #[derive(Debug)]
 pub enum Choice<T> {
-    /// This one: it is the scheduler's no more.
+    /// This request; the scheduler no longer holds it.
     Serve(Request<T>),
-    /// None yet: ask again then (later than now), or when an operation arrives or completes.
+    /// None yet: ask again at this time (later than now), or when an operation arrives or completes.
     Wait(SimTime),
     /// None until an operation arrives or completes.
     Nothing,
@@ -131,7 +131,7 @@ pub trait Scheduler<T>: Debug + Send {
     /// An operation arrives.
     fn add(&mut self, now: SimTime, io: Io<T>);
 
-    /// The disk, which has last been sent to `head`, can take a request.
+    /// The disk can take a request; `head` is the position to which it was last sent.
     fn next(&mut self, now: SimTime, head: Sectors) -> Choice<T>;
 
     /// A request that was taken has been served.
@@ -143,7 +143,7 @@ pub trait Scheduler<T>: Debug + Send {
     fn arrivals(&self) -> Box<dyn Iterator<Item = SimTime> + '_>;
 }
 
-/// A scheduler of that kind, for a disk that holds so many commands at once, and writes from a cache.
+/// A scheduler of this kind, for a disk that holds `depth` commands at once and takes writes from a cache.
 pub fn scheduler<T>(kind: SchedulerKind, depth: u32) -> Box<dyn Scheduler<T>>
 where
     T: Copy + Debug + Send + 'static,
@@ -151,8 +151,7 @@ where
     scheduler_for(kind, depth, Writes::Background)
 }
 
-/// A scheduler of that kind, for a disk that holds so many commands at once. Only CFQ asks who waits
-/// for writes.
+/// A scheduler of this kind, for a disk that holds `depth` commands at once. Only CFQ uses `writes`.
 pub fn scheduler_for<T>(kind: SchedulerKind, depth: u32, writes: Writes) -> Box<dyn Scheduler<T>>
 where
     T: Copy + Debug + Send + 'static,

@@ -1,7 +1,7 @@
 //! Linux's noop: first come, first served, with merging.
 //!
-//! The block layer merges an operation that continues any waiting request, and one that continues or
-//! precedes the request which grew last (`elv_merge`, Linux 2.6 to 4.x).
+//! The block layer merges an operation that continues any waiting request. It also merges one that
+//! continues or precedes the request that last grew (`elv_merge`, Linux 2.6 to 4.x).
 
 use std::fmt::Debug;
 

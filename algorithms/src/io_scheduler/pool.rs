@@ -1,7 +1,6 @@
-//! Waiting requests that grow by merging: in order of arrival, by address, and by their ends.
+//! Waiting requests that grow by merging: indexed by arrival, by address, and by their ends.
 //!
-//! Two requests that come to touch when an operation closes the gap between them stay two
-//! (Linux joins them).
+//! If an operation closes the gap between two requests, they stay two (Linux joins them).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +9,24 @@ use foretell_units::{Sectors, SimTime};
 use super::Io;
 use super::Request;
 
-/// No request grows beyond this: 512 KiB, Linux's usual `max_sectors_kb`.
+/// Maximum size of a request: 512 KiB, Linux's usual `max_sectors_kb`.
 pub(super) const LARGEST: Sectors = Sectors(1024);
 
 /// A request's number: lower ones arrived earlier.
 pub(super) type Number = u64;
 
-/// What may be merged.
+/// Which operations are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Merging {
-    /// An operation behind a waiting request; before one only if the block layer looks there
-    /// anyway: at the request that grew last (or, if that is gone, at the first that came since).
+    /// An operation behind a waiting request. One in front of a request is merged only if the block
+    /// layer checks that request anyway: the one that last grew (or, if that is gone, the first
+    /// that came since).
     Back,
-    /// An operation behind a waiting request, or before one.
+    /// An operation behind a waiting request, or in front of one.
     BackAndFront,
 }
 
-/// Where an operation is merged.
+/// The side of a request at which an operation is merged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Side {
     Behind,
@@ -61,7 +61,7 @@ impl<T: Copy> Pool<T> {
         self.requests.is_empty()
     }
 
-    /// Adds an operation, to a waiting request if it fits to one; whether it did.
+    /// Adds an operation, merged into a waiting request if one fits. Returns whether it was merged.
     pub(super) fn add(&mut self, now: SimTime, io: Io<T>) -> bool {
         let Some((number, side)) = self.neighbour(&io) else {
             self.next += 1;
@@ -80,8 +80,8 @@ impl<T: Copy> Pool<T> {
         true
     }
 
-    /// The waiting request to which an operation is added, and on which side: that which grew last
-    /// before others, the back before the front, the earliest of equals.
+    /// The waiting request into which an operation is merged, and on which side. The one that last
+    /// grew comes before others, the back before the front, and the earliest among equals.
     fn neighbour(&self, io: &Io<T>) -> Option<(Number, Side)> {
         let fits = |number: &Number| {
             let request = &self.requests[number];
@@ -121,7 +121,7 @@ impl<T: Copy> Pool<T> {
         request
     }
 
-    /// Takes a request out.
+    /// Removes a request.
     pub(super) fn take(&mut self, number: Number) -> Request<T> {
         if self.last == Some(number) {
             self.last = None;
@@ -129,17 +129,17 @@ impl<T: Copy> Pool<T> {
         self.remove(number)
     }
 
-    /// The request that arrived first, and when.
+    /// The request that arrived first, and its arrival.
     pub(super) fn oldest(&self) -> Option<(Number, SimTime)> {
         self.requests.first_key_value().map(|(number, request)| (*number, request.first_arrived))
     }
 
-    /// The first request at `place` or above, and where it begins; the earliest of equals.
+    /// The first request at `place` or above, and where it begins; the earliest among equals.
     pub(super) fn above(&self, place: Sectors) -> Option<(Number, Sectors)> {
         self.starts.range((place, 0)..).next().map(|(lbn, number)| (*number, *lbn))
     }
 
-    /// The last request below `place`, and where it begins; the earliest of equals.
+    /// The last request below `place`, and where it begins; the earliest among equals.
     pub(super) fn below(&self, place: Sectors) -> Option<(Number, Sectors)> {
         let (lbn, _) = self.starts.range(..(place, 0)).next_back()?;
         self.above(*lbn)
@@ -150,7 +150,7 @@ impl<T: Copy> Pool<T> {
         self.starts.first().map(|(_, number)| *number)
     }
 
-    /// The next by address behind a request that was there.
+    /// The next request by address after one that was here.
     pub(super) fn after(&self, number: Number, lbn: Sectors) -> Option<Number> {
         self.starts.range((lbn, number + 1)..).next().map(|(_, number)| *number)
     }

@@ -1,4 +1,4 @@
-//! By address: the elevator, and shortest seek time first; nothing is merged.
+//! Schedulers by address: the elevator, and shortest seek time first; without merging.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -8,12 +8,12 @@ use foretell_units::{Sectors, SimTime};
 use super::Io;
 use super::{Choice, Request, Scheduler};
 
-/// How an address-ordered queue chooses.
+/// How an address-ordered queue chooses the next request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Order {
-    /// C-LOOK: the next address upwards, else the lowest of all.
+    /// C-LOOK: the next address upwards, otherwise the lowest of all.
     Upwards,
-    /// The nearest address; of two equally near ones the lower.
+    /// The nearest address; the lower of two equally near ones.
     Nearest,
 }
 
@@ -39,7 +39,7 @@ impl<T> Sorted<T> {
                     .waiting
                     .range(..(head, 0))
                     .next_back()
-                    // the first to arrive of those at that address
+                    // the first to arrive at that address
                     .and_then(|(&(lbn, _), _)| self.waiting.range((lbn, 0)..).next())
                     .map(|(key, _)| *key);
                 match (below, above) {

@@ -1,12 +1,14 @@
-//! Where on a node's disks a file's bytes lie.
+//! Maps the bytes of a node's files to its disks.
 //!
-//! Files lie one after the other in the node's address space, which goes over the disks in rows of
-//! one stripe each. Each row begins with another disk, at random but always the same: otherwise the
-//! fragments that are read first, every n-th stripe of a file, would all lie on the same disks. In the in-place layout that is all. In the log-structured layout a flushed page
-//! moves to the head of a log: segments, each in one piece on one disk, on the disks in turn, behind
-//! the files (or over their end, where nothing is left behind them). When the disks are full it
-//! starts again at its beginning. The Activity DB grows without end: beyond the last byte addresses
-//! start again at the first. Not modelled: file system metadata, fragmentation, cleaning of the log.
+//! Files lie one after the other in the node's address space, which is striped over the disks: a
+//! row has one stripe on each disk. Each row begins with another disk, pseudo-randomly. Otherwise
+//! the fragments that are read first, every n-th stripe of a file, would all lie on the same disks.
+//! The in-place layout needs nothing else. In the log-structured layout a flushed page moves to the
+//! head of a log. The log consists of segments, each contiguous on one disk, on the disks in turn.
+//! It lies behind the files, or over their end if no space is left behind them. When the disks are
+//! full, the log starts again at its beginning. The Activity DB grows without end: addresses beyond
+//! the last byte wrap around to the first. Not modelled: file system metadata, fragmentation,
+//! cleaning of the log.
 
 use foldhash::fast::FixedState;
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors};
@@ -23,7 +25,7 @@ pub struct Extent {
     pub disk: u32,
     /// First sector.
     pub lbn: Sectors,
-    /// Bytes that lie there in one piece.
+    /// Contiguous bytes there.
     pub bytes: Bytes,
 }
 
@@ -33,7 +35,7 @@ pub struct AddressSpace {
     disks: u64,
     stripe: u64,
     page: u64,
-    /// Where each file begins; after the last, where the files end.
+    /// Where each file begins; the last element is the end of the files.
     bases: Vec<u64>,
     capacity: u64,
     log: Option<Log>,
@@ -42,13 +44,13 @@ pub struct AddressSpace {
 #[derive(Clone, Debug)]
 struct Log {
     segment: u64,
-    /// On each disk, where the first segment begins, and how many there are.
+    /// On each disk: where the first segment begins, and the number of segments.
     base: u64,
     segments: u64,
-    /// The segment that is filled, counted over all disks in turn, and what is in it.
+    /// The segment being filled, counted over all disks in turn, and the bytes in it.
     filling: u64,
     filled: u64,
-    /// Where flushed pages lie.
+    /// Places of flushed pages.
     moved: HashMap<PageKey, Home, FixedState>,
 }
 
@@ -60,7 +62,7 @@ struct Home {
 }
 
 impl AddressSpace {
-    /// `file_sizes`: what each file needs on this node, zero where it holds none of it.
+    /// `file_sizes`: what each file needs on this node; zero if the node holds none of it.
     pub fn new(settings: &Settings, file_sizes: &[Bytes]) -> Self {
         let stripe = settings.stripe.get().next_multiple_of(SECTOR_BYTES);
         let disks = u64::from(settings.disks);
@@ -92,12 +94,12 @@ impl AddressSpace {
         Self { disks, stripe, page, bases, capacity, log }
     }
 
-    /// Bytes that are written to the log in one operation; `None`: pages are written in place.
+    /// Bytes written to the log in one operation; `None`: pages are written in place.
     pub fn segment(&self) -> Option<Bytes> {
         self.log.as_ref().map(|log| Bytes(log.segment))
     }
 
-    /// Where the file's bytes from the beginning of `page` on lie, up to `most` of them.
+    /// Locates the file's bytes from the beginning of `page` on, up to `most` of them.
     pub fn locate(&self, page: PageKey, most: Bytes) -> Extent {
         let home = self.bases[page.file() as usize] + page.index() * self.page;
         let Some(log) = &self.log else {
@@ -105,7 +107,7 @@ impl AddressSpace {
         };
         let pages = most.get().div_ceil(self.page);
         let first = log.moved.get(&page).copied();
-        // as many pages as follow one another both in the file and on the disk
+        // as many pages as are adjacent both in the file and on the disk
         let together = (1..pages)
             .take_while(|&next| {
                 let lies = log.moved.get(&page.plus(next)).copied();
@@ -121,7 +123,7 @@ impl AddressSpace {
         }
     }
 
-    /// Makes room for so many pages, a segment at the most, at the head of the log: one extent.
+    /// Allocates room for these pages, at most a segment, at the head of the log: one extent.
     pub fn append(&mut self, pages: &[PageKey]) -> Extent {
         let (disks, page) = (self.disks, self.page);
         let bytes = pages.len() as u64 * page;
@@ -145,7 +147,7 @@ impl AddressSpace {
         let (number, within) = (address / self.stripe, address % self.stripe);
         let row = number / self.disks;
         let on_disk = row * self.stripe + within;
-        // with one disk, stripe follows stripe
+        // with one disk, all stripes are contiguous
         let in_one_piece = if self.disks == 1 { u64::MAX } else { self.stripe - within };
         Extent {
             disk: (number.wrapping_add(mix(row)) % self.disks) as u32,
@@ -230,8 +232,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// What was appended is found where it was put; no two live pages share a sector; nothing
-        /// lies beyond its disk, though the log starts again many times.
+        /// Appended pages are found where they were put. No two live pages share a sector. Nothing
+        /// lies beyond its disk, although the log wraps around many times.
         #[test]
         fn a_log_keeps_pages_apart(
             disks in 1_u32..5,
@@ -244,7 +246,7 @@ mod tests {
             let settings = settings(disks, stripe, Some(segment));
             let mut space = AddressSpace::new(&settings, &[Bytes::mib(64)]);
             let room = space.segment().unwrap().get() / 4096;
-            // disk and sector of each page, and the page that was put there last
+            // disk and sector of each page, and the latest page put there
             let mut lies: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
             let mut holds: BTreeMap<(u32, u64), u64> = BTreeMap::new();
             for mut batch in batches {

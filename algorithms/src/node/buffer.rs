@@ -1,22 +1,22 @@
-//! A node's buffer cache: which pages are in memory, which of them are dirty or still being read.
+//! A node's buffer cache: which pages are in memory, and which of them are dirty or still being read.
 //!
-//! The replacement policy is the one that a real node would run, from `algorithms`. A page enters
-//! at the moment of its miss, so hits and misses are those of the policy on the plain sequence of
-//! references; whoever hits a page that is still on its way waits for it. A dirty page that the
-//! policy evicts is written out at once and leaves the cache without delaying anybody (it stays in
-//! the write's own buffer). Parts of pages are not distinguished: of a page that is written in part the
-//! node reads the rest first, as Linux does.
+//! The replacement policy is a real one, from `algorithms`. A page enters at its miss, so hits and
+//! misses are those of the policy on the plain sequence of references. A reference that hits a page
+//! still being read waits for it. A dirty page that the policy evicts is written out at once and
+//! leaves the cache without delaying anything (it stays in the write's own buffer). Parts of pages
+//! are not distinguished: if a page is written in part, the node first reads the rest, as Linux
+//! does.
 
 use foretell_units::{Breadcrumb, Bytes, SimTime};
 
 use crate::cache::{Access, AnyPolicy, Policy};
 use crate::slab::Slab;
 
-/// A page of a file: the file's number above, the page's below.
+/// A page of a file: the file number in the upper bits, the page number in the lower ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageKey(u64);
 
-/// Bits of the page number.
+/// Number of bits of the page number.
 const PAGE_BITS: u32 = 40;
 
 impl PageKey {
@@ -36,18 +36,18 @@ impl PageKey {
         self.0 & ((1 << PAGE_BITS) - 1)
     }
 
-    /// The page so many pages on.
+    /// The page this number of pages later in the file.
     pub const fn plus(self, pages: u64) -> Self {
         Self(self.0 + pages)
     }
 }
 
-/// Pages that follow one another in a file.
+/// Consecutive pages of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     /// The first.
     pub first: PageKey,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
 }
 
@@ -60,7 +60,7 @@ impl Run {
     }
 }
 
-/// Whose write it was that dirtied a page.
+/// Whose write dirtied a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner {
     /// The request.
@@ -69,7 +69,7 @@ pub struct Owner {
     pub workload: u32,
 }
 
-/// Notes that `owner` had dirtied `page`, which may continue the last run noted.
+/// Records that `owner` had dirtied `page`. Extends the last run if it continues there.
 fn own(owners: &mut Vec<(Run, Owner)>, page: PageKey, owner: Owner) {
     match owners.last_mut() {
         Some((run, last)) if *last == owner && run.first.plus(u64::from(run.pages)) == page => {
@@ -79,16 +79,16 @@ fn own(owners: &mut Vec<(Run, Owner)>, page: PageKey, owner: Owner) {
     }
 }
 
-/// What a read or a write of pages leads to; kept by the caller and used again.
+/// The results of a read or a write of pages. The caller keeps and reuses it.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    /// Pages that were there.
+    /// Pages that were in the cache.
     pub hits: Vec<Run>,
     /// Pages that must be read.
     pub misses: Vec<Run>,
     /// Slots of the missed pages, in order.
     missed_slots: Vec<u32>,
-    /// Reads under way that bring pages that were asked for.
+    /// Outstanding reads that bring requested pages.
     pub awaited: Vec<u32>,
     /// Clean pages that left.
     pub evicted: Vec<Run>,
@@ -116,17 +116,17 @@ pub struct Buffer {
     states: Vec<State>,
     dirty: DirtyRuns,
     dirty_pages: u64,
-    /// Reads under way, in the order of their tickets.
+    /// Outstanding reads, in the order of their tickets.
     reads: Vec<(u32, u32)>,
     next_ticket: u32,
 }
 
-/// What is known of a page in the cache.
+/// State of a page in the cache.
 #[derive(Clone, Copy, Debug)]
 struct State {
     /// The dirty run that it belongs to, or [`NONE`].
     dirty: u32,
-    /// Ticket of the read that brings or has brought it, or [`NONE`].
+    /// Ticket of the read that brings it or has brought it, or [`NONE`].
     read: u32,
 }
 
@@ -134,7 +134,7 @@ const NONE: u32 = u32::MAX;
 const CLEAN: State = State { dirty: NONE, read: NONE };
 
 impl Buffer {
-    /// An empty cache with pages of that size.
+    /// An empty cache with pages of this size.
     pub fn new(policy: AnyPolicy, page: Bytes) -> Self {
         Self {
             policy,
@@ -147,8 +147,7 @@ impl Buffer {
         }
     }
 
-    /// Makes room for so many pages at once, as far as there is any, where it is known that they will
-    /// come.
+    /// Allocates memory for this number of pages, up to the capacity, if they are known to come.
     pub fn reserve(&mut self, pages: u64) {
         let pages = usize::try_from(pages).unwrap_or(usize::MAX).min(self.policy.capacity());
         self.policy.reserve(pages);
@@ -170,8 +169,8 @@ impl Buffer {
         self.dirty_pages
     }
 
-    /// Looks the pages of `run` up for reading. Missed pages enter the cache; the caller starts
-    /// their reads and tells with [`Buffer::reading`].
+    /// Looks up the pages of `run` for reading. Missed pages enter the cache. The caller starts
+    /// their reads and reports them with [`Buffer::reading`].
     pub fn read(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
         let mut before = NONE;
@@ -189,7 +188,7 @@ impl Buffer {
                 continue;
             }
             let Some(place) = self.under_way(ticket) else {
-                // it has arrived since
+                // it has arrived in the meantime
                 self.states[slot].read = NONE;
                 continue;
             };
@@ -201,7 +200,7 @@ impl Buffer {
         }
     }
 
-    /// Enters those pages of `run` that are not in the cache, for reading ahead.
+    /// Enters the pages of `run` that are not in the cache, for read-ahead.
     pub fn read_ahead(&mut self, run: Run, effects: &mut Effects) {
         effects.clear();
         for index in 0..u64::from(run.pages) {
@@ -214,8 +213,8 @@ impl Buffer {
         }
     }
 
-    /// Read `read` brings the missed pages number `from..from + pages` of the last look-up.
-    /// Returns the ticket to be given to [`Buffer::arrived`].
+    /// Reports that read `read` brings the missed pages number `from..from + pages` of the last
+    /// look-up. Returns the ticket for [`Buffer::arrived`].
     pub fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) -> u32 {
         let ticket = self.next_ticket;
         self.next_ticket = if ticket + 1 == NONE { 0 } else { ticket + 1 };
@@ -231,26 +230,26 @@ impl Buffer {
         self.policy.contains(page.0).is_some()
     }
 
-    /// Read `read` fills a page up that was written in part; nobody else waits for it. Returns the
-    /// ticket to be given to [`Buffer::arrived`].
+    /// Reports that read `read` fills up a page that was written in part; no other request waits
+    /// for it. Returns the ticket for [`Buffer::arrived`].
     pub fn filling(&mut self, read: u32) -> u32 {
         self.reading(&Effects::default(), 0, 0, read)
     }
 
-    /// The read with that ticket has brought its pages.
+    /// The read with this ticket has brought its pages.
     pub fn arrived(&mut self, ticket: u32) {
         let place = self.under_way(ticket).expect("it was under way");
         self.reads.remove(place);
     }
 
-    /// The place of a ticket among the reads under way, which are in the order of their tickets.
+    /// The index of a ticket among the outstanding reads, which are in the order of their tickets.
     fn under_way(&self, ticket: u32) -> Option<usize> {
         let (oldest, _) = *self.reads.first()?;
         let age = |ticket: u32| ticket.wrapping_sub(oldest);
         self.reads.binary_search_by_key(&age(ticket), |(known, _)| age(*known)).ok()
     }
 
-    /// Writes the pages of `run`; they are dirty afterwards if `dirty`, else they are as on disk.
+    /// Writes the pages of `run`. If `dirty`, they are dirty afterwards, otherwise they equal those on disk.
     pub fn write(
         &mut self,
         now: SimTime,
@@ -260,12 +259,12 @@ impl Buffer {
         effects: &mut Effects,
     ) {
         effects.clear();
-        // held by the write itself until its end: its pages may leave while it goes on
+        // the write itself holds the run until its end: its pages may leave before that
         let fresh = if dirty { self.dirty.begin(run, owner, now) } else { NONE };
         for index in 0..u64::from(run.pages) {
             let page = run.first.plus(index);
             let (slot, _) = self.refer(page, effects);
-            // what was being read is now known; nobody needs to wait for it
+            // the pages being read are now known, so that no request needs to wait for them
             self.states[slot].read = NONE;
             if dirty && self.states[slot].dirty == NONE {
                 self.dirty.runs[fresh].left += 1;
@@ -278,13 +277,13 @@ impl Buffer {
         }
     }
 
-    /// When the page that has been dirty longest became so.
+    /// The time since which the oldest dirty page has been dirty.
     pub fn oldest_dirty(&self) -> Option<SimTime> {
         (self.dirty.oldest != NONE).then(|| self.dirty.runs[self.dirty.oldest].since)
     }
 
-    /// Takes the page that has been dirty longest, and dirty neighbours up to `most` pages in all,
-    /// to be written; they are clean from now on. Appends to `owners` who had dirtied which pages.
+    /// Takes the oldest dirty page with its dirty neighbours, up to `most` pages in all, for
+    /// writing. They are clean from now on. Appends to `owners` who had dirtied which pages.
     pub fn take_dirty(&mut self, most: u32, owners: &mut Vec<(Run, Owner)>) -> Option<Run> {
         let oldest = self.dirty.oldest;
         if oldest == NONE {
@@ -314,14 +313,14 @@ impl Buffer {
         Some(run)
     }
 
-    /// Makes a page clean if it is in the cache and dirty; who had dirtied it.
+    /// Makes a page clean if it is in the cache and dirty. Returns who had dirtied it.
     fn clean(&mut self, page: PageKey) -> Option<Owner> {
         let state = &mut self.states[self.policy.contains(page.0)? as usize];
         let run = std::mem::replace(&mut state.dirty, NONE);
         (run != NONE).then(|| self.no_longer_dirty(run))
     }
 
-    /// A page of a dirty run is clean or gone; who had dirtied it.
+    /// A page of a dirty run is clean or gone. Returns who had dirtied it.
     fn no_longer_dirty(&mut self, run: u32) -> Owner {
         self.dirty_pages -= 1;
         let owner = self.dirty.runs[run].owner;
@@ -329,7 +328,7 @@ impl Buffer {
         owner
     }
 
-    /// Refers to `page`; its slot, and whether it was there. Notes what had to leave.
+    /// References `page`. Returns its slot and whether it was in the cache. Records evictions.
     fn refer(&mut self, page: PageKey, effects: &mut Effects) -> (usize, bool) {
         match self.policy.access(page.0) {
             Access::Hit { slot } => (slot as usize, true),
@@ -356,7 +355,7 @@ impl Buffer {
     }
 }
 
-/// Pages that one write dirtied, as long as one of them is dirty; a list by age.
+/// Pages that one write dirtied, while any of them is dirty; a list by age.
 #[derive(Clone, Debug)]
 struct DirtyRuns {
     runs: Slab<DirtyRun>,
@@ -369,7 +368,7 @@ struct DirtyRun {
     run: Run,
     owner: Owner,
     since: SimTime,
-    /// Pages still dirty by this write, and the write itself while it goes on.
+    /// Number of pages still dirty from this write, plus one while the write itself goes on.
     left: u32,
     older: u32,
     newer: u32,
@@ -380,7 +379,7 @@ impl DirtyRuns {
         Self { runs: Slab::new(), oldest: NONE, newest: NONE }
     }
 
-    /// A run that its write holds until it releases it.
+    /// Begins a run, which its write holds until it releases it.
     fn begin(&mut self, run: Run, owner: Owner, since: SimTime) -> u32 {
         let older = self.newest;
         let id = self.runs.insert(DirtyRun { run, owner, since, left: 1, older, newer: NONE });
@@ -393,7 +392,7 @@ impl DirtyRuns {
         id
     }
 
-    /// One that held the run does so no longer.
+    /// Releases one hold on the run.
     fn release(&mut self, id: u32) {
         self.runs[id].left -= 1;
         if self.runs[id].left == 0 {
@@ -423,7 +422,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// What is done to the buffer; pages are numbers below 24.
+    /// An operation on the buffer; page numbers are below 24.
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Read { first: u64, pages: u32 },
@@ -451,14 +450,14 @@ mod tests {
         (0..u64::from(run.pages)).map(move |index| run.first.plus(index).index())
     }
 
-    /// Which pages are dirty, since which write: a map, and nothing clever.
+    /// The write that dirtied each dirty page, in a simple map.
     #[derive(Default)]
     struct Naive {
         dirty: BTreeMap<u64, u64>,
     }
 
     impl Naive {
-        /// Pages left the buffer; those of the write under way may have been dirtied just before.
+        /// Pages have left the buffer; those of the write in progress may have been dirtied just before.
         fn left(&mut self, effects: &Effects, writing: Option<(Run, u64)>) {
             for (spilled, owner) in &effects.spilled {
                 for page in pages(*spilled) {
@@ -483,8 +482,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-        /// Every page that was dirtied is dirty until it is spilled or taken, once; with every
-        /// policy, also where a write is larger than the cache.
+        /// Each dirtied page is dirty until it is spilled or taken, exactly once. This holds for
+        /// every policy, and for writes larger than the cache.
         #[test]
         fn dirty_pages_are_those_of_a_map(
             policy in prop::sample::select(PolicyKind::ALL.to_vec()),
@@ -517,7 +516,7 @@ mod tests {
                         buffer.write(now, run, owner, dirty, &mut effects);
                         naive.left(&effects, dirty.then_some((run, number)));
                         for page in pages(run).filter(|_| dirty) {
-                            // of a run larger than the cache the first pages have gone again
+                            // with a run larger than the cache, the first pages have already left
                             if buffer.policy.contains(PageKey::new(0, page).0).is_some() {
                                 naive.dirty.entry(page).or_insert(number);
                             }

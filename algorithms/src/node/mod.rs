@@ -1,14 +1,15 @@
-//! The software of a storage node: buffer cache, NVRAM, flusher, and where pages lie on the disks.
+//! The software of a storage node: buffer cache, NVRAM, flusher, and placement of pages on the disks.
 //!
-//! A read waits for the disk reads of its missing pages; a write dirties pages and is done, unless
-//! too much is dirty already or the cache writes through; a page that it covers in part and that is not
-//! in the cache is read first, but in a log. The flusher starts when more than the
-//! background limit is dirty or a page has been dirty for too long, and takes the oldest pages with
-//! their neighbours. Old pages are looked for by a timer that runs from the host's start on, as Linux's
-//! periodic write-back did (`wb_timer` of `mm/page-writeback.c` up to 2.6.31), so each node has a phase
-//! of its own. With NVRAM the same pages survive a power cut, and the dirty limit is its
-//! size. Without a cache (`Settings::cache` is zero) each access goes to the disks as it is. It runs on
-//! a [`Machine`], which has the clock and the disks. Left out: metadata, journals, failures.
+//! A read waits for the disk reads of its missing pages. A write dirties pages and is done, unless
+//! too many pages are already dirty or the cache writes through. A page that a write covers in part
+//! and that is not in the cache is read first, except in a log. The flusher starts when the dirty
+//! pages exceed the background limit or a page has been dirty for too long. It takes the oldest
+//! pages with their neighbours. A timer that runs from the host's start looks for old pages, as
+//! Linux's periodic write-back did (`wb_timer` of `mm/page-writeback.c` up to 2.6.31), so each node
+//! has its own phase. With NVRAM the same pages survive a power cut, and the dirty limit is its
+//! size. Without a cache (`Settings::cache` is zero) each access goes directly to the disks. The
+//! software runs on a [`Machine`], which has the clock and the disks. Left out: metadata, journals,
+//! failures.
 
 mod address;
 mod buffer;
@@ -28,25 +29,25 @@ pub use address::{AddressSpace, Extent};
 pub use buffer::{Buffer, Effects, Owner, PageKey, Run};
 pub use read_ahead::Streams;
 
-/// The workload of what a node does for itself.
+/// The workload of a node's own activity.
 pub const NOBODY: u32 = u32::MAX;
-/// The kernel's thread that flushes.
+/// The kernel's flusher thread.
 pub const FLUSHER: Thread = Thread { pid: 2, tid: 1 };
-/// Most that the flusher writes in one operation where pages have their places.
+/// Maximum bytes that the flusher writes in one operation in the in-place layout.
 const CLUSTER: Bytes = Bytes::kib(128);
-/// Flushes under way on each disk, at the most, before the flusher waits.
+/// Maximum outstanding flushes per disk, at which the flusher waits.
 const FLUSHES_PER_DISK: u32 = 16;
 
-/// What a write that is held back counts to wait for: room, and perhaps the reads of its first and
-/// last page. What it turns out not to need comes out with the room.
+/// The number of things that a blocked write waits for: room, and perhaps the reads of its first
+/// and last page. Those that it turns out not to need are completed together with the room.
 const BLOCKED: u32 = 3;
 
 /// When a node acknowledges a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WritePolicy {
-    /// As soon as it is in the cache (or in NVRAM, where fitted).
+    /// When it is in the cache (or in NVRAM, if fitted).
     Back,
-    /// When the disk has it (which may report it from its own buffer, see `early_write`).
+    /// When the disk reports it written (perhaps from its own buffer, see `early_write`).
     Through,
 }
 
@@ -60,56 +61,55 @@ impl WritePolicy {
     }
 }
 
-/// What a node is set to.
+/// Settings of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Replacement policy of the cache.
     pub policy: PolicyKind,
-    /// Memory for pages; one page at the least is taken. Zero: there is none.
+    /// Memory for pages, rounded up to at least one page. Zero: no cache.
     pub cache: Bytes,
     /// Size of a page.
     pub page: Bytes,
     /// When a write is acknowledged.
     pub write: WritePolicy,
-    /// Dirty bytes beyond which the flusher starts.
+    /// Dirty bytes above which the flusher starts.
     pub dirty_background: Bytes,
-    /// Dirty bytes beyond which writers wait.
+    /// Dirty bytes above which writers wait.
     pub dirty_limit: Bytes,
-    /// Age at which a dirty page is flushed in any case.
+    /// Age at which a dirty page is always flushed.
     pub dirty_expire: SimSpan,
-    /// How often the flusher looks.
+    /// Interval at which the flusher looks for old pages.
     pub flush_interval: SimSpan,
-    /// Most that is read ahead of a sequential stream; zero: no read-ahead.
+    /// Maximum read-ahead of a sequential stream; zero: no read-ahead.
     pub read_ahead: Bytes,
-    /// How many disks there are, one at the least.
+    /// Number of disks, at least one.
     pub disks: u32,
-    /// Capacity of the smallest.
+    /// Capacity of the smallest disk.
     pub disk_capacity: Bytes,
-    /// How much of a file is on one disk before the next one follows.
+    /// Bytes of a file on one disk before the next disk follows.
     pub stripe: Bytes,
-    /// Bytes written in one disk operation of a log-structured layout; `None`: in place.
+    /// Bytes written in one disk operation in the log-structured layout; `None`: in place.
     pub log_segment: Option<Bytes>,
 }
 
-/// The machine that the node's software runs on: its clock, its disks, and those who watch it.
+/// The machine that the node's software runs on: its clock, its disks, and its observers.
 pub trait Machine {
-    /// The present.
+    /// The current time.
     fn now(&self) -> SimTime;
-    /// Something is done by a thread on behalf of a request.
+    /// A thread does something on behalf of a request.
     fn note(&mut self, thread: Thread, breadcrumb: Breadcrumb, note: Note);
-    /// A disk is given an operation; [`Node::disk_done`] is to be called with its number when it is
-    /// done.
+    /// Starts an operation of a disk. [`Node::disk_done`] must be called with its number when it is done.
     fn start(&mut self, number: u32, operation: &DiskOperation);
-    /// [`Node::flush_tick`] is to be called then.
+    /// [`Node::flush_tick`] must be called at this time.
     fn tick(&mut self, at: SimTime);
 }
 
-/// What a node's cache did with a stretch of a file.
+/// What a node's cache did with part of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// It was asked for and there.
+    /// It was requested and in the cache.
     ReadHit(Stretch),
-    /// It was asked for and not there.
+    /// It was requested and not in the cache.
     ReadMiss(Stretch),
     /// It was written.
     Write(Stretch),
@@ -120,27 +120,27 @@ pub enum Note {
         /// Bytes of a page.
         page: u32,
     },
-    /// It was dirty and goes to disk.
+    /// It was dirty and is written to disk.
     Flush(Stretch),
     /// It left the cache.
     Evict(Stretch),
 }
 
-/// Bytes of a file that follow one another.
+/// Consecutive bytes of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stretch {
     /// Which file.
     pub file: u32,
     /// The first byte.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub size: u32,
 }
 
-/// What a client asks of a node's file.
+/// A client's access to a node's file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileAccess {
-    /// The caller's number of it, by which it hears when it is done.
+    /// The caller's number of this access, which is reported when it is done.
     pub leg: u32,
     /// Direction.
     pub op: Op,
@@ -148,15 +148,15 @@ pub struct FileAccess {
     pub file: u32,
     /// The first byte.
     pub offset: Bytes,
-    /// How many.
+    /// Number of bytes.
     pub size: Bytes,
     /// The request that it is part of.
     pub breadcrumb: Breadcrumb,
-    /// Who serves it.
+    /// The thread that serves it.
     pub thread: Thread,
-    /// For which workload, or [`NOBODY`].
+    /// The workload, or [`NOBODY`].
     pub workload: u32,
-    /// On whose behalf: the schedulers of disks that give threads turns go by it.
+    /// The reader on whose behalf it is. Disk schedulers that serve threads in turn use it.
     pub reader: u64,
 }
 
@@ -179,13 +179,13 @@ pub struct Node {
     /// Whether there is a cache at all.
     cached: bool,
     write: WritePolicy,
-    /// Pages.
+    /// Background limit and dirty limit, in pages.
     background: u64,
     limit: u64,
     dirty_expire: SimSpan,
-    /// When the flusher looks.
+    /// When the flusher looks for old pages.
     flusher: Beat,
-    /// Pages on their way to disk.
+    /// Pages being written to disk.
     unstable: u64,
     flushes: u32,
     ticking: bool,
@@ -195,7 +195,7 @@ pub struct Node {
     hits: HitCounts,
 }
 
-/// An operation of a disk, as far as anybody outside the software needs it.
+/// An operation of a disk, as seen from outside the software.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskOperation {
     /// Which of the node's disks.
@@ -208,29 +208,29 @@ pub struct DiskOperation {
     pub op: Op,
     /// The request that caused it.
     pub breadcrumb: Breadcrumb,
-    /// For whom, or [`NOBODY`].
+    /// The workload, or [`NOBODY`].
     pub workload: u32,
-    /// Who started it.
+    /// The thread that started it.
     pub thread: Thread,
-    /// On whose behalf it reads; 0 where it writes.
+    /// The reader on whose behalf it reads; 0 for a write.
     pub reader: u64,
 }
 
-/// A disk operation under way.
+/// An outstanding disk operation.
 #[derive(Clone, Debug)]
 struct Operation {
     what: DiskOperation,
     run: Run,
     /// Legs that wait for it.
     waiters: SmallVec<[u32; 4]>,
-    /// The buffer's ticket for a read; `None`: a flush, or one without a cache.
+    /// The buffer's ticket for a read; `None`: a flush, or an operation without a cache.
     ticket: Option<u32>,
-    /// Whether it passes the cache by.
+    /// Whether it bypasses the cache.
     direct: bool,
 }
 
 impl Operation {
-    /// What an access does at a place; `waits`: whether its leg waits for that.
+    /// An access's operation at a place; `waits`: whether the access's leg waits for it.
     fn of(access: &FileAccess, op: Op, (run, place): (Run, Extent), waits: bool) -> Self {
         let what = DiskOperation {
             disk: place.disk,
@@ -247,7 +247,7 @@ impl Operation {
     }
 }
 
-/// What was under way at a node when it was set aside.
+/// The outstanding work of a node that was set aside.
 #[derive(Clone, Debug)]
 pub struct SetAside {
     background: u64,
@@ -256,17 +256,17 @@ pub struct SetAside {
     blocked: VecDeque<FileAccess>,
 }
 
-/// Pages that reads asked for, and those that were there.
+/// Pages requested by reads, and those that were hits.
 #[derive(Clone, Default, Debug)]
 pub struct HitCounts {
-    /// By workload: (pages, pages found).
+    /// By workload: (pages, hits).
     by_workload: Vec<(u64, u64)>,
 }
 
 impl HitCounts {
-    /// Counts pages that a workload has asked for, and those of them that were found.
+    /// Counts requested pages of a workload, and the hits among them.
     pub fn add(&mut self, workload: u32, pages: u64, hits: u64) {
-        // what nodes read for each other is no workload's
+        // reads of nodes for each other belong to no workload
         if workload == NOBODY {
             return;
         }
@@ -278,21 +278,21 @@ impl HitCounts {
         self.by_workload[workload].1 += hits;
     }
 
-    /// (pages, pages found) of a workload.
+    /// (pages, hits) of a workload.
     pub fn of(&self, workload: usize) -> (u64, u64) {
         self.by_workload.get(workload).copied().unwrap_or_default()
     }
 
-    /// (pages, pages found) of all workloads.
+    /// (pages, hits) of all workloads.
     pub fn all(&self) -> (u64, u64) {
         self.by_workload.iter().fold((0, 0), |(pages, hits), &(p, h)| (pages + p, hits + h))
     }
 }
 
 impl Node {
-    /// `file_sizes`: what each file needs on this node, zero where it holds none of it.
-    /// `flusher_phase`: when the flusher first looks. A host's timer was started at some time of its
-    /// own, so a caller with several nodes draws one for each.
+    /// `file_sizes`: what each file needs on this node; zero if the node holds none of it.
+    /// `flusher_phase`: when the flusher first looks. Each host's timer was started at its own
+    /// time, so a caller with several nodes should draw a phase for each.
     pub fn new(settings: &Settings, file_sizes: &[Bytes], flusher_phase: SimSpan) -> Self {
         let page = settings.page;
         let pages = |bytes: Bytes| bytes.get() / page.get();
@@ -322,8 +322,8 @@ impl Node {
         }
     }
 
-    /// Serves an access. Returns how many things it waits for: so often its leg comes out of
-    /// [`Node::disk_done`] later. Zero: it is done.
+    /// Serves an access. Returns how many times [`Node::disk_done`] will return its leg before it
+    /// is done. Zero: it is done now.
     pub fn access(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
         match access.op {
             _ if !self.cached => self.pass(machine, access),
@@ -343,7 +343,7 @@ impl Node {
         }
     }
 
-    /// Hands an access to the disks as it is; how many operations that takes.
+    /// Passes an access directly to the disks. Returns the number of operations.
     fn pass(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
         let FileAccess { file, offset, size, .. } = *access;
         let stretch = Stretch { file, offset: offset.get(), size: size.get() as u32 };
@@ -368,7 +368,7 @@ impl Node {
         started
     }
 
-    /// Where the bytes of a file from `offset` on lie, up to `most` of them.
+    /// Locates the bytes of a file from `offset` on, up to `most` of them.
     pub fn locate(&self, file: u32, offset: Bytes, most: Bytes) -> Extent {
         let page = self.buffer.page().get();
         let within = Bytes(offset.get() % page);
@@ -424,7 +424,7 @@ impl Node {
         waits
     }
 
-    /// Starts the disk reads of what was missed; how many. The leg waits for them if `wait`.
+    /// Starts the disk reads of missed pages. Returns their number. The leg waits for them if `wait`.
     fn fetch(
         &mut self,
         machine: &mut impl Machine,
@@ -454,7 +454,7 @@ impl Node {
         started
     }
 
-    /// Returns how many reads the write waits for.
+    /// Writes into the cache. Returns the number of reads that the write waits for.
     fn write_back(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
         let parts = self.missing_parts(access);
         self.put(machine, access, true);
@@ -470,7 +470,7 @@ impl Node {
     }
 
     /// The pages, at most the first and the last, that a write covers in part and that are not in
-    /// the cache. A log takes bytes as they come, and the Activity DB is only appended to.
+    /// the cache. A log stores bytes as they come, and the Activity DB is only appended to.
     fn missing_parts(&self, access: &FileAccess) -> [Option<PageKey>; 2] {
         if self.addresses.segment().is_some() || access.workload == NOBODY {
             return [None; 2];
@@ -487,7 +487,7 @@ impl Node {
         [head, tail]
     }
 
-    /// Reads what is left of pages that were written in part; how many reads the leg waits for.
+    /// Reads the rest of pages that were written in part. Returns the number of reads that the leg waits for.
     fn fill(
         &mut self,
         machine: &mut impl Machine,
@@ -536,7 +536,7 @@ impl Node {
         self.effects = effects;
     }
 
-    /// Records evictions and writes evicted dirty pages out.
+    /// Records evictions and writes out evicted dirty pages.
     fn make_room(&mut self, machine: &mut impl Machine, effects: &Effects, access: &FileAccess) {
         let page = self.buffer.page();
         let spilled = effects.spilled.iter().map(|(run, _)| run);
@@ -549,7 +549,7 @@ impl Node {
         }
     }
 
-    /// Flushes until no more than `target` pages are dirty or enough is under way.
+    /// Flushes until no more than `target` pages are dirty or enough flushes are outstanding.
     fn flush(&mut self, machine: &mut impl Machine, target: u64) {
         let most = FLUSHES_PER_DISK * self.disks;
         while self.flushes < most && self.buffer.dirty_pages() > target {
@@ -559,14 +559,14 @@ impl Node {
         }
     }
 
-    /// Writes the pages that have been dirty longest; whether there were any.
+    /// Writes the oldest dirty pages. Returns whether there were any.
     fn flush_oldest(&mut self, machine: &mut impl Machine) -> bool {
         let page = self.buffer.page().get();
         let mut owners = std::mem::take(&mut self.owners);
         owners.clear();
         let mut any = false;
         if let Some(segment) = self.addresses.segment() {
-            // a segment of the log takes whatever is oldest
+            // a segment of the log takes the oldest pages, wherever they belong
             let mut left = (segment.get() / page).max(1) as u32;
             let mut batch = std::mem::take(&mut self.batch);
             batch.clear();
@@ -592,7 +592,7 @@ impl Node {
         any
     }
 
-    /// Starts the writing of `run`, wherever it belongs; how many disk operations that takes.
+    /// Starts to write `run` to its place. Returns the number of disk operations.
     fn write_out(
         &mut self,
         machine: &mut impl Machine,
@@ -605,7 +605,7 @@ impl Node {
         let page = self.buffer.page();
         let (mut rest, mut started) = (run, 0);
         if let Some(segment) = self.addresses.segment() {
-            // what is larger than a segment of the log fills several
+            // a run larger than a segment of the log fills several
             let most = (segment.get() / page.get()).max(1) as u32;
             let mut batch = std::mem::take(&mut self.batch);
             while rest.pages > 0 {
@@ -630,7 +630,7 @@ impl Node {
         started
     }
 
-    /// Starts the writing of `pages` at the head of the log.
+    /// Starts to write `pages` at the head of the log.
     fn append(
         &mut self,
         machine: &mut impl Machine,
@@ -677,17 +677,17 @@ impl Node {
         self.start(machine, operation);
     }
 
-    /// Hands an operation to its disk.
+    /// Passes an operation to its disk.
     fn start(&mut self, machine: &mut impl Machine, number: u32) {
         machine.start(number, &self.operations[number].what);
     }
 
-    /// What a disk was given under that number.
+    /// The disk operation with this number.
     pub fn operation(&self, number: u32) -> DiskOperation {
         self.operations[number].what
     }
 
-    /// A disk has finished an operation. Appends the legs that waited for it to `ready`.
+    /// A disk has completed an operation. Appends the legs that waited for it to `ready`.
     pub fn disk_done(&mut self, machine: &mut impl Machine, number: u32, ready: &mut Vec<u32>) {
         let operation = self.operations.remove(number);
         let waiters = std::mem::take(&mut operation.waiters);
@@ -711,7 +711,7 @@ impl Node {
         }
     }
 
-    /// Lets writers go on for which there is room again.
+    /// Lets blocked writers continue for which there is room again.
     fn unblock(&mut self, machine: &mut impl Machine, ready: &mut Vec<u32>) {
         while let Some(access) = self.blocked.front().copied() {
             let pages = u64::from(self.run(&access).pages);
@@ -726,7 +726,7 @@ impl Node {
         }
     }
 
-    /// So many pages may be dirty at the most for a write of `pages` to go on.
+    /// Maximum number of dirty pages at which a write of `pages` can continue.
     fn room_for(&self, pages: u64) -> u64 {
         self.background.min(self.limit.saturating_sub(pages))
     }
@@ -749,7 +749,7 @@ impl Node {
         }
     }
 
-    /// Measuring begins.
+    /// Starts to count hits.
     pub fn mark(&mut self) {
         self.hits = HitCounts::default();
     }
@@ -764,13 +764,13 @@ impl Node {
         self.buffer.dirty_pages()
     }
 
-    /// Dirty pages beyond which writers wait, and beyond which the flusher starts.
+    /// Dirty pages above which writers wait, and above which the flusher starts.
     pub fn dirty_limits(&self) -> (u64, u64) {
         (self.limit, self.background)
     }
 
-    /// Sets what is under way aside, for accesses whose disk operations take no time: until
-    /// [`Node::resume`] the flusher keeps about so many pages dirty.
+    /// Sets the outstanding work aside, for accesses whose disk operations take no time. Until
+    /// [`Node::resume`] the flusher keeps about this number of pages dirty.
     pub fn set_aside(&mut self, dirty_pages: u64) -> SetAside {
         let background = std::mem::replace(&mut self.background, dirty_pages.min(self.limit - 1));
         SetAside {
@@ -781,7 +781,7 @@ impl Node {
         }
     }
 
-    /// Goes on with what was set aside.
+    /// Resumes the work that was set aside.
     pub fn resume(&mut self, aside: SetAside) {
         self.background = aside.background;
         self.unstable += aside.unstable;
@@ -789,13 +789,13 @@ impl Node {
         self.blocked.extend(aside.blocked);
     }
 
-    /// Hits since the mark.
+    /// Hits since [`Node::mark`].
     pub fn hits(&self) -> &HitCounts {
         &self.hits
     }
 }
 
-/// A run in bytes.
+/// The bytes of a run.
 fn range(run: Run, page: Bytes) -> Stretch {
     let size = (page.get() * u64::from(run.pages)) as u32;
     Stretch { file: run.first.file(), offset: run.first.index() * page.get(), size }

@@ -1,32 +1,32 @@
-//! Finding sequential streams, and how far to read ahead of them.
+//! Detects sequential streams, and decides how far to read ahead of them.
 //!
-//! As Linux does it: a read that begins where one before it ended makes a stream; the window
-//! begins at four times the read, doubles with every further sequential read up to the limit,
-//! and is read when the stream comes within half a window of the end of what is there. The oldest
-//! of the streams is forgotten: of sixteen in a node.
+//! It works as in Linux. A read that begins where an earlier one ended makes a stream. The window
+//! begins at four times the read and doubles with every further sequential read, up to the limit.
+//! It is read when the stream comes within half a window of the end of the pages already read. A
+//! node follows sixteen streams and forgets the least recently used one.
 
 use super::buffer::{PageKey, Run};
 
-/// Streams that a node follows.
+/// Number of streams that a node follows.
 const STREAMS: usize = 16;
 
-/// The streams that a node has seen last.
+/// The recent streams of a node.
 #[derive(Clone, Debug)]
 pub struct Streams {
     limit: u32,
-    /// So many streams are followed.
+    /// Maximum number of streams followed.
     most: usize,
-    /// The one used last is first.
+    /// Streams, the most recently used first.
     recent: Vec<Stream>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// The page that continues it.
+    /// The page at which it continues.
     next: PageKey,
-    /// Up to here it has been read ahead.
+    /// End of the pages read ahead.
     ahead: PageKey,
-    /// Pages.
+    /// Window in pages.
     window: u32,
 }
 
@@ -36,18 +36,18 @@ impl Streams {
         Self::following(STREAMS, limit)
     }
 
-    /// The same, for a machine that follows `most` streams, one at the least.
+    /// The same for a machine that follows `most` streams, at least one.
     pub fn following(most: usize, limit: u32) -> Self {
         Self { limit, most, recent: Vec::with_capacity(most) }
     }
 
-    /// A read of `run`, in a file of `file_pages` pages. Returns what to read ahead.
+    /// Handles a read of `run`, in a file of `file_pages` pages. Returns the pages to read ahead.
     pub fn read(&mut self, run: Run, file_pages: u64) -> Option<Run> {
         if self.limit == 0 {
             return None;
         }
         let end = run.first.plus(u64::from(run.pages));
-        // a read of part of a page is continued in the same page
+        // a read of part of a page may continue in the same page
         let continues = |next: PageKey| next == run.first || next == run.first.plus(1);
         let Some(place) = self.recent.iter().position(|stream| continues(stream.next)) else {
             self.recent.truncate(self.most - 1);
@@ -83,7 +83,7 @@ mod tests {
     fn the_window_doubles_up_to_the_limit() {
         let mut streams = Streams::new(32);
         assert_eq!(streams.read(run(0, 2), 1000), None);
-        // 4 × 2 pages from page 4 on; then 16 wanted, 6 there
+        // 4 × 2 pages from page 4 on; then a window of 16, of which 6 are there
         assert_eq!(streams.read(run(2, 2), 1000), Some(run(4, 8)));
         assert_eq!(streams.read(run(4, 2), 1000), Some(run(12, 10)));
         // limit 32, 14 ahead of page 8

@@ -1,11 +1,11 @@
-//! Placement in two steps: a host, then a device of it (CRUSH with hosts as failure domains).
+//! Placement in two steps: a host, then one of its devices (CRUSH with hosts as failure domains).
 //!
-//! An object belongs to a placement group of its pool; a group's copies are on distinct hosts, chosen
-//! by straw2 with the sum of their devices' weights, and on each host straw2 chooses one device (Weil
-//! et al., *CRUSH*, SC 2006). A device added or removed changes its host's weight, so data move to or
-//! from that host and among its devices, in proportion, and hardly anything else does. Left out: deeper
-//! trees (racks), tunables, and the retries of Ceph's *firstn* mode: a draw leaves the hosts out that
-//! hold an earlier copy.
+//! An object belongs to a placement group of its pool. A group's copies are on distinct hosts,
+//! chosen by straw2 with the sum of their devices' weights. On each host straw2 chooses one device
+//! (Weil et al., *CRUSH*, SC 2006). A device that is added or removed changes its host's weight, so
+//! data move to or from that host and among its devices, in proportion; hardly any other data move.
+//! Left out: deeper trees (racks), tunables, and the retries of Ceph's *firstn* mode: here, a draw
+//! excludes the hosts that hold an earlier copy.
 
 use foretell_units::VolumeId;
 
@@ -17,11 +17,11 @@ use crate::mix::mix;
 pub struct CrushHost {
     /// Its identity among all hosts.
     pub id: u32,
-    /// Weights of its devices: usually their capacities. One device at the least.
+    /// Weights of its devices, usually their capacities. At least one device.
     pub devices: Vec<f64>,
 }
 
-/// Where a device is: positions in the list of hosts and in that host's list of devices.
+/// The place of a device: its host's position in the list of hosts, and its position in that host's list.
 pub type DevicePlace = (u32, u32);
 
 /// Hosts and devices of one pool.
@@ -37,13 +37,13 @@ impl Crush {
     ///
     /// # Errors
     ///
-    /// If there is no host, one stands twice or has no device, or a weight is not positive and finite.
+    /// If there is no host, if a host is listed twice or has no device, or if a weight is not positive and finite.
     pub fn new(pool: VolumeId, hosts: &[CrushHost]) -> Result<Self, PlacementError> {
         let weights: Vec<(u32, f64)> =
             hosts.iter().map(|host| (host.id, host.devices.iter().sum())).collect();
         let devices = hosts.iter().map(|host| {
             let devices: Vec<(u32, f64)> = (0..).zip(host.devices.iter().copied()).collect();
-            // hosts draw apart from each other
+            // each host draws independently of the others
             let draws = VolumeId(mix(u64::from(pool.0) << 32 | u64::from(host.id)) as u32);
             Layout::weighted(Placement::Hash, draws, &devices)
         });
@@ -69,8 +69,9 @@ impl Crush {
         hosts.into_iter().map(device).collect()
     }
 
-    /// All devices in the order in which a group falls back on them: of each host the one that it would use,
-    /// hosts in the order in which they would have a copy more, then of each host the next device.
+    /// All devices in the order in which a group falls back on them: first the device that each
+    /// host would use, with hosts in the order in which they would get additional copies; then the
+    /// next device of each host.
     pub fn ranked(&self, group: u64) -> Vec<DevicePlace> {
         let mut hosts = vec![0; self.devices.len()];
         self.hosts.nodes_for(group, &mut hosts);
@@ -104,7 +105,8 @@ mod tests {
         (0..hosts).map(|id| CrushHost { id, devices: vec![1.0; devices] }).collect()
     }
 
-    /// How many copies are where they were not, of `3 * GROUPS`; hosts have the same positions.
+    /// Number of copies that moved, and of those that moved between hosts, of `3 * GROUPS`; hosts
+    /// have the same positions.
     fn moved(before: &Crush, after: &Crush) -> (f64, f64) {
         let (mut all, mut between_hosts) = (0.0, 0.0);
         for group in 0..GROUPS {
@@ -162,9 +164,10 @@ mod tests {
         let mut after = before.clone();
         after[4].devices.push(1.0);
         let (moved, between_hosts) = moved(&crush(&before), &crush(&after));
-        // It ought to hold 1/37 of the copies, 2.7 %. Its host gets 5/37 instead of 4/36: 2.4 % of all
-        // copies come from other hosts, and copies that are displaced displace others (a third on top,
-        // as with nine hosts and three copies). On the host a fifth of its 11 % goes to the new device.
+        // It should hold 1/37 of the copies, 2.7 %. Its host gets 5/37 instead of 4/36, so 2.4 % of
+        // all copies come from other hosts, and displaced copies displace others (a third more, as
+        // with nine hosts and three copies). On the host a fifth of its 11 % goes to the new
+        // device.
         assert!((0.022..0.037).contains(&between_hosts), "{between_hosts}");
         assert!((0.035..0.060).contains(&moved), "{moved}");
         let back = self::moved(&crush(&after), &crush(&before));
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn a_host_more_takes_its_share() {
         let (moved, _) = moved(&crush(&even(9, 4)), &crush(&even(10, 4)));
-        // a tenth, and what its copies displace
+        // a tenth, plus the copies that these displace
         assert!((0.095..0.125).contains(&moved), "{moved}");
     }
 

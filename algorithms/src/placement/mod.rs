@@ -1,17 +1,17 @@
-//! Which node of a volume holds which fragment of which group of blocks.
+//! Which node of a volume holds which fragment of a group of blocks.
 //!
-//! `rotate` walks around the list of nodes: even to the last fragment, and a sequential reader
-//! meets all nodes in turn; but a node added or removed moves nearly everything. `hash` draws
-//! straws, as straw2 of CRUSH does (Weil et al., SC 2006; Ceph): for each fragment every node
-//! draws a length from a hash of (volume, group, fragment, node), scaled by its weight, and the
-//! longest straw wins among the nodes that hold no earlier fragment of the group. A node's straws
-//! do not depend on the others, so a node that is added takes its share from all and nothing
-//! else moves, save where it displaces a node that then wins a later fragment of the same group.
-//! Drawing for each fragment anew keeps the other fragments in place (CRUSH's *indep* mode),
-//! which matters to erasure codes: a fragment is not its neighbour's copy.
+//! `rotate` walks around the list of nodes. It is even to the last fragment, and a sequential
+//! reader uses all nodes in turn, but adding or removing a node moves nearly everything. `hash`
+//! draws straws, as straw2 of CRUSH does (Weil et al., SC 2006; Ceph). For each fragment every node
+//! draws a length from a hash of (volume, group, fragment, node), scaled by its weight. The longest
+//! straw wins among the nodes that hold no earlier fragment of the group. A node's straws do not
+//! depend on the others. So an added node takes its share from all, and nothing else moves, except
+//! where it displaces a node that then wins a later fragment of the same group. A separate draw for
+//! each fragment keeps the other fragments in place (CRUSH's *indep* mode), which matters to
+//! erasure codes, where fragments are not copies of each other.
 //!
-//! [`Crush`] draws straws twice, for a host and then for a device of it, as Ceph does; [`Ring`] is the
-//! table of partitions by which Swift places.
+//! [`Crush`] draws straws twice, for a host and then for one of its devices, as Ceph does. [`Ring`]
+//! is Swift's table of partitions.
 
 mod crush;
 mod ring;
@@ -34,12 +34,12 @@ pub enum Placement {
     /// Group g begins at node g mod N and takes the nodes that follow.
     #[default]
     Rotate,
-    /// Each fragment goes where a hash of volume, group, fragment and node is best.
+    /// Each fragment is on the node with the best hash of volume, group, fragment and node.
     Hash,
 }
 
 impl Placement {
-    /// All there are.
+    /// All placements.
     pub const ALL: &[Self] = &[Self::Rotate, Self::Hash];
 
     /// The name as scenarios write it.
@@ -57,7 +57,7 @@ impl fmt::Display for Placement {
     }
 }
 
-/// Why there is no such placement.
+/// Why a placement is not possible.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum PlacementError {
     /// No placement has this name.
@@ -65,27 +65,27 @@ pub enum PlacementError {
     Name {
         /// The name as found.
         found: String,
-        /// The names there are.
+        /// The known names.
         wanted: String,
     },
-    /// Nowhere to place anything.
+    /// There are no nodes.
     #[error("a placement needs one node at least; the list is empty")]
     NoNodes,
-    /// Copies that would have to share a device.
+    /// There are fewer devices than copies.
     #[error("{replicas} replicas need so many devices; there are {devices}")]
     Few {
-        /// Devices there are.
+        /// Number of devices.
         devices: usize,
-        /// Copies that were asked for.
+        /// Number of copies wanted.
         replicas: usize,
     },
-    /// A node twice in the list.
+    /// A node is listed twice.
     #[error("node {id} stands twice in the list of nodes")]
     Duplicate {
         /// The node's identity.
         id: u32,
     },
-    /// A weight that is no share.
+    /// A weight is not positive and finite.
     #[error("node {id} has weight {weight}; a weight is positive and finite")]
     Weight {
         /// The node's identity.
@@ -110,7 +110,7 @@ impl FromStr for Placement {
 /// A node that may be chosen.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// Its identity, mixed; another list that has the same node draws the same straws.
+    /// Its hashed identity; a node draws the same straws in every list.
     identity: u64,
     weight: f64,
 }
@@ -121,15 +121,14 @@ pub struct Layout {
     placement: Placement,
     volume: u64,
     nodes: Vec<Candidate>,
-    /// Whether all weights are equal, which spares the logarithms.
+    /// Whether all weights are equal, so that logarithms are not needed.
     even: bool,
 }
 
 impl Layout {
-    /// The nodes with the identities `ids` (host numbers, say), all of equal weight.
+    /// Nodes of equal weight with the identities `ids` (such as host numbers).
     ///
-    /// The identities matter to [`Placement::Hash`] alone: a node that stands in two lists draws
-    /// the same straws in both.
+    /// The identities matter only to [`Placement::Hash`]: a node in two lists draws the same straws in both.
     ///
     /// # Errors
     ///
@@ -143,9 +142,9 @@ impl Layout {
         Self::weighted(placement, volume, &even)
     }
 
-    /// Nodes with their identities and weights: a node of twice the weight gets twice as many
-    /// first fragments (and of all fragments as near to that as distinct nodes allow). Weights
-    /// matter to [`Placement::Hash`] alone.
+    /// Nodes with identities and weights. A node of twice the weight gets twice as many first
+    /// fragments, and of all fragments as nearly twice as many as distinct nodes allow. Weights
+    /// matter only to [`Placement::Hash`].
     ///
     /// # Errors
     ///
@@ -175,18 +174,18 @@ impl Layout {
         })
     }
 
-    /// Which placement it is.
+    /// The placement.
     pub const fn placement(&self) -> Placement {
         self.placement
     }
 
-    /// How many nodes there are to choose from.
+    /// Number of nodes.
     pub const fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Fills `out` with the nodes, as indices into the list, of the fragments 0, 1, 2 … of group
-    /// `group`. They are distinct; `out` must not be longer than the list.
+    /// Fills `out` with the nodes of fragments 0, 1, 2 … of group `group`, as indices into the
+    /// list. They are distinct; `out` must not be longer than the list.
     pub fn nodes_for(&self, group: u64, out: &mut [u32]) {
         let count = self.nodes.len();
         assert!(out.len() <= count, "{} fragments on {count} nodes", out.len());
@@ -211,15 +210,15 @@ impl Layout {
         }
     }
 
-    /// Who wins the draw `draw` among the nodes that are not in `earlier`.
+    /// The winner of draw `draw` among the nodes that are not in `earlier`.
     fn longest_straw(&self, draw: u64, earlier: &[u32]) -> u32 {
         let mut best = (f64::NEG_INFINITY, 0, 0);
         for (node, candidate) in self.nodes.iter().enumerate() {
             let node = node as u32;
             let hash = mix(draw ^ candidate.identity);
-            // Straw2: ln(u) / weight with u uniform on (0, 1]; the largest of such draws falls to
-            // a node with probability in proportion to its weight. With equal weights the hash
-            // alone gives the same order.
+            // Straw2: ln(u) / weight with u uniform on (0, 1]. The probability that a node has the
+            // largest draw is proportional to its weight. With equal weights the hash alone gives
+            // the same order.
             let length = if self.even {
                 0.0
             } else {
@@ -335,8 +334,8 @@ mod tests {
             }
         }
         let all = (4 * GROUPS) as f64;
-        // Its share is 1/11. At fragment s it has won an earlier one with probability s/11; then a
-        // node that it displaced is one of the 11 - s still to be had, and wins with 1/(11 - s):
+        // Its share is 1/11. At fragment s it has won an earlier one with probability s/11. Then a
+        // node that it displaced is one of the 11 - s still available, and wins with 1/(11 - s):
         // (1/10 + 2/9 + 3/8) / 11 of 4 fragments are 1.58 %.
         let (share, moved) = (to_new / all, elsewhere / all);
         assert!((share - 1.0 / 11.0).abs() < 0.004, "{share}");

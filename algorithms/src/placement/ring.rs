@@ -1,12 +1,12 @@
 //! Swift's ring: a table that says which devices hold the replicas of each partition.
 //!
-//! A partition is the first bits of an object's hash, so many as the *partition power*. Each device
-//! is wanted to hold replicas in proportion to its weight; replicas of one partition go to distinct
-//! zones while there are enough, then to distinct devices. A ring that is built again from another
-//! list moves only what it has to: replicas of devices that have gone, those that share a zone for no
-//! need, and as many as a device holds too much of (`OpenStack` Swift, *The Rings*, and its
-//! `RingBuilder`). Left out: regions, hand-off devices, the hours between two moves of a partition;
-//! Swift hashes with MD5, here it is splitmix64.
+//! A partition is the first bits of an object's hash; their number is the *partition power*. Each
+//! device should hold replicas in proportion to its weight. Replicas of one partition are in
+//! distinct zones while there are enough, then on distinct devices. A ring that is rebuilt from
+//! another list moves only what it must: replicas of removed devices, replicas that needlessly
+//! share a zone, and the surplus of a device that holds too many (`OpenStack` Swift, *The Rings*,
+//! and its `RingBuilder`). Left out: regions, hand-off devices, the hours between two moves of a
+//! partition. Swift hashes with MD5; here it is splitmix64.
 
 use super::PlacementError;
 use crate::mix::mix;
@@ -16,9 +16,9 @@ use crate::mix::mix;
 pub struct RingDevice {
     /// Its identity among all devices.
     pub id: u32,
-    /// What fails together: a node, a rack.
+    /// Failure domain: a node, a rack.
     pub zone: u32,
-    /// Its share, in proportion to the others'.
+    /// Its share relative to the others'.
     pub weight: f64,
 }
 
@@ -27,7 +27,7 @@ pub struct RingDevice {
 pub struct Ring {
     power: u32,
     replicas: usize,
-    /// Identities of devices: replica after replica of partition after partition.
+    /// Identities of devices: for each partition in order, one entry per replica.
     table: Vec<u32>,
 }
 
@@ -39,8 +39,8 @@ impl Ring {
     ///
     /// # Errors
     ///
-    /// If there are fewer devices than replicas, a device stands twice, or a weight is not positive and
-    /// finite.
+    /// If there are fewer devices than replicas, if a device is listed twice, or if a weight is not
+    /// positive and finite.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl Ring {
         Self { power, replicas, table: nowhere }.rebuilt(devices)
     }
 
-    /// The ring for another list of devices, which moves no more than it must.
+    /// The ring for another list of devices, moving no more than necessary.
     ///
     /// # Errors
     ///
@@ -76,12 +76,12 @@ impl Ring {
         Ok(ring)
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     pub fn partitions(&self) -> usize {
         1 << self.power
     }
 
-    /// The partition of the object with that number.
+    /// The partition of the object with this number.
     pub fn partition(&self, object: u64) -> usize {
         partition_of(self.power, object)
     }
@@ -92,14 +92,14 @@ impl Ring {
     }
 }
 
-/// The partition of the object with that number, where there are 2^`power` of them.
+/// The partition of the object with this number, out of 2^`power` partitions.
 pub fn partition_of(power: u32, object: u64) -> usize {
-    // a shift by 64 is none
+    // a shift by 64 gives none
     mix(object).checked_shr(64 - power).unwrap_or(0) as usize
 }
 
-/// A partition that lost two replicas in one round gives a new zone but one of them: what is uneven
-/// then is left to the next round.
+/// Maximum number of rounds. A partition that lost two replicas in one round gives a new zone only
+/// one of them; the remaining imbalance is left to the next round.
 const ROUNDS: u64 = 8;
 
 /// No device.
@@ -126,7 +126,7 @@ struct Builder<'a> {
     devices: &'a [RingDevice],
     replicas: usize,
     zones: usize,
-    /// Replicas that each device should hold.
+    /// Number of replicas that each device should hold.
     wanted: Vec<f64>,
     held: Vec<f64>,
     /// Positions in the list of devices.
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
         &self.table[replica / self.replicas * self.replicas..][..self.replicas]
     }
 
-    /// Replicas of the partition of `replica` in the zone of a device, and on the device itself.
+    /// Number of replicas of `replica`'s partition in the zone of a device, and on the device itself.
     fn near(&self, replica: usize, device: usize) -> (usize, usize) {
         let zone = self.devices[device].zone;
         let others = self.partition(replica).iter().filter(|&&other| other != NOWHERE);
@@ -166,14 +166,14 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Leaves replicas where they were, as far as they may stay there.
+    /// Keeps replicas in their places if they may stay there.
     fn take_up(&mut self, old: &Ring, round: u64) {
         let mut places: Vec<(u32, u32)> =
             self.devices.iter().map(|device| device.id).zip(0..).collect();
         places.sort_unstable();
         let most_in_zone = self.replicas.div_ceil(self.zones);
         let count = self.table.len();
-        // those of far partitions leave first where a device has too many: in an order by hash
+        // a hashed order, so that a device with too many gives up replicas of unrelated partitions
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|&replica| mix(round << 32 | replica as u64));
         for replica in order {
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives each replica that has no device the one that lacks most of what it should hold.
+    /// Gives each replica without a device to the device that lacks most.
     fn deal_out(&mut self) {
         for replica in 0..self.table.len() {
             if self.table[replica] != NOWHERE {
@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
                     (on_a, zone_a)
                         .cmp(&(on_b, zone_b))
                         .then(lacks(b).total_cmp(&lacks(a)))
-                        // so that not always the same one is the next
+                        // so that not always the same device is next
                         .then_with(|| draw(replica, a).cmp(&draw(replica, b)))
                 })
                 .expect("there is a device");
@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether no device holds too much.
+    /// Whether no device holds too many replicas.
     fn is_even(&self) -> bool {
         self.held.iter().zip(&self.wanted).all(|(held, wanted)| *held < wanted + 1.0)
     }
@@ -225,8 +225,7 @@ fn draw(replica: usize, device: usize) -> u64 {
     mix((replica as u64) << 32 | device as u64)
 }
 
-/// How many replicas each device should hold: by weight, but no device more than one of each
-/// partition.
+/// Number of replicas that each device should hold: in proportion to its weight, but at most one of each partition.
 fn wanted(devices: &[RingDevice], partitions: f64, replicas: f64) -> Vec<f64> {
     let mut wanted = vec![f64::NAN; devices.len()];
     let mut left = partitions * replicas;
@@ -264,7 +263,7 @@ mod tests {
         devices.iter().map(of).collect()
     }
 
-    /// Replicas that are on another device than before.
+    /// Number of replicas that are on another device than before.
     fn moved(before: &Ring, after: &Ring) -> usize {
         (0..before.partitions())
             .map(|partition| {
@@ -299,7 +298,7 @@ mod tests {
         let mut devices = devices(8, 1);
         devices[3].weight = 2.0;
         let ring = Ring::new(12, 3, &devices).unwrap();
-        // 12,288 replicas by ninths: 1365.3, and 2730.7
+        // a ninth of 12,288 replicas is 1365.3, and two ninths are 2730.7
         for (held, device) in held(&ring, &devices).into_iter().zip(&devices) {
             let expected = device.weight * 12_288.0 / 9.0;
             assert!((held as f64 - expected).abs() < 3.0, "{held} {expected}");
@@ -310,16 +309,16 @@ mod tests {
     fn what_must_move_moves() {
         let before = devices(5, 2);
         let ring = Ring::new(12, 3, &before).unwrap();
-        // a device more of a new zone: 1/11 of 12,288 replicas is its share, and little else moves
+        // one more device in a new zone: its share is 1/11 of 12,288 replicas, and little else moves
         let mut more = before.clone();
         more.push(RingDevice { id: 50, zone: 9, weight: 1.0 });
         let grown = ring.rebuilt(&more).unwrap();
         let share = held(&grown, &more)[10];
-        // the ten others may keep 1118 each where 1117.1 is their share
+        // each of the ten others may keep 1118 although its share is 1117.1
         assert_eq!(share, 12_288 - 10 * 1118);
         assert!(moved(&ring, &grown) <= share + share / 10, "{}", moved(&ring, &grown));
         assert_eq!(in_one_zone(&grown, &more), 0);
-        // a device less: its tenth
+        // one device fewer: its tenth moves
         let less: Vec<_> = before.iter().copied().filter(|device| device.id != 7).collect();
         let shrunk = ring.rebuilt(&less).unwrap();
         let gone = held(&ring, &before)[7];

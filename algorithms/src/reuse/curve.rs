@@ -1,6 +1,6 @@
 //! Hit ratio against cache size.
 
-/// What an LRU cache of any size would have hit, of the references that were counted.
+/// The hits of an LRU cache of any size, for the counted references.
 #[derive(Clone, Debug)]
 pub struct HitCurve {
     references: f64,
@@ -9,14 +9,15 @@ pub struct HitCurve {
 
 #[derive(Clone, Debug)]
 enum Hits {
-    /// Element s: hits of a cache of s objects. Constant beyond.
+    /// Element s: hits of a cache of s objects. The curve is constant beyond the last.
     Exact(Vec<u64>),
-    /// Cache sizes, rising, and hits; linear between, from (0, 0), and constant beyond.
+    /// Points (cache size, hits) with rising sizes. The curve is linear between them, starts at
+    /// (0, 0), and is constant beyond the last.
     Sampled(Vec<(f64, f64)>),
 }
 
 impl HitCurve {
-    /// From the number of references at each distance, and of all.
+    /// A curve from the number of references at each distance, and the total number.
     pub(super) fn exact(distances: &[u64], references: u64) -> Self {
         let mut sum = 0;
         let at_zero = std::iter::once(0);
@@ -27,13 +28,13 @@ impl HitCurve {
         Self { references: references as f64, hits: Hits::Exact(hits.collect()) }
     }
 
-    /// From points (size, hits), sizes rising.
+    /// A curve from points (size, hits) with rising sizes.
     pub(super) const fn sampled(points: Vec<(f64, f64)>, references: f64) -> Self {
         Self { references, hits: Hits::Sampled(points) }
     }
 
-    /// The share of the references that a cache of `size` unit-size objects would have hit, from
-    /// 0 to 1; 0 where there were none.
+    /// Share of the references that a cache of `size` unit-size objects would have hit, from 0 to
+    /// 1; 0 without references.
     pub fn hit_ratio(&self, size: u64) -> f64 {
         let hits = match &self.hits {
             Hits::Exact(hits) => {
@@ -45,12 +46,12 @@ impl HitCurve {
         if self.references > 0.0 { (hits / self.references).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The share that it would have missed.
+    /// Share of the references that it would have missed.
     pub fn miss_ratio(&self, size: u64) -> f64 {
         1.0 - self.hit_ratio(size)
     }
 
-    /// The smallest size at which the hit ratio is as high as it gets.
+    /// The smallest size at which the hit ratio reaches its maximum.
     pub fn largest_useful_size(&self) -> u64 {
         match &self.hits {
             Hits::Exact(hits) => hits.partition_point(|count| count < &hits[hits.len() - 1]) as u64,

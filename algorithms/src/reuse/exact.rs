@@ -1,15 +1,15 @@
-//! Every reference's distance, exactly.
+//! The exact distance of every reference.
 
 use super::HitCurve;
 use super::recency::Recency;
 
 /// Reuse distances of a stream of references.
 ///
-/// Memory: about 50 bytes for each different object, and 8 for each distance up to the largest.
+/// Memory: about 50 bytes for each distinct object, and 8 for each distance up to the largest.
 #[derive(Clone, Debug)]
 pub struct ReuseDistances {
     recency: Recency,
-    /// References at each distance.
+    /// Number of references at each distance.
     distances: Vec<u64>,
     references: u64,
 }
@@ -21,12 +21,12 @@ impl Default for ReuseDistances {
 }
 
 impl ReuseDistances {
-    /// Nothing referred to yet.
+    /// An empty history.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counts a reference to `key`; gives its distance, or nothing at the first.
+    /// Counts a reference to `key`. Returns its distance; `None` at the first reference.
     pub fn refer(&mut self, key: u64) -> Option<u64> {
         self.references += 1;
         let distance = self.recency.refer(key);
@@ -40,12 +40,12 @@ impl ReuseDistances {
         distance
     }
 
-    /// Makes `key` the most recent without counting the reference; gives its distance.
+    /// Makes `key` the most recent without counting the reference. Returns its distance.
     pub fn touch(&mut self, key: u64) -> Option<u64> {
         self.recency.refer(key)
     }
 
-    /// Forgets `key`, as when its object is deleted: it makes room in a cache of every size.
+    /// Forgets `key`, as when its object is deleted: this frees room in a cache of every size.
     pub fn remove(&mut self, key: u64) {
         self.recency.remove(key);
     }
@@ -55,7 +55,7 @@ impl ReuseDistances {
         self.references
     }
 
-    /// Different objects known.
+    /// Number of distinct objects known.
     pub fn objects(&self) -> usize {
         self.recency.len()
     }

@@ -1,20 +1,20 @@
-//! Objects in order of their last use, with the rank of any of them.
+//! Objects in order of their last use; the rank of each can be computed.
 //!
-//! Each use takes the next number of a clock, and an object is known by the number of its last
-//! use: a bit in a map of all numbers says that it is somebody's last (Bennett & Kruskal 1975;
-//! Olken 1981 has a tree instead). The rank of an object is the number of bits after its own.
-//! Bits are counted in blocks of 256, the blocks' counts summed by a Fenwick tree, which so stays
-//! in the fastest cache for a million objects. The block in which the clock stands is not in the
-//! tree yet. When the clock has used up the map, the objects are numbered anew in the same order;
-//! the map holds twice as many numbers as objects, so that this costs little.
+//! Each use takes the next number of a clock, and an object is known by the number of its last use:
+//! a bitmap over all numbers marks those that are an object's last use (Bennett & Kruskal 1975;
+//! Olken 1981 has a tree instead). The rank of an object is the number of set bits after its own.
+//! Bits are counted in blocks of 256, and a Fenwick tree sums the counts of the blocks, so it stays
+//! in the fastest cache for a million objects. The block at the clock's current number is not in
+//! the tree yet. When the clock has used up the bitmap, the objects are renumbered in the same
+//! order. The bitmap holds twice as many numbers as objects, so this costs little.
 
 use crate::cache::index::{Index, hash};
 
 const WORDS: usize = 4;
 const BLOCK_BITS: usize = WORDS * 64;
-/// Blocks of the smallest map.
+/// Number of blocks of the smallest bitmap.
 const SMALLEST: usize = 16;
-/// Where an object would be that is no more.
+/// The number of a removed object.
 const NEVER: u32 = u32::MAX;
 
 type Block = [u64; WORDS];
@@ -30,7 +30,7 @@ struct Object {
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     index: Index,
-    /// The first is nobody: the index has no number zero.
+    /// Objects; the first is unused, because the index has no number zero.
     objects: Vec<Object>,
     free: Vec<u32>,
     /// The next number of the clock.
@@ -57,8 +57,7 @@ impl Recency {
         self.objects.len() - 1 - self.free.len()
     }
 
-    /// Makes `key` the most recent; gives the number of objects that were more recent, if it was
-    /// there.
+    /// Makes `key` the most recent. Returns the number of objects that were more recent, if it was known.
     pub(super) fn refer(&mut self, key: u64) -> Option<u64> {
         if self.now == self.bits.len() * BLOCK_BITS {
             self.renumber();
@@ -104,7 +103,7 @@ impl Recency {
         self.index.insert(hash(key), id);
     }
 
-    /// How many objects were last used at `number` or before.
+    /// Number of objects that were last used at `number` or before.
     fn up_to(&self, number: usize) -> usize {
         let mut block = number / BLOCK_BITS;
         let mut count = count_to(&self.bits[block], number % BLOCK_BITS);
@@ -140,7 +139,7 @@ impl Recency {
         }
     }
 
-    /// Gives the objects the numbers from 0, in the order they have.
+    /// Renumbers the objects from 0, in the same order.
     fn renumber(&mut self) {
         let mut before = Vec::with_capacity(self.bits.len());
         let mut sum = 0;
@@ -175,7 +174,7 @@ fn count(block: &Block) -> u32 {
     block.iter().map(|word| word.count_ones()).sum()
 }
 
-/// Set bits of `block` up to the bit `last`, which counts too.
+/// Number of set bits of `block` up to and including bit `last`.
 fn count_to(block: &Block, last: usize) -> usize {
     let whole: u32 = block[..last / 64].iter().map(|word| word.count_ones()).sum();
     let part = (block[last / 64] << (63 - last % 64)).count_ones();

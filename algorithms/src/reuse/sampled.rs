@@ -1,19 +1,20 @@
 //! Distances of a sample of the objects: SHARDS (Waldspurger, Park, Garthwaite & Ahmad, FAST
 //! 2015).
 //!
-//! An object is followed if a hash of its key is below a threshold, so that of an object all
-//! references are seen or none. Of R of the objects, distances are R times as long as among all,
-//! and a reference seen stands for 1/R. *Fixed rate* keeps the threshold; *fixed size* lowers it
-//! whenever more objects than allowed are followed, and forgets those above it.
+//! An object is followed if a hash of its key is below a threshold, so either all of its references
+//! are seen or none. With a share R of the objects, distances are R times as long as among all
+//! objects, and a seen reference stands for 1/R references. *Fixed rate* keeps the threshold;
+//! *fixed size* lowers it whenever more objects than allowed are followed, and forgets those above
+//! it.
 //!
-//! Whether popular objects are in the sample makes references seen more or fewer than R of all.
-//! We correct as SHARDS-adj does: the difference counts as references with distances near zero,
-//! as those to popular objects have.
+//! The share of references seen differs from R, depending on whether popular objects are in the
+//! sample. We correct this as SHARDS-adj does: the difference counts as references with distances
+//! near zero, which popular objects have.
 //!
 //! The paper lowers all counts in proportion when the threshold falls; we let each reference count
-//! 1/R with the R of its time, which is the same. Distances are gathered in 128 classes for each
-//! power of two, exact to 0.8 %, with a reference seen at distance d in the sample taken to be
-//! midway between d/R and (d + 1)/R.
+//! 1/R with the R of its time, which is equivalent. Distances are collected in 128 classes for each
+//! power of two, exact to 0.8 %. A reference at distance d in the sample is assumed to be midway
+//! between d/R and (d + 1)/R.
 
 use std::collections::BinaryHeap;
 
@@ -21,9 +22,9 @@ use super::HitCurve;
 use super::recency::Recency;
 use crate::mix::mix;
 
-/// Hashes are 32 bits long; this is the threshold below which they all are.
+/// The threshold above all hashes, which are 32 bits long.
 const ALL: u64 = 1 << 32;
-/// Classes for each power of two.
+/// Number of classes for each power of two.
 const CLASSES: u64 = 128;
 
 /// Reuse distances of a sample.
@@ -32,11 +33,11 @@ pub struct SampledReuse {
     recency: Recency,
     /// Objects with a lower hash are followed.
     threshold: u64,
-    /// How many may be followed, and their hashes and keys; for a fixed size.
+    /// For a fixed size: the maximum number of objects followed, and their hashes and keys.
     limit: Option<(usize, BinaryHeap<(u32, u64)>)>,
-    /// Estimated references with distances in each class.
+    /// Estimated number of references with distances in each class.
     classes: Vec<f64>,
-    /// Sum of `classes`, and of references without a distance.
+    /// Sum of `classes`, plus references without a distance.
     seen: f64,
     references: u64,
 }
@@ -53,17 +54,17 @@ impl SampledReuse {
         }
     }
 
-    /// Follows the part `rate` of all objects. `rate` is taken between 2⁻³² and 1.
+    /// Follows the share `rate` of all objects, clamped to 2⁻³² to 1.
     pub fn fixed_rate(rate: f64) -> Self {
         Self::new(((rate * ALL as f64) as u64).clamp(1, ALL), None)
     }
 
-    /// Follows `objects` objects at most, one at least: all, until there are more.
+    /// Follows at most `objects` objects, at least one; all until there are more.
     pub fn fixed_size(objects: usize) -> Self {
         Self::new(ALL, Some(objects.max(1)))
     }
 
-    /// The part of all objects that is followed now.
+    /// The share of all objects that is followed now.
     pub fn rate(&self) -> f64 {
         self.threshold as f64 / ALL as f64
     }
@@ -135,14 +136,14 @@ impl SampledReuse {
     }
 }
 
-/// The class of a distance: its own below `2 * CLASSES`, then `CLASSES` for each power of two.
+/// The class of a distance: one for each below `2 * CLASSES`, then `CLASSES` for each power of two.
 fn class(distance: f64) -> usize {
     let whole = distance as u64;
     let shift = (whole / CLASSES).checked_ilog2().unwrap_or(0);
     (CLASSES * u64::from(shift) + (whole >> shift)) as usize
 }
 
-/// Where a class ends and the next begins.
+/// The upper bound of a class, where the next one begins.
 fn upper_bound(class: usize) -> f64 {
     let next = class as u64 + 1;
     let shift = (next / CLASSES).saturating_sub(1);

@@ -30,11 +30,11 @@ fn zipf(objects: u64, references: usize) -> Vec<u64> {
 fn distances_count_different_objects() {
     let mut reuse = ReuseDistances::new();
     let distances: Vec<_> = [1, 2, 3, 2, 2, 1, 4, 1].iter().map(|&key| reuse.refer(key)).collect();
-    // between the two 1s stand 2, 3, 2, 2: two different
+    // between the two 1s are 2, 3, 2, 2: two distinct objects
     let expected = [None, None, None, Some(1), Some(0), Some(2), None, Some(1)];
     assert_eq!(distances, expected);
     let curve = reuse.curve();
-    // of 8 references, 1 has distance 0, 2 have 1, 1 has 2
+    // of 8 references, 1 has distance 0, 2 have distance 1, 1 has distance 2
     let ratios = [0, 1, 2, 3, 4, u64::MAX].map(|size| curve.hit_ratio(size) * 8.0);
     assert_eq!(ratios, [0.0, 1.0, 3.0, 4.0, 4.0, 4.0]);
     assert_eq!((curve.largest_useful_size(), reuse.objects(), reuse.references()), (3, 4, 8));
@@ -92,7 +92,7 @@ fn oracle_curve_matches_lru_caches() {
     }
 }
 
-/// Mean absolute error of a sampled curve, over sizes in equal steps up to all objects.
+/// Mean absolute error of a sampled curve, over sizes in equal steps up to the largest useful one.
 fn mean_error(exact: &super::HitCurve, sampled: &super::HitCurve) -> f64 {
     let largest = exact.largest_useful_size();
     let error = |step| {

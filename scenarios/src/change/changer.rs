@@ -1,4 +1,4 @@
-//! A change on its way through the tree, along the shape.
+//! Applies a change along a path through the tree and its shape.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::source::{Place, Sources};
 use crate::structure::check_value;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// A change at work.
+/// A change in progress.
 pub(super) struct Changer<'a> {
-    /// The groups of hosts as they are before the change.
+    /// The groups of hosts before the change.
     pub(super) groups: Vec<Group>,
     /// The value as given.
     pub(super) value: &'a str,
@@ -37,7 +37,7 @@ impl Changer<'_> {
         Problem::new(self.place(step.range.clone()), message)
     }
 
-    /// Whether the value takes the entry or key away.
+    /// Whether the value removes the entry or key.
     pub(super) fn takes_away(&self) -> bool {
         self.value.trim().is_empty()
     }
@@ -57,7 +57,7 @@ impl Changer<'_> {
         }
     }
 
-    /// The rest of a path in a table.
+    /// Follows the rest of a path in a table.
     fn table(
         &mut self,
         table: &mut Table,
@@ -92,7 +92,7 @@ impl Changer<'_> {
         self.value(node, &key.shape, rest, &path, step)
     }
 
-    /// Keys of a table that were set by this change or by others before.
+    /// Keys of a table that this change or earlier ones have set.
     fn changed_keys(&self, table: &Table) -> Vec<String> {
         let changed = table.entries.iter().filter(|entry| self.sources.is_change(entry.key_place));
         changed.map(|entry| entry.key.clone()).collect()
@@ -106,7 +106,7 @@ impl Changer<'_> {
         ))
     }
 
-    /// Sets or takes away a key of `table`.
+    /// Sets or removes a key of `table`.
     fn leaf(&mut self, table: &mut Table, key: &KeyShape, path: &str) {
         if self.takes_away() {
             table.remove(&key.name);
@@ -118,7 +118,7 @@ impl Changer<'_> {
         table.insert(entry);
     }
 
-    /// The value of a key that is to be changed inside; made if it is not there.
+    /// The value of a key whose inside is changed; created if it is missing.
     pub(super) fn inside<'t>(
         &self,
         table: &'t mut Table,
@@ -133,7 +133,7 @@ impl Changer<'_> {
         table.get_mut(&key.name).expect("it is there now")
     }
 
-    /// The rest of a path in a value.
+    /// Follows the rest of a path in a value.
     pub(super) fn value(
         &mut self,
         node: &mut Node,
@@ -213,7 +213,7 @@ impl Changer<'_> {
         let Some((_, branch)) = branches.iter().find(|(name, _)| Some(name.as_str()) == chosen)
         else {
             if step.text == tag {
-                // it was taken away, or is wrong and reported as such
+                // it was removed, or is wrong and reported as such
                 return Ok(());
             }
             let names = one_of(branches.iter().map(|(name, _)| name.as_str()));
@@ -222,7 +222,7 @@ impl Changer<'_> {
                 .help(format!("set `{path}.{tag}` first, to one of {names}")));
         };
         if step.text == tag {
-            // what belongs to another kind goes, unless it was changed as well
+            // keys of another kind are removed, unless they were changed as well
             let changed = self.changed_keys(table);
             let stays = |name: &String| {
                 branch.key(name).is_some() || !branches.iter().any(|(_, b)| b.key(name).is_some())
@@ -250,7 +250,7 @@ impl Changer<'_> {
 }
 
 impl KeyShape {
-    /// A key without a name, for checking a value of the shape.
+    /// A key without a name, to check a value against the shape.
     pub(super) fn anonymous(shape: Shape) -> Self {
         Self {
             name: String::new(),
@@ -269,7 +269,7 @@ fn join(path: &str, step: &Step) -> String {
     if path.is_empty() { step.text.clone() } else { format!("{path}.{}", step.text) }
 }
 
-/// Paths of the keys of a name in the sections of a scenario.
+/// Paths of the keys with this name in the sections of a scenario.
 fn named(scenario: &Table, name: &str) -> Vec<String> {
     let mut paths = Vec::new();
     let mut under = vec![(String::new(), scenario)];

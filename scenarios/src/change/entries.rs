@@ -1,4 +1,4 @@
-//! Changes of the entries of a section: whole ones, new ones, profiles that are fetched.
+//! Changes of a section's entries: whole entries, new entries, profiles that are fetched.
 
 use super::changer::{Changer, Outcome};
 use super::path::{Step, find, joined};
@@ -9,7 +9,7 @@ use crate::structure::check_value;
 use crate::tree::{Entry, Node, Table, Value, parse_value};
 
 impl Changer<'_> {
-    /// The rest of a path in a section of names.
+    /// Follows the rest of a path in a section whose keys are names.
     pub(super) fn entries(
         &mut self,
         section: &mut Node,
@@ -48,7 +48,7 @@ impl Changer<'_> {
         table.insert(Entry { key: entry.to_owned(), key_place: node.place, node });
     }
 
-    /// A name that a section does not have.
+    /// Handles a name that is not in a section.
     fn absent(
         &mut self,
         table: &mut Table,
@@ -92,7 +92,7 @@ impl Changer<'_> {
         Err(self.fail(step, message).maybe_help(help))
     }
 
-    /// Puts a profile that is not in the scenario there, and changes it.
+    /// Puts a profile into the scenario, and changes it there.
     fn fetched(
         &mut self,
         table: &mut Table,
@@ -116,7 +116,7 @@ impl Changer<'_> {
         self.value(node, inner, rest, &path, &way[way.len() - 1])
     }
 
-    /// The profile that a path begins with, among those not in the scenario, and its steps.
+    /// The profile at the beginning of a path, among those outside the scenario, and its number of steps.
     fn profile(&self, kind: ProfileKind, steps: &[Step]) -> Option<(String, usize)> {
         (1..=steps.len()).rev().find_map(|count| {
             let name = joined(&steps[..count])?;

@@ -8,7 +8,7 @@ use crate::shape;
 use crate::tree::{Entry, Node, Table, Value};
 
 impl Changer<'_> {
-    /// The host that a path leads to and how many steps lead there, if it leads to a host.
+    /// The host to which a path leads and the number of steps to it, if it leads to a host.
     pub(super) fn host(
         &self,
         tree: &Table,
@@ -32,7 +32,7 @@ impl Changer<'_> {
         };
         let Some(number) = host_pattern::host(&name, &self.groups) else {
             if count == 2 && section != "host" {
-                // not a host at all: as with any other name
+                // not a host at all: handled as any other name
                 return Ok(None);
             }
             let message = format!("there is no host `{name}`");
@@ -52,7 +52,7 @@ impl Changer<'_> {
         Ok(Some((name, count)))
     }
 
-    /// The rest of a path in `[host.NAME]`.
+    /// Follows the rest of a path in `[host.NAME]`.
     pub(super) fn in_host(
         &mut self,
         tree: &mut Table,
@@ -100,7 +100,7 @@ impl Changer<'_> {
         self.value(node, inner, rest, &path, last)
     }
 
-    /// Taking `[host.NAME]` away makes a host like its group again; most are.
+    /// Removing `[host.NAME]` makes a host like its group again; most hosts already are.
     fn nothing_of_its_own(&self, name: &str, last: &Step) -> Problem {
         let group = host_pattern::host(name, &self.groups)
             .and_then(|number| self.groups.iter().rfind(|group| group.first <= number));
@@ -113,7 +113,7 @@ impl Changer<'_> {
         ))
     }
 
-    /// The list of the host's group that a path leads into: a host has its own only as a whole.
+    /// The list of the host's group that a path enters: a host can only have a whole list of its own.
     fn list_of_group(&self, tree: &Table, name: &str, rest: &[Step]) -> Option<Entry> {
         let key = rest.first().filter(|_| rest.len() > 1)?;
         let number = host_pattern::host(name, &self.groups)?;

@@ -1,16 +1,16 @@
 //! Changes: `volume.mail.encoding=3-of-5`.
 //!
 //! A path leads through the tables of the scenario by their keys: `switch.port_buffer`,
-//! `volume.mail.size`, `node.brick.cache.size`. A list's element has its number,
+//! `volume.mail.size`, `node.brick.cache.size`. An element of a list is given by its number,
 //! `node.brick.disk.0.device` or `node.brick.disk[0].device`. One host of a group is
 //! `node.brick3.nic.rate` or `node.brick[3].nic.rate`; that fills `[host.brick3]`. A name with a
-//! dot may stand in quotes, `device."barracuda-7200.8".rpm`, but need not.
+//! dot may be quoted, `device."barracuda-7200.8".rpm`, but need not be.
 //!
-//! The value is TOML if it is, and a text otherwise, whichever the key takes: `8`, `1 GiB`,
-//! `3-of-5`, `brick[3-7]`, `"brick[3-7]"`. Nothing takes a key away, so that its default holds
-//! again (`workload.mail.think=`). Entries are added whole, `workload.new={ volume = "mail", ... }`,
-//! and taken away by `none`: `workload.mail=none`. A change that makes other keys meaningless
-//! (`arrivals`, `kind`, `layout`, `pattern`) takes these away, unless they were changed too.
+//! The value is read as TOML or as a text, depending on what the key takes: `8`, `1 GiB`, `3-of-5`,
+//! `brick[3-7]`, `"brick[3-7]"`. An empty value removes a key, so that its default applies again
+//! (`workload.mail.think=`). Entries are added as a whole, `workload.new={ volume = "mail", ... }`,
+//! and removed by `none`: `workload.mail=none`. A change that makes other keys meaningless
+//! (`arrivals`, `kind`, `layout`, `pattern`) removes these, unless they were changed too.
 
 mod changer;
 mod entries;
@@ -31,13 +31,13 @@ use crate::source::SourceKind;
 /// A change of a scenario, `path=value`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// Where: `volume.mail.encoding`.
+    /// The path: `volume.mail.encoding`.
     pub path: String,
-    /// What to: `3-of-5`; empty for the default.
+    /// The new value: `3-of-5`; empty for the default.
     pub value: String,
 }
 
-/// A text that is no change.
+/// The text is not a change.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is not a change; write PATH=VALUE, such as `volume.mail.encoding=3-of-5`")]
 pub struct ChangeError(String);
@@ -62,16 +62,16 @@ impl fmt::Display for Change {
 }
 
 impl Document {
-    /// Changes the value at `path`. Errors, and changes nothing, if there is no such path or the
-    /// value does not fit it; whether the scenario as a whole is right, [`Document::check`] tells.
+    /// Changes the value at `path`. Errors, without any change, if there is no such path or the
+    /// value does not fit it. Whether the scenario as a whole is right is left to
+    /// [`Document::check`].
     ///
     /// Errors show the change as `--set path=value`.
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), ScenarioErrors> {
         self.apply("--set", &Change { path: path.to_owned(), value: value.to_owned() })
     }
 
-    /// As [`Document::set`], with the option by which the change was given, for errors:
-    /// `--what-if`.
+    /// Same as [`Document::set`]; `option`: the option that gave the change, such as `--what-if`, for errors.
     pub fn apply(&mut self, option: &str, change: &Change) -> Result<(), ScenarioErrors> {
         let prefix = format!("{option} ");
         let text = format!("{prefix}{change}");

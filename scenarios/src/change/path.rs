@@ -8,13 +8,13 @@ use crate::tree::Table;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Step {
     pub(super) text: String,
-    /// `[3]`, not `.3`.
+    /// Whether it was written `[3]`, not `.3`.
     pub(super) bracket: bool,
-    /// Its bytes in the path.
+    /// Its byte range in the path.
     pub(super) range: Range<usize>,
 }
 
-/// The steps of a path, at least one; errors with the bytes to blame and why.
+/// The steps of a path, at least one. Errors with the wrong bytes and the reason.
 pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str)> {
     let bytes = path.as_bytes();
     let mut steps = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str
     }
 }
 
-/// The name that steps form if its dots were not meant as such.
+/// The name that the steps form if its dots were not meant as separators.
 pub(super) fn joined(steps: &[Step]) -> Option<String> {
     let plain = steps.iter().all(|step| !step.bracket);
     plain.then(|| steps.iter().map(|step| step.text.as_str()).collect::<Vec<_>>().join("."))

@@ -1,4 +1,4 @@
-//! The value of a change: TOML if the key takes what that gives, otherwise a text.
+//! The value of a change: TOML if the key takes the result, otherwise a text.
 
 use super::changer::Changer;
 use crate::shape::Shape;
@@ -6,7 +6,7 @@ use crate::source::Place;
 use crate::tree::{Node, Value, parse_value};
 
 impl Changer<'_> {
-    /// The value as it is to be read for a shape.
+    /// The value, read for a shape.
     pub(super) fn node_for(&self, shape: &Shape) -> Node {
         let trimmed = self.value.trim();
         let start = self.value_base + (self.value.len() - self.value.trim_start().len());
@@ -26,7 +26,7 @@ impl Changer<'_> {
     }
 }
 
-/// The texts between commas that are not in brackets.
+/// The texts between commas outside brackets.
 fn split(text: &str, base: usize) -> Vec<Node> {
     let mut nodes = Vec::new();
     let (mut start, mut depth) = (0, 0_usize);

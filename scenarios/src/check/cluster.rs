@@ -1,4 +1,4 @@
-//! The storage system, and whether the rest of the scenario is one that it can serve.
+//! Checks the storage system, and whether it can serve the rest of the scenario.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::raw::{
 };
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Settings of volumes that only nodes of `ursa-minor` heed, with the value that means nothing.
+/// Settings of volumes that only `ursa-minor` uses, with the value that has no effect.
 const CLIENTS_OWN: [(&str, &str); 4] = [
     ("cipher", "none"),
     ("placement", "rotate"),
@@ -38,7 +38,7 @@ impl Context<'_> {
         }
     }
 
-    /// Reports devices for databases and logs if stores of the system have neither.
+    /// Reports devices for databases and logs in a system whose stores have neither.
     fn refuse_log_devices(&mut self, tree: &Table, system: &System) {
         if system.traits().has_log_devices() {
             return;
@@ -197,7 +197,7 @@ impl Context<'_> {
         })
     }
 
-    /// Monitors of groups of nodes that have some of their own.
+    /// Monitors of groups of nodes with their own monitors.
     fn own_monitors(
         &mut self,
         tree: &Table,
@@ -215,7 +215,7 @@ impl Context<'_> {
         Some(own)
     }
 
-    /// Reports monitors in a cluster that has none.
+    /// Reports monitors in a system that has none.
     fn refuse_monitors(&mut self, name: &str, tree: &Table) {
         for entry in section(tree, "node") {
             let monitors = entry.node.table().and_then(|table| table.entry("monitors"));
@@ -303,7 +303,7 @@ impl Context<'_> {
             }
         }
         for nodes in hosts.storage_by_group(tree) {
-            // the first that is wrong speaks for the others of its group
+            // only the first wrong node of a group is reported
             for (own, group, storage) in nodes {
                 let Some(key) = not_of_servers(storage) else { continue };
                 let sets = |entry: &&Entry| {
@@ -317,7 +317,7 @@ impl Context<'_> {
     }
 }
 
-/// The setting of a node that servers of objects do not have, or cannot do without.
+/// The setting of a node that servers of objects do not have, or require.
 fn not_of_servers(storage: &Storage) -> Option<&'static str> {
     if storage.cache.size == Bytes::ZERO {
         Some("cache")
@@ -330,7 +330,7 @@ fn not_of_servers(storage: &Storage) -> Option<&'static str> {
     }
 }
 
-/// Why `entry`, a group of nodes or one node, cannot set `key` so in a cluster of that system.
+/// Why `entry`, a group of nodes or one node, cannot have this value of `key` in a cluster of that system.
 fn node_refused(key: &str, entry: &Entry, system: &str) -> Problem {
     if key == "cache" {
         let message = format!(

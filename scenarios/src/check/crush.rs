@@ -1,7 +1,8 @@
-//! Ceph's own placement of a scenario's volumes: over a CRUSH map from a file, or over one of the nodes.
+//! Ceph's own placement of a scenario's volumes: by a CRUSH map from a file, or by a map made of the nodes.
 //!
-//! OSDs are the disks of the nodes. Their numbers are given (`osds`), or count from 0 over all nodes. A
-//! volume is a pool of the map (`pool`, or the volume's own name), or a new one that a rule places.
+//! OSDs are the disks of the nodes. Their numbers are given (`osds`), or counted from 0 over all
+//! nodes. A volume is a pool of the map (`pool`, or the volume's own name), or a new one that a
+//! rule places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,29 +23,29 @@ use crate::raw::{At, RawVolume};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Settings of nodes and volumes that mean something with Ceph's own placement alone.
+/// Settings of nodes and volumes that have a meaning only with Ceph's own placement.
 const OF_NODES: [&str; 4] = ["osds", "rack", "room", "datacenter"];
 const OF_VOLUMES: [&str; 4] = ["pool", "rule", "placement_groups", "failure_domain"];
 
-/// A map and what stands in the scenario.
+/// A map and its place in the scenario.
 struct Map {
     cluster: ClusterMap,
-    /// Where `crush` stands; or the first that the scenario says of a map of its nodes.
+    /// The place of `crush`, or the first mention of a map of the nodes.
     place: Place,
     /// Whether it is made of the nodes.
     of_nodes: bool,
-    /// Rules that volumes' failure domains ask for, before those that have names of their own.
+    /// Number of rules for volumes' failure domains; they come before the rules with names.
     unnamed: usize,
 }
 
-/// Most OSDs of a group of nodes: each takes some memory.
+/// Maximum number of OSDs in a group of nodes, because each takes memory.
 const MOST_OSDS: usize = 1 << 20;
 
-/// A device of the scenario: its host, and which of the host's disks.
+/// A device of the scenario: its host, and the index of the disk.
 pub(super) type Device = (HostId, u32);
 
 impl Context<'_> {
-    /// Whether copies lie where a CRUSH map says.
+    /// Whether a CRUSH map places copies.
     pub(super) fn has_crush(tree: &Table) -> bool {
         cluster_key(tree, "crush").is_some()
             || LEVELS
@@ -54,7 +55,7 @@ impl Context<'_> {
             || section(tree, "volume").any(|entry| key(entry, "failure_domain").is_some())
     }
 
-    /// Where each volume's groups lie; `None` where copies are on distinct hosts, by capacity.
+    /// The places of each volume's groups; `None` if copies are on distinct hosts, by capacity.
     pub(super) fn crush_places(
         &mut self,
         ceph: Option<&Ceph>,
@@ -88,7 +89,7 @@ impl Context<'_> {
         Some(all)
     }
 
-    /// Reports settings that have no effect.
+    /// Reports settings without effect.
     fn refuse_unused(&mut self, tree: &Table) {
         let of = |name, keys: &'static [&'static str]| {
             let keys = move |entry| keys.iter().map(move |key| (entry, *key));
@@ -99,7 +100,7 @@ impl Context<'_> {
         };
         let found: Vec<(Place, &str)> =
             of("node", &OF_NODES).chain(of("volume", &OF_VOLUMES)).collect();
-        // what happens to a rack happens to its nodes
+        // racks have a meaning if events concern them
         let has_racks = section(tree, "event").any(|entry| key(entry, "rack").is_some());
         for (place, name) in found.into_iter().filter(|(_, name)| *name != "rack" || !has_racks) {
             let message = format!("`{name}` has no effect without a CRUSH map");
@@ -114,7 +115,7 @@ impl Context<'_> {
         self.refuse_classes(tree);
     }
 
-    /// Reports classes of devices, which rules of the scenario alone can name.
+    /// Reports classes of devices, which only rules of the scenario can name.
     fn refuse_classes(&mut self, tree: &Table) {
         let found = section(tree, "node").chain(section(tree, "host")).find_map(|entry| {
             let Value::List(disks) = &key(entry, "disk")?.value else { return None };
@@ -127,7 +128,7 @@ impl Context<'_> {
         }
     }
 
-    /// The disks of the nodes by the numbers of their OSDs.
+    /// The disks of the nodes by OSD number.
     fn osds(&mut self, tree: &Table, hosts: &Hosts) -> Option<BTreeMap<i32, Device>> {
         let any = section(tree, "node").any(|entry| key(entry, "osds").is_some());
         let mut osds = BTreeMap::new();
@@ -233,7 +234,7 @@ impl Context<'_> {
         });
         match cluster {
             Ok(cluster) => {
-                // what is kept of a run does not depend on the file
+                // what is kept of a run must not depend on the file
                 self.crush_text = keepable_text(&name, &text).ok();
                 Some(Map { cluster, place, of_nodes: false, unnamed: 0 })
             }
@@ -244,7 +245,7 @@ impl Context<'_> {
         }
     }
 
-    /// A map of where the nodes are.
+    /// A map made of the places of the nodes.
     fn map_of_nodes(
         &mut self,
         tree: &Table,
@@ -265,7 +266,7 @@ impl Context<'_> {
         }
     }
 
-    /// Where the groups of one volume lie.
+    /// The places of one volume's groups.
     fn places(
         &mut self,
         (map, has_events): (&Map, bool),
@@ -277,7 +278,7 @@ impl Context<'_> {
         let pool = self.pool(map, ceph, index, (entry, raw, volume))?;
         let place = raw.rule.as_ref().map_or(entry.key_place, At::place);
         let sets = match whole_sets(&map.cluster, &pool) {
-            // a rule that is written is to be met; one of an imported cluster is what it is
+            // a rule in the scenario must be satisfied; one of an imported cluster is accepted as it is
             Ok(whole) if map.of_nodes && whole.completed == whole.sets.len() => {
                 let message = format!(
                     "volume `{}`: its rule finds no {} places for any placement group",
@@ -326,13 +327,13 @@ impl Context<'_> {
         let survives = survived(&map.cluster, &sets, usize::from(volume.m()));
         let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
         let (groups, spread) = (pool.pg_num, different.len() as u64);
-        // it was made once already
+        // this cannot fail, because it succeeded before
         let map = if has_events { all_up(&map.cluster, &pool).ok() } else { None };
         let remap = map.map(|map| Arc::new(Remap { map, pool, devices: osds.clone() }));
         Some(Places { groups, devices, spread, survives, remap })
     }
 
-    /// The pool of the map that a volume is, or a new one.
+    /// The map's pool for a volume, or a new one.
     fn pool(
         &mut self,
         map: &Map,
@@ -410,7 +411,7 @@ impl Context<'_> {
         })
     }
 
-    /// The rule that places a volume, as pools name rules.
+    /// The rule that places a volume, in the way that pools refer to rules.
     fn rule(
         &mut self,
         map: &Map,
@@ -450,7 +451,7 @@ impl Context<'_> {
         None
     }
 
-    /// Checks that each device holds what falls to it.
+    /// Checks that each device has room for what is placed on it.
     fn devices_hold(
         &mut self,
         tree: &Table,

@@ -1,4 +1,4 @@
-//! Events: to whom what happens when, and whether it can.
+//! Checks events: their targets, times and actions, and whether they are possible.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,25 @@ use crate::raw::{At, HostPatterns, RawEvent, RawRecovery, RawVolume, RawWhat};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Shortest timeout of a client: less than a message there and back takes.
+/// Shortest timeout of a client: less than the round trip of a message.
 const LEAST_TIMEOUT: SimSpan = SimSpan::from_us(100);
 
-/// The timeout of scenarios that do not say any.
+/// The default timeout of a scenario.
 const USUAL_TIMEOUT: &str = "1 s";
 
-/// The number of a disk, in digits alone.
+/// The number of a disk, written only in digits.
 fn disk_number(text: &str) -> Option<usize> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// What happens to one host, and where it is written.
+/// An event at one host, and its place in the text.
 struct Step {
     event: Event,
     place: Place,
 }
 
 impl Context<'_> {
-    /// The events of a scenario; none if there are none. Errors where something is wrong with them, which was
-    /// said.
+    /// The events of a scenario; `None` inside if there are none. Errors if some are wrong, which was reported.
     pub(super) fn events(
         &mut self,
         tree: &Table,
@@ -58,7 +57,7 @@ impl Context<'_> {
             good &= found.is_some();
             steps.extend(found.into_iter().flatten());
         }
-        // of equal times, what ends comes first
+        // at equal times, events that end something come first
         steps.sort_by_key(|step| {
             let begins = match step.event.action {
                 Action::Fail { .. } | Action::Drain => true,
@@ -77,7 +76,7 @@ impl Context<'_> {
         }
     }
 
-    /// Settings that mean something only with events.
+    /// Reports settings that have a meaning only with events.
     fn refuse_without_events(&mut self, tree: &Table) {
         let help =
             "add an event, such as `[event.crash]` with `at`, `what` and `host`, or leave it out";
@@ -98,7 +97,7 @@ impl Context<'_> {
         }
     }
 
-    /// What cannot be together with events.
+    /// Reports settings that cannot be combined with events.
     fn fits_events(&mut self, tree: &Table, system: Option<&System>) {
         let first = section(tree, "event").next().map_or_else(Place::default, |e| e.key_place);
         if let Some(system) = system.filter(|system| !system.traits().has_events()) {
@@ -137,7 +136,7 @@ impl Context<'_> {
         }
     }
 
-    /// What Ceph does not have.
+    /// Reports settings that Ceph does not have.
     fn fits_ceph(&mut self, tree: &Table, first: Place) {
         let recovery = tree.get("recovery").and_then(Node::table);
         let timeout = recovery.and_then(|table| table.entry("timeout"));
@@ -160,7 +159,7 @@ impl Context<'_> {
         }
     }
 
-    /// Clients on hosts that fail.
+    /// Reports clients on hosts that fail.
     fn without_clients(
         &mut self,
         steps: &[Step],
@@ -260,7 +259,7 @@ impl Context<'_> {
             None => Some(None),
         };
         let action = match (what, &raw.factor) {
-            // one that is wrong was said to be so
+            // a wrong factor was already reported
             (RawWhat::Slow, None) if !self.problems.is_empty() => return None,
             (RawWhat::Slow, None) => {
                 let message = format!("event `{name}` does not say how slow: it has no `factor`");
@@ -281,7 +280,7 @@ impl Context<'_> {
             (RawWhat::Add, _) => Action::Add,
             (RawWhat::Drain, _) => Action::Drain,
             (RawWhat::Return, _) => Action::Return,
-            // behind a cable that fails, nothing is lost
+            // a failed cable loses no data
             _ => Action::Fail { keeps: lasts.flatten().is_some() || raw.link.is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
@@ -302,7 +301,7 @@ impl Context<'_> {
         Some(steps)
     }
 
-    /// Whether an event happens within the run.
+    /// Checks that an event is within the run.
     fn within(
         &mut self,
         entry: &Entry,
@@ -317,7 +316,7 @@ impl Context<'_> {
         None
     }
 
-    /// An event that changes settings: what they are changed to is looked at later.
+    /// An event that changes settings; the new values are checked later.
     fn sets(
         &mut self,
         entry: &Entry,
@@ -349,7 +348,7 @@ impl Context<'_> {
         Some(Vec::new())
     }
 
-    /// The hosts that an event is about.
+    /// The hosts that an event concerns.
     fn targets(
         &mut self,
         entry: &Entry,
@@ -397,7 +396,7 @@ impl Context<'_> {
         }
     }
 
-    /// The hosts of cables.
+    /// The hosts whose cables an event concerns.
     fn links(
         &mut self,
         patterns: &At<HostPatterns>,
@@ -405,7 +404,7 @@ impl Context<'_> {
         whose: &str,
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
-        // clients have cables that may be slow; what they do when they are cut off is not simulated
+        // clients' cables may be slow; clients that are cut off are not simulated
         let slow = *event.what.get() == RawWhat::Slow;
         let wanted = if slow { Wanted::Both } else { Wanted::Nodes };
         let found = self.hosts_of(patterns, wanted, whose, hosts)?;
@@ -422,7 +421,7 @@ impl Context<'_> {
         Some(found)
     }
 
-    /// The nodes of a rack.
+    /// The nodes in a rack.
     fn rack(
         &mut self,
         raw: &At<String>,
@@ -450,7 +449,7 @@ impl Context<'_> {
         found
     }
 
-    /// The node of a disk, `brick3.disk0`.
+    /// The node of a disk, such as `brick3.disk0`.
     fn disk(
         &mut self,
         raw: &At<String>,
@@ -506,12 +505,12 @@ impl Context<'_> {
             self.add(Problem::new(place, message).help(help));
             return None;
         }
-        // where files are striped over disks, the whole node fails with one
+        // if files are striped over disks, the whole node fails with one disk
         let alone = slow || self.disks_are_servers;
         Some((host, if alone { Part::Disk(number as u32) } else { Part::Whole }))
     }
 
-    /// Whether hosts fail and return in turn. What fails and is back later keeps its data.
+    /// Checks that hosts fail and return alternately. A host that fails and returns later keeps its data.
     fn possible(&mut self, steps: &mut [Step], hosts: &Hosts) -> bool {
         type Scope = (HostId, Part);
         let meet = |one: &Scope, other: &Scope| one.0 == other.0 && one.1.meets(other.1);
@@ -609,7 +608,8 @@ impl Context<'_> {
         good
     }
 
-    /// Whether volumes always have as many nodes as fragments, and whoever joins or is drained is one of these.
+    /// Checks that volumes always have as many nodes as fragments, and that each host that joins or
+    /// is drained belongs to one.
     fn enough_members(
         &mut self,
         steps: &[Step],
@@ -686,7 +686,7 @@ impl Context<'_> {
         good
     }
 
-    /// Copies or shards without which a placement group does not serve.
+    /// Minimum copies or shards with which a placement group serves requests.
     pub(super) fn min_size(&mut self, raw: &RawVolume, (m, n): (u8, u8)) -> Option<u8> {
         if let Some(least) = &raw.min_write {
             let message = "`min_write` has no effect with Ceph, which reads no more than it writes \
@@ -709,7 +709,7 @@ impl Context<'_> {
         least
     }
 
-    /// Fragments without which a write does not go on.
+    /// Minimum fragments with which a write proceeds.
     pub(super) fn min_write(
         &mut self,
         raw: Option<&At<i64>>,
@@ -731,7 +731,7 @@ impl Context<'_> {
     }
 }
 
-/// With events, there is a `recovery`, whose settings have defaults.
+/// Adds `recovery` if there are events, so that its settings get their defaults.
 pub(super) fn complete_recovery(tree: &mut Table) {
     let has_events = section(tree, "event").next().is_some();
     if has_events && tree.get("recovery").is_none() {

@@ -1,4 +1,4 @@
-//! Files that scenarios name: traces, job files, CRUSH maps.
+//! Files named in scenarios: traces, job files, CRUSH maps.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,10 +6,11 @@ use super::Context;
 use crate::source::Place;
 
 impl Context<'_> {
-    /// Where a file is: relative to the scenario, or in a change to the current directory. The path is absolute,
-    /// so that the resolved scenario means the same in any directory.
+    /// The path of a file: relative to the scenario, or in a change relative to the current
+    /// directory. The result is absolute, so that the resolved scenario has the same meaning in any
+    /// directory.
     ///
-    /// Errors if the scenario is confined to its directory and the file is elsewhere.
+    /// Errors if the scenario is confined to its directory and the file is outside.
     pub(super) fn file(&self, written: &str, place: Place) -> Result<PathBuf, String> {
         let confined = self.sources.confined;
         let path = if self.sources.is_change(place) && !confined {
@@ -26,12 +27,11 @@ impl Context<'_> {
     }
 }
 
-/// Whether a path leads to something below a directory, or to nothing in it. What it leads to elsewhere is not
-/// looked at.
+/// Whether a path leads to something below a directory, or to nothing in it. Files elsewhere are not opened.
 fn is_below(path: &Path, written: &Path, base: &Path) -> bool {
     let stays =
         written.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    // a link may lead out
+    // a link may lead outside
     let found = || match (path.canonicalize(), base.canonicalize()) {
         (Ok(path), Ok(base)) => path.starts_with(base),
         (Err(error), _) => error.kind() == std::io::ErrorKind::NotFound,

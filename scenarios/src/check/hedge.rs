@@ -1,4 +1,4 @@
-//! Hedged reads: when they ask one more node, and whether there is one.
+//! Checks hedged reads: their delay, and whether there is another node to ask.
 
 use foretell_algorithms::codec::Encoding;
 use foretell_units::SimSpan;
@@ -10,11 +10,11 @@ use crate::raw::At;
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table};
 
-/// Percentiles that a delay can be.
+/// Percentiles that are allowed as a delay.
 const PERCENTILES: std::ops::RangeInclusive<f64> = 50.0..=99.0;
 
 impl Context<'_> {
-    /// A time or a percentile; `encoding`: what there is of a block, and where that is written.
+    /// Reads a time or a percentile; `encoding`: the volume's encoding and its place.
     pub(super) fn hedge(
         &mut self,
         volume: &str,
@@ -45,8 +45,8 @@ impl Context<'_> {
         percentile.map(|part: f64| Hedge::Quantile((part * 10.0).round() as u16))
     }
 
-    /// What cannot be together with hedged reads; `timeout`: how long clients wait for a node, if they do not wait
-    /// forever.
+    /// Reports settings that cannot be combined with hedged reads; `timeout`: time for which
+    /// clients wait for a node, if limited.
     pub(super) fn fits_hedges(
         &mut self,
         tree: &Table,
@@ -83,7 +83,7 @@ impl Context<'_> {
         }
     }
 
-    /// A hedge after the timeout is none.
+    /// A hedge after the timeout has no effect.
     fn hedge_in_time(&mut self, volume: Option<&Table>, name: &str, timeout: Option<SimSpan>) {
         let hedge = volume.and_then(|table| table.get("hedge"));
         let Some((hedge, text)) = hedge.and_then(|node| Some((node, Node::text(node)?))) else {

@@ -1,4 +1,4 @@
-//! Hosts that others name: storage nodes of volumes, clients of workloads.
+//! Lists of hosts: storage nodes of volumes, clients of workloads.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +15,14 @@ use crate::source::Place;
 pub(crate) enum Wanted {
     /// Storage nodes.
     Nodes,
-    /// Hosts that are none.
+    /// Hosts that are not storage nodes.
     Clients,
-    /// Any.
+    /// All hosts.
     Both,
 }
 
 impl Context<'_> {
-    /// The hosts that patterns name, none twice.
+    /// The hosts that patterns name, without repetition.
     pub(crate) fn hosts_of(
         &mut self,
         patterns: &At<HostPatterns>,

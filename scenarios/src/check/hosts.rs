@@ -1,4 +1,4 @@
-//! Hosts: groups expanded, single hosts laid over their groups.
+//! Hosts: groups are expanded, and single hosts overlaid on their groups.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,21 @@ use crate::source::Place;
 use crate::structure::complete_node;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Most disks of a cluster.
+/// Maximum number of disks in a cluster.
 const MOST_DISKS_IN_ALL: usize = 1 << 18;
 
-/// The hosts of a scenario, as far as they are all right.
+/// The valid hosts of a scenario.
 pub(crate) struct Hosts {
     pub(crate) groups: Vec<Group>,
-    /// By number; `None` where something is wrong.
+    /// By number; `None` if the host is wrong.
     list: Vec<Option<Host>>,
-    /// Where each host's size of cache is written.
+    /// The place of each host's cache size.
     caches: Vec<Place>,
-    /// Whether hosts may be missing because something is wrong.
+    /// Whether hosts may be missing because of errors.
     pub(crate) incomplete: bool,
 }
 
-/// The groups of a tree whose structure was checked, with or without defaults; nodes first.
+/// The groups of a checked tree, with or without defaults; nodes first.
 pub(crate) fn groups_of(tree: &Table) -> Vec<(Group, &Entry)> {
     let mut first = 0;
     let mut groups = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn groups_of(tree: &Table) -> Vec<(Group, &Entry)> {
                 Some(Value::Whole(count)) => usize::try_from(*count).unwrap_or(0),
                 _ => 1,
             };
-            // more are refused, and not expanded for it
+            // larger counts are refused without being expanded
             let count = count.min(MOST_HOSTS + 1);
             groups.push((Group { name: entry.key.clone(), count, first, is_node }, entry));
             first += count;
@@ -52,7 +52,7 @@ pub(crate) fn groups_of(tree: &Table) -> Vec<(Group, &Entry)> {
 }
 
 impl Hosts {
-    /// `tree` has defaults, `bare` is the same without them.
+    /// `tree` has defaults; `bare` is the same without them.
     pub(crate) fn new(tree: &Table, bare: &Table, context: &mut Context<'_>) -> Self {
         let with_entries = groups_of(tree);
         let groups: Vec<Group> = with_entries.iter().map(|(group, _)| group.clone()).collect();
@@ -113,8 +113,8 @@ impl Hosts {
         hosts
     }
 
-    /// Checks that the guests of a group have the processor and the adapter of its first host: they
-    /// are on one machine.
+    /// Checks that all guests of a group have the processor and the adapter of its first host,
+    /// because they share a machine.
     fn share_machine(
         &self,
         group: &Group,
@@ -192,7 +192,7 @@ impl Hosts {
         good
     }
 
-    /// The entries of `[host.NAME]` with the numbers of their hosts.
+    /// The entries of `[host.NAME]` by the numbers of their hosts.
     fn overrides<'t>(
         &self,
         bare: &'t Table,
@@ -241,7 +241,7 @@ impl Hosts {
         group.map_or(String::new(), |group| format!("{}{}", group.name, id.index() - group.first))
     }
 
-    /// The storage nodes of each group that has some: by each node, `[host.NAME]` if there is one,
+    /// The storage nodes of each group that has any: for each node, its `[host.NAME]` if present,
     /// the group's entry, and the node's storage.
     pub(crate) fn storage_by_group<'t>(
         &self,
@@ -263,7 +263,7 @@ impl Hosts {
         if self.list.is_empty() { None } else { self.list.into_iter().collect() }
     }
 
-    /// Checks that each node's cache has a page left beside the buffer of tracking.
+    /// Checks that the buffer of tracking leaves at least a page of each node's cache.
     pub(crate) fn hold_buffer(&self, buffer: Bytes, raw: &Size, context: &mut Context<'_>) {
         let small = self.list.iter().zip(&self.caches).find_map(|(host, cache)| {
             let host = host.as_ref()?;
@@ -297,7 +297,7 @@ fn refuse_storage_of_client(entry: &Entry, context: &mut Context<'_>) {
     }
 }
 
-/// Whether a host of one group has the name of the other, or of one of its hosts.
+/// Whether a host of one group has the name of the other group or of one of its hosts.
 fn clash(a: &Group, b: &Group) -> Option<String> {
     let (short, long) = if a.name.len() < b.name.len() { (a, b) } else { (b, a) };
     let rest = long.name.strip_prefix(short.name.as_str())?;
@@ -326,7 +326,7 @@ fn cache_place(node: &Node) -> Place {
     cache.and_then(|cache| cache.get("size")).map_or(Place::default(), |node| node.place)
 }
 
-/// A host's table laid over its group's, complete.
+/// A host's complete table, overlaid on its group's.
 fn merged(group: &Node, own: &Node, section: &str, place: Place) -> Node {
     let shape = shape::section(section);
     let mut node = group.clone();

@@ -1,4 +1,4 @@
-//! Virtual machines: which storage node runs on which machine, and what those of a machine share.
+//! Virtual machines: the machine of each storage node, and the shared parts of a machine.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::tree::{Entry, Node, Table};
 
 /// The machines of a group of virtual machines.
 struct Wanted {
-    /// The group that says how many there are, and how many.
+    /// The group that defines the number of machines, and that number.
     owner: String,
     count: usize,
     bandwidth: Option<Rate>,
     place: Place,
 }
 
-/// Puts hosts on their machines.
+/// Assigns hosts to their machines.
 pub(super) fn place(
     tree: &Table,
     groups: &[Group],
@@ -36,7 +36,7 @@ pub(super) fn place(
             wanted.insert(entry.key.as_str(), found);
         }
     }
-    // by owner and number of the machine: the hosts on it
+    // by owner and number of the machine: its hosts
     let mut on: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     for group in groups {
         let Some(Wanted { owner, count, .. }) = wanted.get(group.name.as_str()) else { continue };
@@ -79,7 +79,7 @@ fn machine_of(entry: &Entry) -> Option<&Node> {
     entry.node.table()?.get("machine")
 }
 
-/// What a group says of its machines.
+/// A group's settings of its machines.
 fn machines(entry: &Entry, node: &Node, tree: &Table, context: &mut Context<'_>) -> Option<Wanted> {
     let raw: RawMachine = context.read(node)?;
     let bandwidth = match &raw.bandwidth {

@@ -1,4 +1,4 @@
-//! What a simulation would take of this machine's memory, checked before anything is built.
+//! Checks the memory that a simulation would take of this machine, before anything is built.
 
 use foretell_units::Bytes;
 
@@ -12,7 +12,7 @@ pub(crate) fn gib(bytes: Bytes) -> f64 {
 }
 
 impl Context<'_> {
-    /// Checks that the tables of all solid-state drives have room in memory.
+    /// Checks that the tables of all solid-state drives fit into memory.
     pub(super) fn flash_fits(&mut self, tree: &Table, hosts: &Hosts) {
         let mut needed = 0_u64;
         let mut largest = None;

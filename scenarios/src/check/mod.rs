@@ -1,7 +1,7 @@
 //! The checking pass: from a tree of the right structure to a [`Scenario`].
 //!
-//! Everything that can be wrong with values and their relations is found here and nowhere later.
-//! A check that lacks what it needs, because that is wrong itself, is left out silently.
+//! All errors in values and their relations are found here and nowhere later. A check whose inputs
+//! are wrong themselves is skipped silently.
 
 mod cluster;
 mod crush;
@@ -45,7 +45,7 @@ use crate::source::{Place, Sources};
 use crate::structure::{Broken, check_scenario, complete};
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Trace formats by the names they have in `workloads`, which is built upon this crate.
+/// Names of trace formats as in `workloads`, which depends on this crate.
 pub const TRACE_FORMATS: [&str; 12] = [
     "csv",
     "oracle-general",
@@ -61,20 +61,20 @@ pub const TRACE_FORMATS: [&str; 12] = [
     "foretell",
 ];
 
-/// Most hosts of a scenario. Memory is used up long before.
+/// Maximum number of hosts. Memory is exhausted long before.
 pub(crate) const MOST_HOSTS: usize = 10_000_000;
 
 /// Memory that a host needs before its first request, in the scenario and in a simulation (measured with
 /// 1,000, 10,000 and 100,000 idle nodes, each with one disk: 14 to 15 KiB).
 pub(crate) const BYTES_BY_HOST: u64 = 15 << 10;
 
-/// Most outstanding requests of a workload, over all its clients.
+/// Maximum outstanding requests of a workload, over all its clients.
 pub(crate) const MOST_OUTSTANDING: u64 = 1 << 20;
 
-/// A scenario that is all right.
+/// A valid scenario.
 pub(crate) struct Checked {
     pub(crate) scenario: Scenario,
-    /// Its text as a tree: all defaults filled in, all profiles among it.
+    /// Its text as a tree, with all defaults and all profiles.
     pub(crate) tree: Table,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn check(
     Ok(checked)
 }
 
-/// Checks everything but what settings are changed to while the cluster runs.
+/// Checks everything except the new values of settings that change while the cluster runs.
 fn check_at_first(tree: &Table, sources: &Sources, base: &Path) -> Result<Checked, ScenarioErrors> {
     let mut tree = tree.clone();
     settings::flatten(&mut tree);
@@ -139,7 +139,7 @@ fn check_at_first(tree: &Table, sources: &Sources, base: &Path) -> Result<Checke
     }
 }
 
-/// Checks a device outside of any scenario, by the text of its file.
+/// Checks a device without a scenario, from the text of its file.
 pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErrors> {
     let (mut sources, mut problems) = (Sources::default(), Problems::default());
     let node = profiles::read(ProfileKind::Device, file, text, &mut sources, &mut problems);
@@ -173,20 +173,20 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     }
 }
 
-/// What all checks need.
+/// The common inputs of all checks.
 pub(crate) struct Context<'a> {
     problems: Problems,
     sources: Sources,
     broken: &'a Broken,
     base: &'a Path,
     profiles: Profiles<'a>,
-    /// Devices by name: hosts of one profile share what it says.
+    /// Devices by name: all hosts with one profile share the result.
     devices: BTreeMap<String, Option<Device>>,
-    /// Whether servers keep objects, and workloads may run on storage nodes.
+    /// Whether servers keep objects; then workloads may run on storage nodes.
     keeps_objects: bool,
-    /// Whether each disk is a server.
+    /// Whether each disk is its own server.
     disks_are_servers: bool,
-    /// The map of `crush` as text, for what is kept of a run.
+    /// The map of `crush` as text, which is kept with a run.
     crush_text: Option<String>,
 }
 
@@ -201,7 +201,7 @@ impl Context<'_> {
         self.read(node)
     }
 
-    /// Reads a struct. What its structure check found is not said again.
+    /// Reads a struct. Errors of its structure check are not reported again.
     pub(crate) fn read<T: DeserializeOwned>(&mut self, node: &Node) -> Option<T> {
         match read(node) {
             Ok(value) => Some(value),
@@ -220,7 +220,7 @@ impl Context<'_> {
         profiles.get(kind, name, place, sources, problems).cloned()
     }
 
-    /// The device of that profile.
+    /// The device of this profile.
     fn device(&mut self, name: &str, place: Place) -> Option<Device> {
         if let Some(device) = self.devices.get(name) {
             return device.clone();
@@ -342,7 +342,7 @@ impl Context<'_> {
         })
     }
 
-    /// A buffer, of which a port may use so many times what is free.
+    /// A buffer size; a port may use `times` its free part.
     fn buffer(&mut self, raw: &Size, times: f64, what: &str) -> Option<Bytes> {
         let size = self.size(raw)?;
         let least = Switch::LEAST_BUFFER;
@@ -366,7 +366,7 @@ impl Context<'_> {
             }
             kinds.push(name.to_owned());
         }
-        // who records nothing is not slowed down by recording
+        // without records, recording costs nothing
         let records = record.as_deref() != Some("none");
         let cost = if *raw.overhead.get() {
             Some(self.tracking_cost(&raw, hosts, records)?).filter(|_| records)
@@ -436,7 +436,7 @@ impl Context<'_> {
         }
     }
 
-    /// `all`, `none` or `every 1/K requests`, in one way of writing.
+    /// Normalizes `all`, `none` or `every 1/K requests`.
     fn record(&mut self, raw: &At<String>) -> Option<String> {
         let words: Vec<&str> = raw.get().split_whitespace().collect();
         let found = match *words.as_slice() {
@@ -469,7 +469,7 @@ impl Context<'_> {
         self.time_of(raw.get(), raw.place())
     }
 
-    /// Reports that there is no duration though some workload goes on for ever.
+    /// Reports a missing duration if some workload never ends.
     fn needs_duration(&mut self, tree: &Table, workloads: &[workloads::Found]) {
         let Some(endless) = workloads.iter().find(|found| !found.ends) else { return };
         let place = tree
@@ -486,7 +486,7 @@ impl Context<'_> {
     }
 }
 
-/// The entries of a section of names.
+/// The entries of a section whose keys are names.
 pub(crate) fn section<'a>(tree: &'a Table, name: &str) -> impl Iterator<Item = &'a Entry> {
     match tree.get(name).map(|node| &node.value) {
         Some(Value::Table(table)) => table.entries.iter(),

@@ -1,4 +1,4 @@
-//! Quantities, from text to numbers.
+//! Converts quantities from text to numbers.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -11,25 +11,25 @@ use crate::model::Think;
 use crate::raw::{At, Frequency, PartSize, Share, Size, Speed, Time};
 use crate::source::Place;
 
-/// More is a slip, and sums of what is less do not overflow: 1 EiB.
+/// A larger size is a mistake, and sums of smaller ones do not overflow: 1 EiB.
 const MOST_BYTES: Bytes = Bytes(1 << 60);
 
-/// More is a slip, and sums of what is less do not overflow: ten years.
+/// A longer time is a mistake, and sums of shorter ones do not overflow: ten years.
 const MOST_TIME: SimSpan = SimSpan::from_secs(10 * 365 * 86_400);
 
-/// A size, or a part of another.
+/// A size, or a share of another size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Part {
-    /// So many bytes.
+    /// A number of bytes.
     Size(Bytes),
-    /// A share of the whole, more than 0 and not more than 1.
+    /// A share of the whole, above 0 and at most 1.
     Share(f64),
     /// `auto`.
     Auto,
 }
 
 impl Part {
-    /// In bytes; `auto` is the given size.
+    /// The size in bytes; `auto` is the given size.
     pub(crate) fn of(self, whole: Bytes, auto: Bytes) -> Bytes {
         match self {
             Self::Size(size) => size,
@@ -51,7 +51,7 @@ impl Context<'_> {
         }
     }
 
-    /// `most` in words is `limit`.
+    /// Checks a value against `most`, which is written as `limit`.
     fn limited<T: PartialOrd>(
         &mut self,
         (value, text): (T, &str),
@@ -93,7 +93,7 @@ impl Context<'_> {
         self.above_zero(size, what, raw.place())
     }
 
-    /// Metadata of one write: more than nothing, and 1 MiB at the most, since each write writes them.
+    /// Metadata of one write: more than zero, and at most 1 MiB, because each write writes them.
     pub(crate) fn metadata(&mut self, raw: &Size) -> Option<Bytes> {
         let size = self.size_above_zero(raw, "metadata")?;
         self.limited((size, &raw.get().text), (Bytes::mib(1), "1 MiB"), raw.place())
@@ -114,7 +114,7 @@ impl Context<'_> {
         self.above_zero(time, what, raw.place())
     }
 
-    /// A time of a second at the most.
+    /// A time of at most a second.
     pub(crate) fn time_within_a_second(&mut self, raw: &Time) -> Option<SimSpan> {
         let time = self.time(raw)?;
         self.limited((time, &raw.get().text), (SimSpan::from_secs(1), "a second"), raw.place())
@@ -159,7 +159,7 @@ impl Context<'_> {
 
     /// Requests per second.
     pub(crate) fn frequency(&mut self, raw: &At<Frequency>) -> Option<f64> {
-        /// From one in eleven days to one a nanosecond, the least difference of simulated times.
+        /// From one in eleven days to one per nanosecond, the resolution of simulated times.
         const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
         let (rate, found) = match raw.get() {
             Frequency::Number(rate) => (Some(*rate), rate.to_string()),

@@ -1,8 +1,9 @@
 //! Settings that change while the cluster runs: `set` of events.
 //!
-//! What is set is put into the scenario's tree, event after event, and the whole is checked again: a setting that a
-//! scenario could not have, cannot be set either. What may be set is listed here. Weights of OSDs are no setting of a
-//! scenario, but are set in the same way.
+//! The new values are put into the scenario's tree, event after event, and the whole is checked
+//! again. So a setting that a scenario cannot have cannot be set either. The settings that may be
+//! set are listed here. Weights of OSDs are not settings of a scenario, but are set in the same
+//! way.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,14 +18,14 @@ use crate::outages::{Action, Event, FULL_WEIGHT, Outages, Part, Recovery, Settin
 use crate::source::{Place, Sources};
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Keys of a volume that may be set, where clients encode.
+/// Keys of a volume that may be set, if clients encode.
 const OF_VOLUMES: [&str; 6] =
     ["encoding", "cipher", "nodes", "placement", "write_quorum", "min_write"];
 
-/// Keys of `recovery` that may be set; the last one with Ceph.
+/// Keys of `recovery` that may be set; the last one only with Ceph.
 const OF_RECOVERY: [&str; 3] = ["parallel", "pause", "max_backfills"];
 
-/// An event that sets something.
+/// An event that changes settings.
 struct Sets<'a> {
     name: &'a str,
     at: SimSpan,
@@ -32,22 +33,22 @@ struct Sets<'a> {
     entries: &'a [Entry],
 }
 
-/// What an event changes.
+/// A change made by an event.
 pub(super) struct Change {
     /// The event's name.
     name: String,
-    /// Whose setting it is, if it is a host's or a disk's.
+    /// Owner of the setting, if it is a host or a disk.
     of: Option<(HostId, Part)>,
     setting: Setting,
 }
 
-/// OSDs by the paths of their weights, and the weights that are not 1.
+/// OSDs by the paths of their weights, and all weights other than 1.
 struct Osds {
     paths: BTreeMap<String, (HostId, u32)>,
     weights: BTreeMap<(HostId, u32), u32>,
 }
 
-/// Writes `set` with dotted keys, also where it is written as tables in tables.
+/// Writes `set` with dotted keys, even if it is written as nested tables.
 pub(super) fn flatten(tree: &mut Table) {
     fn walk(table: &Table, path: &str, into: &mut Table) {
         for entry in &table.entries {
@@ -70,7 +71,7 @@ pub(super) fn flatten(tree: &mut Table) {
     }
 }
 
-/// What events of a good scenario set, with their names, in order of time.
+/// The changes by events of a valid scenario, with the events' names, in the order of time.
 pub(super) fn of(
     tree: &Table,
     scenario: &Scenario,
@@ -106,7 +107,7 @@ pub(super) fn of(
     }
 }
 
-/// Adds the events to those of hosts.
+/// Adds these events to those of hosts.
 pub(super) fn add(outages: &mut Outages, changes: Vec<Change>) {
     for (number, Change { name, of, setting }) in (0..).zip(changes) {
         let (at, (host, part)) = (setting.at, of.unwrap_or((HostId(0), Part::Whole)));
@@ -114,12 +115,12 @@ pub(super) fn add(outages: &mut Outages, changes: Vec<Change>) {
         outages.events.push(Event { name, at, host, part, action });
         outages.settings.push(setting);
     }
-    // of equal times, what happens to hosts comes first
+    // at equal times, events at hosts come first
     outages.events.sort_by_key(|event| event.at);
 }
 
 impl Osds {
-    /// Of a scenario; of none if it has no OSDs.
+    /// The OSDs of a scenario; empty if it has none.
     fn of(scenario: &Scenario) -> Self {
         let (mut paths, mut weights) = (BTreeMap::new(), BTreeMap::new());
         let has_osds = scenario.system.traits().disks_are_servers();
@@ -130,7 +131,7 @@ impl Osds {
                 paths.insert(format!("osd.{name}.disk{disk}.reweight"), osd);
             }
         }
-        // the CRUSH map of a cluster may have weights of its own
+        // the CRUSH map of a cluster may have other weights
         let places = match &scenario.system {
             System::Ceph(ceph) => ceph.places.as_deref().unwrap_or_default(),
             _ => &[],
@@ -144,7 +145,7 @@ impl Osds {
         Self { paths, weights }
     }
 
-    /// An event sets the weight of an OSD.
+    /// Handles an event that sets the weight of an OSD.
     fn reweight(
         &mut self,
         event: &Sets<'_>,
@@ -190,7 +191,7 @@ fn paths(scenario: &Scenario, osds: &Osds) -> Vec<String> {
     volumes.flat_map(of_volume).chain(osds.paths.keys().cloned()).chain(of_recovery).collect()
 }
 
-/// Puts a value where its path says.
+/// Puts a value at its path.
 fn put(
     tree: &mut Table,
     entry: &Entry,
@@ -235,7 +236,7 @@ impl<'a> Sets<'a> {
         Some(Self { name: &entry.key, at, place: entry.key_place, entries })
     }
 
-    /// What an event changes.
+    /// Finds the changes made by an event.
     fn compare(
         &self,
         before: &Scenario,

@@ -1,4 +1,4 @@
-//! What is in a host: processor, adapter, cache, disks.
+//! Checks the parts of a host: processor, adapter, cache, disks.
 
 use foretell_units::{Bytes, SECTOR_BYTES, SimSpan};
 
@@ -16,16 +16,16 @@ use crate::shape;
 use crate::source::Place;
 use crate::tree::Node;
 
-/// Most disks of a node.
+/// Maximum number of disks in a node.
 const MOST_DISKS: usize = 1024;
-/// Least part of a device that a database or a log takes. An OSD's log here is up to 1 GiB long.
+/// Minimum part of a device for a database or a log. An OSD's log here is up to 1 GiB long.
 const LEAST_PART: Bytes = Bytes::gib(1);
 
-/// Most pages of a cache, as in `algorithms`.
+/// Maximum number of pages in a cache, as in `algorithms`.
 const MOST_PAGES: u64 = foretell_algorithms::cache::MAX_CAPACITY as u64;
 
 impl Context<'_> {
-    /// The processor: the profile with what differs from it.
+    /// The processor: the profile, overlaid with the differences.
     pub(super) fn cpu(&mut self, own: &Node) -> Option<CpuProfile> {
         let profile = own.table()?.get("profile")?;
         let name = profile.text()?;
@@ -147,7 +147,7 @@ impl Context<'_> {
             RawWrite::Through => WritePolicy::Through,
         };
         let (dirty_background, dirty_limit) = self.dirty(raw, size, page, nvram)?;
-        // what a cache that is written through does not need is as it would be by default
+        // settings that a write-through cache does not need have their defaults
         let time = |context: &mut Self, raw: &Option<_>, what, default| match raw {
             Some(raw) => context.time_above_zero(raw, what),
             None => Some(SimSpan::from_secs(default)),
@@ -178,7 +178,7 @@ impl Context<'_> {
         None
     }
 
-    /// The limits of written data that is not yet on disk: background and hard.
+    /// The limits of dirty data: background and hard.
     fn dirty(
         &mut self,
         raw: &RawCache,
@@ -230,7 +230,7 @@ impl Context<'_> {
         Some((background, limit))
     }
 
-    /// A size that is a multiple of the page, where that is known.
+    /// A size that is a multiple of the page, if the page is known.
     fn whole_pages(&mut self, raw: &Size, page: Option<Bytes>, what: &str) -> Option<Bytes> {
         let size = self.size_above_zero(raw, what)?;
         let page = page?;
@@ -279,8 +279,7 @@ impl Context<'_> {
         good.then_some((disks, log_devices))
     }
 
-    /// Adds the devices on which a number of disks have databases or logs. Returns the parts of the disks; `None`: it
-    /// is wrong.
+    /// Adds the devices for the databases or logs of `disks` disks. Returns the parts of the disks; `None` on errors.
     fn log_devices(
         &mut self,
         raw: &RawLogDevice,
@@ -322,7 +321,7 @@ impl Context<'_> {
     }
 }
 
-/// Devices, each in equal parts.
+/// Devices that are divided into equal parts.
 #[derive(Clone, Copy)]
 struct Parts {
     first: usize,
@@ -331,7 +330,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// The part of a disk: disks are dealt to the devices in turn.
+    /// The part of a disk: disks are assigned to the devices in turn.
     fn of(self, disk: usize) -> LogPart {
         LogPart {
             device: (self.first + disk % self.devices) as u32,

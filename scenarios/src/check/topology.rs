@@ -1,8 +1,8 @@
-//! A CRUSH map of what a scenario says of its nodes: hosts in racks, rooms and datacenters, weighted by
-//! capacity in TiB, with the rules that are written or that failure domains ask for.
+//! Builds a CRUSH map from a scenario's nodes: hosts in racks, rooms and datacenters, weighted by
+//! capacity in TiB, with the written rules and those that failure domains require.
 //!
-//! Buckets are numbered from the leaves upwards, by name, so that a map depends on the scenario alone.
-//! Left out: chassis, rows, pods; weights other than capacities.
+//! Buckets are numbered from the leaves upwards, by name, so that a map depends only on the
+//! scenario. Left out: chassis, rows, pods; weights other than capacities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::raw::{At, HostPatterns, RawDomain, RawRule, RawVolume};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// What a node can be in, from the outermost inwards: the key, and its number among Ceph's types.
+/// The levels that contain nodes, from the outermost inwards: the key, and Ceph's number of the type.
 pub(super) const LEVELS: [(&str, u16); 3] = [("datacenter", 8), ("room", 7), ("rack", 3)];
 /// Ceph's number of the type `host`.
 const HOST: u16 = 1;
@@ -37,10 +37,10 @@ struct Branch {
     hosts: Vec<HostId>,
 }
 
-/// Where the names of a level were first seen: what they are in, and where that stands.
+/// For each name at a level: the names that contain it, and the place of its first mention.
 type Seen = BTreeMap<(u16, String), (Vec<String>, Place)>;
 
-/// Storage nodes by the rack that the scenario says they are in. Faults in what it says are reported with the map.
+/// Storage nodes by rack. Errors in the racks are reported with the map.
 pub(super) fn racks(tree: &Table, hosts: &Hosts) -> BTreeMap<String, Vec<HostId>> {
     let mut racks: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
     for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
@@ -61,7 +61,7 @@ pub(super) fn racks(tree: &Table, hosts: &Hosts) -> BTreeMap<String, Vec<HostId>
 }
 
 impl Context<'_> {
-    /// The parts of the map, and where the scenario first says something of it.
+    /// The parts of the map, and the place of its first mention in the scenario.
     pub(super) fn topology(
         &mut self,
         tree: &Table,
@@ -137,7 +137,7 @@ impl Context<'_> {
         Some((root, first.or(rules).or(domain).unwrap_or_default()))
     }
 
-    /// The names that a group of nodes gives at a level, at least one.
+    /// The names that a group of nodes gives for a level, at least one.
     fn names_at(&mut self, entry: &Entry, level: &str) -> Option<(Vec<String>, Place)> {
         let Some(node) = key(entry, level) else {
             let message = format!(
@@ -164,7 +164,7 @@ impl Context<'_> {
         Some((names, node.place))
     }
 
-    /// Gives devices their classes, and the tree a copy for each class, where rules are written.
+    /// Gives devices their classes and, if rules are written, the tree a copy for each class.
     fn classes(
         &mut self,
         tree: &Table,
@@ -196,7 +196,7 @@ impl Context<'_> {
         Some(())
     }
 
-    /// Numbers the rules: those of the volumes' failure domains first, in order, then those of `[rule]`.
+    /// Numbers the rules: first those for the volumes' failure domains, in order, then those of `[rule]`.
     fn rules(&mut self, tree: &Table, parts: &mut MapParts) -> Option<()> {
         let written: Vec<&Entry> = section(tree, "rule").collect();
         let mut named: BTreeSet<&str> = BTreeSet::new();
@@ -225,7 +225,7 @@ impl Context<'_> {
                 return None;
             }
             let raw: RawRule = self.read(&entry.node)?;
-            // `crushtool` begins each with the word `step`
+            // `crushtool` begins each step with the word `step`
             let texts = raw.steps.iter().map(|step| step.get().trim());
             let texts: Vec<&str> =
                 texts.map(|step| step.strip_prefix("step ").unwrap_or(step)).collect();
@@ -249,7 +249,7 @@ impl Context<'_> {
 
 struct Builder<'a> {
     hosts: &'a Hosts,
-    /// Numbers of OSDs and disks, by host.
+    /// OSD numbers and disk indices, by host.
     disks: &'a BTreeMap<HostId, Vec<(i32, u32)>>,
     /// The number of the next bucket.
     next: i32,
@@ -257,7 +257,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Adds the buckets of what is in `branch`; returns them as items of what it is in.
+    /// Adds the buckets of everything in `branch`. Returns them as items of the containing bucket.
     fn items_of(&mut self, branch: &Branch) -> Option<Vec<Item>> {
         let mut items = Vec::new();
         for (name, (kind, inner)) in &branch.inner {
@@ -288,7 +288,7 @@ impl Builder<'_> {
     }
 }
 
-/// Says which name two buckets have, if any.
+/// A name that two buckets have, if any.
 fn named_twice(parts: &MapParts) -> Option<String> {
     let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
     parts.buckets.iter().find_map(|bucket| {
@@ -298,24 +298,24 @@ fn named_twice(parts: &MapParts) -> Option<String> {
     })
 }
 
-/// Whether any group of nodes says where it is at this level.
+/// Whether any group of nodes has this level.
 fn used(tree: &Table, level: &str) -> bool {
     section(tree, "node").any(|entry| key(entry, level).is_some())
 }
 
-/// Whether steps of rules can name it.
+/// Whether steps of rules can use this name.
 fn is_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && name.chars().all(good)
 }
 
-/// The class of a device, as Ceph finds it: by whether it has moving heads.
+/// The class of a device in Ceph's way: by whether it has moving heads.
 fn class_of(disk: &model::Disk) -> &str {
     let by_kind = if disk.device.has_heads() { "hdd" } else { "ssd" };
     disk.class.as_deref().unwrap_or(by_kind)
 }
 
-/// The name and the number of the type of what copies do not share.
+/// The name and number of the type of bucket that copies must not share.
 const fn bucket_type(domain: RawDomain) -> (&'static str, u16) {
     let [datacenter, room, rack] = LEVELS;
     match domain {
@@ -327,7 +327,8 @@ const fn bucket_type(domain: RawDomain) -> (&'static str, u16) {
     }
 }
 
-/// A rule as Ceph makes it: copies or shards in different buckets of type `kind`, or on different devices.
+/// A rule like those that Ceph creates: copies or shards in different buckets of type `kind`, or on
+/// different devices.
 fn rule_for(number: u32, volume: &str, coded: bool, kind: u16) -> Rule {
     let mode = if coded { Mode::Indep } else { Mode::Firstn };
     let mut steps = Vec::new();

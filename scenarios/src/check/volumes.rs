@@ -1,4 +1,4 @@
-//! Volumes, and whether the disks hold them.
+//! Checks volumes, and whether the disks have room for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +15,18 @@ use crate::raw::{At, CountOrWord, RawCipher, RawPlacement, RawReadFrom, RawVolum
 use crate::source::Place;
 use crate::tree::Table;
 
-/// Bytes of a block group unless given.
+/// Default size of a block group.
 const DEFAULT_GROUP: Bytes = Bytes::mib(1);
 
-/// Bytes of an object of Ceph or Swift unless given, as of an RBD image.
+/// Default size of an object of Ceph or Swift, as of an RBD image.
 const DEFAULT_OBJECT: Bytes = Bytes::mib(4);
 
-/// Most bytes of a block group: with that, sizes of files do not overflow.
+/// Maximum size of a block group; with this, file sizes do not overflow.
 const MOST_GROUP: Bytes = Bytes(1 << 30);
-/// Pages of a node's file, so that the numbers of file and page fit into one.
+/// Maximum pages of a node's file, so that file and page numbers fit into one number.
 const MOST_PAGES: u64 = 1 << 40;
 
-/// A volume, as far as it is all right.
+/// A volume; its model is present if it is valid.
 pub(crate) struct Found {
     pub(crate) name: String,
     pub(crate) model: Option<Volume>,
@@ -44,7 +44,7 @@ impl Context<'_> {
             let model = raw.and_then(|raw| self.volume(&entry.key, &raw, hosts, by_map));
             found.push(Found { name: entry.key.clone(), model, size_place });
         }
-        // where a CRUSH map places, each device is looked at
+        // if a CRUSH map places copies, each device is checked instead
         let by_map = self.disks_are_servers && Self::has_crush(tree);
         if !by_map && !found.iter().any(|volume| volume.model.is_none()) {
             self.capacity(&found, hosts);
@@ -65,7 +65,7 @@ impl Context<'_> {
         let size = self.size_above_zero(&raw.size, "a volume");
         if let (Some(encoding), Some(nodes)) = (encoding, &nodes) {
             let n = encoding.n();
-            // a rule may put several on one node
+            // a rule may place several on one node
             if n > nodes.len() && !by_map {
                 let (have, s) = (nodes.len(), if nodes.len() == 1 { "" } else { "s" });
                 let message = format!(
@@ -179,7 +179,7 @@ impl Context<'_> {
     }
 
     fn quorum(&mut self, raw: &At<CountOrWord>, encoding: Encoding, place: Place) -> Option<u8> {
-        // as many as suffice whichever they are
+        // the number that suffices whichever fragments they are
         let least = encoding.n() - encoding.tolerates();
         let [m, n] =
             [least, encoding.n()].map(|number| u8::try_from(number).expect("n is at most 255"));
@@ -200,7 +200,7 @@ impl Context<'_> {
         }
     }
 
-    /// Checks that the disks of each node hold the files of the fragments that are placed there.
+    /// Checks that the disks of each node have room for the fragments placed there.
     fn capacity(&mut self, found: &[Found], hosts: &Hosts) {
         let volumes: Vec<(&Volume, Place, Bytes)> = found
             .iter()
@@ -209,7 +209,7 @@ impl Context<'_> {
                 Some((volume, found.size_place, file_size(volume)?))
             })
             .collect();
-        // one message for each set of volumes that is too much for some node
+        // one message for each set of volumes that is too large for some node
         let mut told = BTreeSet::new();
         let mut on_node: BTreeMap<HostId, Vec<usize>> = BTreeMap::new();
         for (index, (volume, ..)) in volumes.iter().enumerate() {
@@ -280,13 +280,13 @@ fn file_size(volume: &Volume) -> Option<Bytes> {
     Some(distribution.file_size(volume.size))
 }
 
-/// Bytes that a node's disks hold when striped: the smallest disk counts for each.
+/// Bytes that a node's striped disks hold: each counts as the smallest.
 fn room(storage: &Storage) -> u128 {
     let smallest = storage.capacities().map(Bytes::get).min().unwrap_or(0);
     u128::from(smallest / storage.stripe.get() * storage.stripe.get()) * storage.disks.len() as u128
 }
 
-/// About so many bytes, for people.
+/// An approximate size, for messages.
 fn human(bytes: u128) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let (mut value, mut unit) = (bytes as f64, 0);

@@ -18,12 +18,12 @@ use crate::raw::{
 use crate::source::Place;
 use crate::tree::{Node, Table};
 
-/// The largest request of a generator.
+/// Maximum request size of a generator.
 const MOST_ACCESS: Bytes = Bytes(1 << 30);
-/// Most outstanding requests of closed loops.
+/// Maximum outstanding requests of all closed loops together.
 const MOST_IN_ALL: u64 = 1 << 21;
 
-/// A workload, as far as it is all right.
+/// A workload; its model is present if it is valid.
 pub(crate) struct Found {
     pub(crate) name: String,
     pub(crate) is_trace: bool,
@@ -32,10 +32,10 @@ pub(crate) struct Found {
     pub(crate) model: Option<Workload>,
 }
 
-/// What workloads are placed on.
+/// The hosts and volumes that workloads refer to.
 type Around<'a> = (&'a Hosts, &'a [volumes::Found]);
 
-/// Where a workload reads and writes, and where it runs, as far as that is all right.
+/// The volume and the clients of a workload, if they are valid.
 struct Placed<'v> {
     volume: Option<(VolumeId, Option<&'v Volume>)>,
     clients: Option<Vec<foretell_units::HostId>>,
@@ -70,7 +70,7 @@ impl Context<'_> {
             let at_times = table.and_then(|table| table.get("arrivals")).and_then(Node::text);
             let is_trace =
                 kind == Some("trace") || kind == Some("recorded") && at_times == Some("trace");
-            // where something is wrong, assume what gives no error
+            // in a wrong workload, assume what causes no further error
             let broken = self.broken.entry("workload", &name);
             let has = |key| table.is_some_and(|table| table.get(key).is_some());
             let ends = broken
@@ -97,7 +97,7 @@ impl Context<'_> {
         found
     }
 
-    /// A workload of a kind that there is.
+    /// A workload of a known kind.
     fn kind(&mut self, name: &str, kind: &str, node: &Node, around: Around) -> Option<Workload> {
         match kind {
             "trace" => self.read(node).and_then(|raw| self.trace(name, &raw, around)),
@@ -112,7 +112,7 @@ impl Context<'_> {
         }
     }
 
-    /// Checks that the closed loops do not keep more outstanding than a run has memory for.
+    /// Checks that the closed loops do not keep more requests outstanding than a run has memory for.
     fn outstanding_in_all(&mut self, tree: &Table, found: &[Found]) {
         let mut in_all = 0;
         for (entry, found) in section(tree, "workload").zip(found) {
@@ -261,7 +261,7 @@ impl Context<'_> {
         placed.workload(name, kind, arrivals?, None)
     }
 
-    /// The size of each of a workload's requests.
+    /// The size of a workload's requests.
     fn access(&mut self, raw: &Size, what: &str) -> Option<Bytes> {
         let access = self.sectors(raw, what)?;
         if access > MOST_ACCESS {
@@ -272,7 +272,7 @@ impl Context<'_> {
         Some(access)
     }
 
-    /// Reports that what a workload uses, so many times, is more than its volume.
+    /// Reports that `times` times the data of a workload exceed its volume.
     fn fits(&mut self, size: Option<Bytes>, place: Place, what: &str, placed: &Placed, times: u64) {
         let volume = placed.volume.and_then(|(_, model)| model);
         let Some((size, volume)) = size.zip(volume) else { return };
@@ -403,7 +403,7 @@ impl Context<'_> {
     fn fio(&mut self, name: &str, raw: &RawFio, around: Around) -> Option<Workload> {
         let placed = self.placed(name, &raw.volume, &raw.client, around);
         let path = self.input_file("job file", name, "file", &raw.file)?;
-        // jobs say how many of their requests are outstanding
+        // the jobs define their own outstanding requests
         let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
         placed.workload(name, WorkloadKind::Fio { path }, (arrivals, None), None)
     }
@@ -411,7 +411,7 @@ impl Context<'_> {
     fn cosbench(&mut self, name: &str, raw: &RawCosbench, around: Around) -> Option<Workload> {
         let placed = self.placed(name, &raw.volume, &raw.client, around);
         let path = self.input_file("workload file", name, "file", &raw.file)?;
-        // works say how many workers there are
+        // the works define their own workers
         let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
         placed.workload(name, WorkloadKind::Cosbench { path }, (arrivals, None), None)
     }
@@ -422,7 +422,7 @@ impl Context<'_> {
         placed.workload(name, WorkloadKind::Recorded, arrivals?, requests(raw.requests.as_ref()))
     }
 
-    /// The number of a volume, and the volume if it is all right.
+    /// The number of a volume, and the volume if it is valid.
     fn volume_of<'v>(
         &mut self,
         raw: &At<String>,
@@ -572,12 +572,12 @@ impl Context<'_> {
         Some(Arrivals::Closed { outstanding, think })
     }
 
-    /// The trace, where it is: relative to the scenario, or in a change to the current directory.
+    /// The trace's path: relative to the scenario, or in a change relative to the current directory.
     fn trace_file(&mut self, name: &str, key: &str, raw: &At<String>) -> Option<PathBuf> {
         self.input_file("trace", name, key, raw)
     }
 
-    /// A file that a workload reads, `what`.
+    /// The path of a file that a workload reads, `what`.
     fn input_file(
         &mut self,
         what: &str,
@@ -612,7 +612,7 @@ impl Context<'_> {
     }
 }
 
-/// A count that is checked to be within its range.
+/// A count whose range was checked.
 fn count(raw: &At<i64>) -> Option<u32> {
     u32::try_from(*raw.get()).ok()
 }

@@ -1,4 +1,4 @@
-//! Disk arrays: what a profile says, as written and as checked.
+//! Disk arrays: profiles as written and as checked.
 
 use foretell_algorithms::array::Layout;
 pub use foretell_algorithms::array::{Destage, Level};
@@ -17,22 +17,22 @@ use crate::raw::{At, Share, Size, Speed, Time};
 /// Equal devices behind one controller, with its caches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Array {
-    /// How data lies on the members.
+    /// How data are distributed over the members.
     pub level: Level,
-    /// How many members.
+    /// Number of members.
     pub members: u32,
     /// Name of the members' profile.
     pub device_name: String,
-    /// What each member can do; never an array.
+    /// The members' properties; never an array.
     pub device: Device,
-    /// How much lies on one member before the next one follows; whole sectors, and whole pages of the
+    /// Bytes on one member before the next member follows; whole sectors, and whole pages of the
     /// cache, if there is one.
     pub stripe_unit: Bytes,
-    /// The controller's memory; `None`: data goes straight from and to the members.
+    /// The controller's memory; `None`: data go directly to and from the members.
     pub cache: Option<ArrayCache>,
     /// Transfer rate of the host interface in each direction.
     pub rate: Rate,
-    /// Time that each operation takes in the controller, without keeping others waiting.
+    /// Time of each operation in the controller, during which others are not delayed.
     pub overhead: SimSpan,
 }
 
@@ -45,38 +45,38 @@ pub struct ArrayCache {
     pub page: Bytes,
     /// Name of the replacement policy, as `algorithms` knows it.
     pub policy: String,
-    /// Most that is read ahead of a sequential stream; zero: no read-ahead.
+    /// Maximum read-ahead of a sequential stream; zero: no read-ahead.
     pub read_ahead: Bytes,
-    /// Memory that keeps written data without power until it is on the members; `None`: a write is
-    /// done when it is on the members.
+    /// Memory that keeps written data without power until they are on the members; `None`: a write
+    /// is done when it is on the members.
     pub write: Option<WriteCache>,
 }
 
-/// Memory of an array's controller that keeps written data without power. Each write is in it
-/// and in the volatile cache of the other half of the controller.
+/// Memory of an array's controller that keeps written data without power. Each write is stored
+/// there and in the volatile cache of the other half of the controller.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WriteCache {
     /// Memory for written pages.
     pub size: Bytes,
-    /// When it is emptied.
+    /// When it is destaged.
     pub destage: Destage,
-    /// Written bytes beyond which destaging begins, or is at its fastest.
+    /// Written bytes above which destaging begins, or has its highest rate.
     pub high: Bytes,
-    /// Written bytes at which destaging ends.
+    /// Written bytes at which destaging stops.
     pub low: Bytes,
-    /// Transfer rate of the link over which the second copy goes.
+    /// Transfer rate of the link for the second copy.
     pub mirror_rate: Rate,
 }
 
 impl Array {
-    /// Where its sectors lie.
+    /// The layout of its sectors.
     pub fn layout(&self) -> Layout {
         let sectors = |bytes: Bytes| bytes.get() / SECTOR_BYTES;
         let (unit, member) = (sectors(self.stripe_unit), sectors(self.device.capacity()));
         Layout::new(self.level, self.members, unit, member)
     }
 
-    /// Bytes that it holds: whole stripes.
+    /// Its capacity: whole stripes.
     pub fn capacity(&self) -> Bytes {
         Bytes(self.layout().sectors() * SECTOR_BYTES)
     }
@@ -143,7 +143,7 @@ pub(crate) struct RawArray {
     pub(crate) overhead: Time,
 }
 
-/// Names of the replacement policies that there are.
+/// Names of all replacement policies.
 fn policies() -> Vec<&'static str> {
     PolicyKind::ALL.iter().map(|policy| policy.name()).collect()
 }
@@ -175,7 +175,7 @@ pub(crate) enum RawDestage {
     Linear,
 }
 
-/// Most pages of a cache, as in `algorithms`.
+/// Maximum number of pages in a cache, as in `algorithms`.
 const MOST_PAGES: u64 = 1 << 29;
 
 /// The array of a profile.

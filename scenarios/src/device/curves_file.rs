@@ -1,8 +1,8 @@
-//! A device known by measurement alone: how long its requests last, by what they are and by how many
-//! the device has. What a profile says, as written, as checked, and written again.
+//! A device known only by measurement: the latency of its requests, by their kind and by the number
+//! of requests in the device. The profile as written, as checked, and written back.
 //!
-//! For devices whose inside nobody tells: volumes of a cloud or of a storage network, virtual disks,
-//! drives of which there are only results of a benchmark. `foretell calibrate disk` writes such a
+//! It is for devices whose internals are unknown: volumes of a cloud or of a storage network,
+//! virtual disks, drives with only benchmark results. `foretell calibrate disk` writes such a
 //! profile from results of fio.
 
 use std::collections::BTreeSet;
@@ -16,29 +16,29 @@ use crate::check::Context;
 use crate::error::Problem;
 use crate::raw::{At, Share, Size, Time};
 
-/// A device by its latency curves.
+/// A device described by latency curves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curves {
     /// Bytes that a host can address.
     pub capacity: Bytes,
-    /// Requests that the device takes before one is done.
+    /// Number of requests that the device accepts before one completes.
     pub queue_depth: u32,
-    /// One or more, no two of the same requests.
+    /// At least one; no two for the same kind of requests.
     pub curves: Vec<Curve>,
 }
 
-/// How long requests of one kind last, by the number that the device has at a time.
+/// Latency of one kind of requests, by the number of requests in the device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// Whether they follow each other.
+    /// Whether they are sequential.
     pub order: Order,
     /// Read or write.
     pub op: Op,
-    /// Share of reads among all requests that the device gets meanwhile, 0 to 1.
+    /// Share of reads among all requests to the device at the same time, 0 to 1.
     pub reads: f64,
     /// Their size.
     pub block: Bytes,
-    /// Requests in the device, this one included, ascending, and the mean latency then.
+    /// Number of requests in the device, including this one, ascending, each with the mean latency.
     pub points: Vec<(u32, SimSpan)>,
 }
 
@@ -184,7 +184,7 @@ fn curve(raw: &RawCurve, context: &mut Context<'_>) -> Option<Curve> {
 
 /// The text of a device file; a scenario reads the same device from it.
 ///
-/// `head`: lines that stand before everything, as comments.
+/// `head`: lines to write first, as comments.
 pub fn write(device: &Curves, source: &str, head: &[String]) -> String {
     let mut text = head.iter().fold(String::new(), |mut text, line| {
         let _ = writeln!(text, "# {line}");

@@ -1,7 +1,7 @@
-//! Device profiles: from raw to checked. A new kind of device is a file here with its raw struct and how it is
-//! checked, a branch of `oneOf`, and one of [`device`]. A detailed drive is in [`super::drive_file`], a solid-state
-//! drive in [`super::ssd_file`], an array in [`super::array_file`], a device by measured latencies in
-//! [`super::curves_file`].
+//! Checks device profiles. A new kind of device needs: a file here with its raw struct and its
+//! check, a branch of `oneOf`, and a branch of [`device`]. Detailed drives are in
+//! [`super::drive_file`], solid-state drives in [`super::ssd_file`], arrays in
+//! [`super::array_file`], devices by measured latencies in [`super::curves_file`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl JsonSchema for RawDevice {
     }
 }
 
-/// The device of a profile, whose structure was checked.
+/// The device of a profile whose structure was checked.
 pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
     match kind(node)? {
         "drive" => drive(node, context).map(Device::Drive),
@@ -65,7 +65,7 @@ pub(crate) fn device(node: &Node, context: &mut Context<'_>) -> Option<Device> {
     }
 }
 
-/// What kind of device a profile describes.
+/// The kind of device that a profile describes.
 pub(crate) fn kind(node: &Node) -> Option<&str> {
     node.table()?.get("kind")?.text()
 }
@@ -106,7 +106,7 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
         }
         tolerance
     });
-    // at less than a sector a turn it would never be done
+    // with less than a sector per revolution it would never complete
     if let Some(inner) = inner
         && inner.as_bytes_per_s_f64() * 60.0 / f64::from(rpm) < SECTOR_BYTES as f64
     {

@@ -1,4 +1,4 @@
-//! What a storage device can do, as its profile file says.
+//! The properties of storage devices, from their profile files.
 
 #[cfg_attr(not(test), allow(dead_code, reason = "for the schema, which tests derive"))]
 pub(crate) mod array_file;
@@ -45,17 +45,17 @@ pub enum Device {
     Ssd(Ssd),
     /// Equal devices behind one controller.
     Array(Box<Array>),
-    /// One known by how long its requests last.
+    /// A device known by the latency of its requests.
     Curves(Curves),
-    /// One of which only measurements are known: it can be predicted, not simulated.
+    /// A device known only by measurements: it can be predicted, not simulated.
     Measured {
-        /// Bytes that it holds.
+        /// Its capacity in bytes.
         capacity: Bytes,
     },
 }
 
 impl Device {
-    /// Bytes that it holds.
+    /// Its capacity in bytes.
     pub fn capacity(&self) -> Bytes {
         match self {
             Self::Mechanical(disk) => disk.capacity,
@@ -67,7 +67,7 @@ impl Device {
         }
     }
 
-    /// Whether it is, or is made of, disks with moving heads.
+    /// Whether it is, or consists of, disks with moving heads.
     pub fn has_heads(&self) -> bool {
         match self {
             Self::Array(array) => array.device.has_heads(),
@@ -75,8 +75,8 @@ impl Device {
         }
     }
 
-    /// What one is sold as, as lists of prices have it: `hdd`, `ssd`. An array is sold by its own name, and what was
-    /// measured does not say what it is.
+    /// The class under which it is sold in price lists: `hdd`, `ssd`. An array is sold by its own
+    /// name, and measurements do not show the class.
     pub fn class(&self) -> Option<&'static str> {
         match self {
             Self::Mechanical(_) | Self::Drive(_) => Some("hdd"),
@@ -85,7 +85,7 @@ impl Device {
         }
     }
 
-    /// Memory that a simulation takes for its tables of flash, once every die has been written to, in bytes.
+    /// Memory that a simulation takes for its flash tables once every die has been written to, in bytes.
     pub fn table_bytes(&self) -> u64 {
         match self {
             Self::Ssd(ssd) => ssd.table_bytes(),
@@ -100,11 +100,11 @@ impl Device {
 /// A disk with moving heads: seek, rotation, transfer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mechanical {
-    /// Bytes that it holds.
+    /// Its capacity in bytes.
     pub capacity: Bytes,
     /// Revolutions per minute.
     pub rpm: u32,
-    /// By how much a disk's speed may differ from that.
+    /// The possible deviation of a disk's speed from that.
     pub rpm_tolerance: Tolerance,
     /// Cylinders; addresses fill them in order.
     pub cylinders: u32,
@@ -125,17 +125,16 @@ impl Mechanical {
     }
 }
 
-/// By how much a motor's speed may differ from its nominal one, either way.
+/// The possible deviation of a motor's speed from its nominal one, in either direction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Tolerance {
     ppm: u32,
 }
 
 impl Tolerance {
-    /// 0.2 %. Assumed where nothing is said, because product manuals of disks state bounds from 0.1 %
-    /// to 0.5 %.
+    /// 0.2 %. Assumed if none is given, because product manuals of disks state bounds from 0.1 % to 0.5 %.
     pub const USUAL: Self = Self { ppm: 2000 };
-    /// No motor is that bad: 10 %.
+    /// Upper bound, 10 %: no motor is worse.
     pub const MOST: Self = Self { ppm: 100_000 };
 
     /// A share of the speed, from 0 to that of [`Tolerance::MOST`], to a millionth.
@@ -144,7 +143,7 @@ impl Tolerance {
         (0.0..=f64::from(Self::MOST.ppm)).contains(&ppm).then_some(Self { ppm: ppm as u32 })
     }
 
-    /// So much of a quantity, rounded down.
+    /// This share of a quantity, rounded down.
     pub fn of(self, whole: u64) -> u64 {
         (u128::from(whole) * u128::from(self.ppm) / 1_000_000) as u64
     }
@@ -173,14 +172,14 @@ pub struct Seek {
 }
 
 impl Seek {
-    /// Time to move the arm by `distance` cylinders; none for none.
+    /// Time to move the arm by `distance` cylinders; zero for zero.
     pub fn time(&self, distance: u32) -> SimSpan {
         if distance == 0 {
             return SimSpan::ZERO;
         }
         let d = f64::from(distance);
         SimSpan::from_ms_f64(if distance <= self.knee {
-            // `sqrt` is exact to the last bit on every machine (IEEE 754)
+            // `sqrt` is exact on every machine (IEEE 754)
             self.short_ms + self.short_ms_per_sqrt * d.sqrt()
         } else {
             self.long_ms + self.long_ms_per_cylinder * d

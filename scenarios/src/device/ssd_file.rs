@@ -1,4 +1,4 @@
-//! Solid-state drives: what a profile says, as written and as checked.
+//! Solid-state drives: profiles as written and as checked.
 //!
 //! Every default is that of MQSim's published configuration (Tavakkol et al., FAST 2018;
 //! `ssdconfig.xml` and the parameter sets of its repository), so `kind`, `source` and `capacity`
@@ -24,7 +24,7 @@ pub struct Ssd {
     pub channels: u32,
     /// Chips on each channel.
     pub chips: u32,
-    /// Dies in each chip; each works by itself.
+    /// Dies in each chip; each works independently.
     pub dies: u32,
     /// Planes of each die; they program and erase together.
     pub planes: u32,
@@ -32,43 +32,43 @@ pub struct Ssd {
     pub page: Bytes,
     /// Pages of a block, the unit of erasure.
     pub pages_per_block: u32,
-    /// What one entry of the mapping table maps; a whole number of them makes a page.
+    /// Bytes mapped by one entry of the mapping table; a page is a whole number of them.
     pub mapping: Bytes,
-    /// From the cells of a page to the die's register.
+    /// Time to read a page from its cells into the die's register.
     pub read: SimSpan,
-    /// From the register to the cells.
+    /// Time to program a page from the register into the cells.
     pub program: SimSpan,
-    /// Erasing a block of each plane.
+    /// Time to erase a block of each plane.
     pub erase: SimSpan,
     /// Transfer rate of each channel.
     pub channel_rate: Rate,
-    /// Memory for written data that is not yet in flash.
+    /// Memory for written data that are not yet in flash.
     pub buffer: Bytes,
-    /// Whether capacitors save what is in that memory. Without them a write is done when it is in flash.
+    /// Whether capacitors save the contents of that memory. Without them a write is done when it is in flash.
     pub power_loss_protection: bool,
-    /// Commands that the drive takes before one is done.
+    /// Number of commands that the drive accepts before one completes.
     pub queue_depth: u32,
     /// Transfer rate of the host interface.
     pub host_rate: Rate,
-    /// Whether both directions of the host interface transfer at once.
+    /// Whether the host interface transfers in both directions at once.
     pub duplex: bool,
-    /// Time of the host interface that a command takes besides its data.
+    /// Time of a command on the host interface, besides its data.
     pub command: SimSpan,
-    /// Time that a command takes besides, without keeping others waiting.
+    /// Additional time of a command, during which others are not delayed.
     pub latency: SimSpan,
-    /// What was written before the simulation begins.
+    /// The writes before the simulation begins.
     pub precondition: Precondition,
-    /// Bytes that a host may write before the drive is worn, as its maker rates it.
+    /// Bytes that may be written before the drive is worn out, as its manufacturer rates it.
     pub endurance: Option<Bytes>,
 }
 
-/// What was written to a drive before the simulation begins.
+/// The writes to a drive before the simulation begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Precondition {
-    /// Everything, and then at random for so long that collecting garbage no longer changes the
+    /// Everything, and then random writes until garbage collection no longer changes the
     /// distribution of valid data over blocks.
     Random,
-    /// Everything, once, from the beginning to the end: all spare blocks are free.
+    /// Everything once, from the beginning to the end: all spare blocks are free.
     Sequential,
 }
 
@@ -76,21 +76,20 @@ pub enum Precondition {
 /// collected data, up to three free, and three for imbalance between dies.
 const SPARE_BLOCKS: u64 = 8;
 
-/// Most dies of a drive.
+/// Maximum number of dies in a drive.
 const MOST_DIES: u32 = 1 << 16;
 
-/// Most blocks of a drive, those of a die's planes counted as one: each takes some memory.
+/// Maximum number of blocks in a drive, where those of a die's planes count as one: each takes some memory.
 const MOST_BLOCKS: u64 = 1 << 24;
 
-/// Entries of a mapping table: 31 bits number them.
+/// Maximum entries of a mapping table, which are numbered with 31 bits.
 const MOST_ENTRIES: u64 = (1 << 31) - 1;
 
-/// Memory of an erase block, by which it is found when garbage is collected: 20 bytes, and 4 for those that
-/// are free at first.
+/// Memory per erase block, to find it in garbage collection: 20 bytes, and 4 for blocks that are initially free.
 const BYTES_BY_BLOCK: u64 = 24;
 
-/// Memory of a die, for each unit of one of its blocks: two blocks that are being written, and lists of
-/// blocks by how many units are valid.
+/// Memory per die, for each unit of one of its blocks: two blocks being written, and lists of
+/// blocks by their number of valid units.
 const BYTES_BY_UNIT: u64 = 12;
 
 impl Ssd {
@@ -101,31 +100,31 @@ impl Ssd {
         u64::from(self.all_dies()).saturating_mul(die)
     }
 
-    /// Dies of the whole drive.
+    /// Number of dies of the whole drive.
     pub fn all_dies(&self) -> u32 {
         self.channels * self.chips * self.dies
     }
 
-    /// Entries of the mapping table that one block of each plane of a die takes.
+    /// Number of mapping entries for one block of each plane of a die.
     pub fn entries_per_block(&self) -> u64 {
         let page = self.page.get() / self.mapping.get();
         u64::from(self.planes) * u64::from(self.pages_per_block) * page
     }
 
-    /// Blocks of each plane: as many as capacity and over-provisioning ask for.
+    /// Number of blocks of each plane, which follows from capacity and over-provisioning.
     pub fn blocks_per_plane(&self) -> u64 {
         let entries = self.entries() as f64 / (1.0 - self.over_provisioning);
         let blocks = entries / (u64::from(self.all_dies()) * self.entries_per_block()) as f64;
-        // a capacity that was computed from a whole number of blocks gives that number again
+        // a capacity computed from a whole number of blocks gives that number again
         (blocks - 1e-6).ceil() as u64
     }
 
-    /// Entries of the mapping table.
+    /// Number of entries of the mapping table.
     pub fn entries(&self) -> u64 {
         self.capacity.get() / self.mapping.get()
     }
 
-    /// Bytes of flash.
+    /// Total bytes of flash.
     pub fn flash(&self) -> Bytes {
         let entries =
             u64::from(self.all_dies()) * self.blocks_per_plane() * self.entries_per_block();
@@ -291,10 +290,10 @@ pub(crate) fn ssd(raw: &RawSsd, context: &mut Context<'_>) -> Option<Ssd> {
     fits(&ssd, raw, context).then_some(ssd)
 }
 
-/// Days of a year.
+/// Days per year.
 pub const DAYS_PER_YEAR: f64 = 365.25;
 
-/// What is said of endurance, which may be nothing; `None`: it is wrong.
+/// The endurance, which may be absent; `None`: it is wrong.
 fn endurance(
     raw: &RawSsd,
     capacity: Option<Bytes>,
@@ -341,7 +340,7 @@ fn mapping(raw: &RawSsd, page: Bytes, context: &mut Context<'_>) -> Option<Bytes
     None
 }
 
-/// Whether the parts fit together.
+/// Checks that the parts fit together.
 fn fits(ssd: &Ssd, raw: &RawSsd, context: &mut Context<'_>) -> bool {
     if ssd.buffer < ssd.mapping {
         let message = format!(

@@ -1,4 +1,4 @@
-//! Blocks of DiskSim parameters to a drive.
+//! Converts blocks of DiskSim parameters to a drive.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(super) fn convert(
     Ok(Import { drive, name, notes })
 }
 
-/// DiskSim, too, draws each drive's speed within it; by default it draws none.
+/// DiskSim also draws each drive's speed within the tolerance; by default it has none.
 fn tolerance(mechanics: &View<'_>) -> Result<Tolerance, ImportError> {
     let name = "Percent error in rpms";
     let percent = mechanics.real_or(name, 0.0)?;
@@ -97,7 +97,7 @@ fn source(name: &str, files: &[PathBuf]) -> String {
     format!("DiskSim's description of {name}, imported from {}", files.join(", "))
 }
 
-/// The disk to be read, if the description has one, and its model.
+/// The wanted disk, if the description has one, and its model.
 fn choose<'a>(
     file: &Path,
     document: &'a Document,
@@ -126,7 +126,7 @@ fn choose<'a>(
             found.retain(used);
         }
     }
-    // the same block sourced twice is one disk
+    // the same block sourced twice counts as one disk
     found.dedup_by_key(|view| view.name());
     if found.len() > 1 {
         return fail(format!("there are several disks, {}; name one", names(&found)));
@@ -141,7 +141,7 @@ fn choose<'a>(
     Ok((Some(disk), model))
 }
 
-/// The slowest of disk, bus and controller sets the pace.
+/// The slowest of disk, bus and controller determines the transfer time.
 fn wired(disk: &View<'_>, wires: &Wires) -> Result<Bus, ImportError> {
     let own = disk.span("Bulk sector transfer time", 1.0)?.max(wires.controller);
     Ok(Bus {
@@ -209,7 +209,7 @@ fn zone(view: &View<'_>, units: Option<&Arc<Value>>) -> Result<Zone, ImportError
     };
     let skew = |name: &str| -> Result<f64, ImportError> {
         let skew = view.real_or(name, 0.0)?;
-        // DiskSim cuts a skew in sectors down to whole ones
+        // DiskSim truncates a skew in sectors to whole sectors
         Ok(if in_revolutions { skew * f64::from(sectors_per_track) } else { skew.trunc() })
     };
     let places = |name: &str| -> Result<Vec<u64>, ImportError> {
@@ -246,7 +246,7 @@ fn overhead(disk: &View<'_>) -> Result<Overhead, ImportError> {
         return disk.refuse("Time scale for overheads", scale, "not negative");
     }
     let span = |name: &str| disk.span_or_none(name, scale);
-    // a drive that never leaves the bus need not take it again
+    // a drive that never leaves the bus need not reacquire it
     let never = disk.switch("Never disconnect")?;
     let leaving = |name: &str| if never { Ok(SimSpan::ZERO) } else { span(name) };
     let after = |read: &str, write: &str| Ok(After { read: span(read)?, write: span(write)? });
@@ -275,7 +275,7 @@ fn overhead(disk: &View<'_>) -> Result<Overhead, ImportError> {
                 away: disk.span_or_none("Extradisc inter-disconnect delay", 1.0)?,
                 second_disconnect: span("Extradisc 2nd disconnect overhead")?,
                 seek_delay: span("Extradisc seek delta")?,
-                // no parameters: DiskSim has them with every drive of this kind
+                // not parameters: DiskSim uses these values for every drive of this kind
                 gathered: Sectors(10),
                 gathered_of_long: Sectors(15),
                 long: Sectors(45),
@@ -302,7 +302,7 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
     }
     let enabled = match disk.whole_or::<i64>("Enable caching in buffer", 0)? {
         0 => false,
-        1 | 2 => true, // DiskSim makes no difference
+        1 | 2 => true, // DiskSim treats both alike
         other => return disk.refuse("Enable caching in buffer", other, "0, 1 or 2"),
     };
     let read_ahead = match disk.whole_or::<i64>("Buffer continuous read", 0)? {
@@ -346,9 +346,9 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
         partial_hits_while_busy: disk.switch("Allow sneaky partial read hits")?,
         partial_hits_at_once: disk.switch("Immed transfer partial hit")?,
         stops_in_sector: disk.switch("Stop prefetch in sector")?,
-        // its name says something else
+        // despite its name, this parameter means that
         leaves_while_reading_on: disk.switch("Disconnect write if seek")?,
-        // a drive that has the bus all along sends what there is
+        // a drive that holds the bus all the time sends data as they become available
         high_water: if disk.switch("Never disconnect")? {
             0.0
         } else {
@@ -358,7 +358,7 @@ fn cache(disk: &View<'_>, notes: &mut Vec<String>) -> Result<Cache, ImportError>
     })
 }
 
-/// A buffer that keeps nothing and reports nothing early.
+/// A buffer that keeps nothing and does not report writes early.
 fn plain_buffer() -> Cache {
     Cache {
         enabled: false,

@@ -1,4 +1,4 @@
-//! The files of one description, given together.
+//! Imports a description whose files are given together.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,11 +9,11 @@ use foretell_input::Limit;
 
 use super::{Import, ImportError, import};
 
-/// Reads the description of one drive from its files, in any order: it begins at the `.parv`, else
-/// the `.diskspecs`, else the `.model`. A file that the description names and that is not where it
-/// says is looked for among `files` by its name. `disk` as in [`import`].
+/// Reads the description of one drive from its files, in any order. It begins at the `.parv`,
+/// otherwise at the `.diskspecs`, otherwise at the `.model`. If the description names a file that
+/// is not at its path, it is looked up among `files` by name. `disk` as in [`import`].
 ///
-/// Errors if two files could be the first, and as [`import`] does.
+/// Errors if two files could be the first, and as in [`import`].
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Words, numbers and marks of DiskSim's parameter language; `source FILE` is followed here.
+//! Tokens of DiskSim's parameter language: words, numbers and marks. `source FILE` is followed here.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use foretell_input::Limit;
 
 use super::ImportError;
 
-/// So many files may be read in all: a file that sources itself ends here.
+/// Maximum number of files read in all, so that a file that sources itself ends.
 const MOST_FILES: usize = 64;
 
 /// Reads the files that a parameter file names.
 pub(super) type Read<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
-/// Where something stands.
+/// The place of a token.
 #[derive(Clone, Debug)]
 pub(super) struct Location {
     pub(super) file: Arc<PathBuf>,
@@ -53,16 +53,16 @@ struct Source {
     text: Vec<u8>,
     next: usize,
     line: u32,
-    /// The lines of its `{` and `[` that are not closed.
+    /// Line numbers of its open `{` and `[`.
     open: Vec<u32>,
 }
 
-/// The words and marks of a file and of what it sources.
+/// The tokens of a file and of the files that it sources.
 pub(super) struct Tokens<'a> {
     stack: Vec<Source>,
     read: Read<'a>,
     files: Vec<PathBuf>,
-    /// Bytes of all of them.
+    /// Total bytes of all of them.
     bytes: u64,
     peeked: Option<(Location, Token)>,
 }
@@ -131,7 +131,7 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// The next token, which stays.
+    /// The next token, without consuming it.
     pub(super) fn peek(&mut self) -> Result<&(Location, Token), ImportError> {
         if self.peeked.is_none() {
             self.peeked = Some(self.read_token()?);
@@ -152,7 +152,7 @@ impl<'a> Tokens<'a> {
             let (at, token) = self.raw()?;
             match &token {
                 Token::End if self.stack.len() > 1 => {
-                    // the file that sources it would be blamed
+                    // otherwise the sourcing file would be blamed
                     let ended = self.stack.pop().expect("there are two");
                     if let Some(line) = ended.open.last() {
                         let message =
@@ -217,7 +217,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// A number if it looks like one, else a word.
+/// A number if the word looks like one, otherwise a word.
 fn classify(word: &str) -> Token {
     let digits = word.strip_prefix('-').unwrap_or(word);
     if let Some(hex) = digits.strip_prefix("0x")

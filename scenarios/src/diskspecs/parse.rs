@@ -1,11 +1,11 @@
 //! The parameter language of DiskSim ("libparam"): text to blocks.
 //!
 //! A file is a sequence of `TYPE NAME { parameter = value, ... }`, `instantiate [ names ] as NAME`
-//! and `topology TYPE NAME [ ... ]`. A parameter's name is one or more words; a value is a number,
+//! and `topology TYPE NAME [ ... ]`. A parameter's name is one or more words. A value is a number,
 //! a word, a list, a block (`TYPE { ... }` or `TYPE NAME { ... }`) or a piece of topology
-//! (`TYPE NAME [ ... ]`). `source FILE` stands for the contents of another file, anywhere; `#`
-//! begins a comment. A block whose type is the name of an earlier block takes over what it does not
-//! say itself.
+//! (`TYPE NAME [ ... ]`). `source FILE` is replaced by the contents of another file, anywhere; `#` begins
+//! a comment. A block whose type is the name of an earlier block inherits the parameters that it
+//! does not set itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use super::ImportError;
 use super::lex::{Location, Read, Token, Tokens};
 
-/// Blocks may nest so deep; a disk needs five levels.
+/// Maximum depth of nested blocks; a disk needs five levels.
 const DEEPEST: usize = 64;
 
-/// A value, where it stands, and what it is.
+/// A value, its place and its kind.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
     pub(super) at: Location,
@@ -39,11 +39,11 @@ pub(super) struct Block {
     pub(super) at: Location,
     pub(super) of: String,
     pub(super) name: Option<String>,
-    /// Shared where several parameters are given one value.
+    /// Shared if several parameters are given one value.
     pub(super) parameters: Vec<(String, Arc<Value>)>,
 }
 
-/// `TYPE NAME [ parts ]`: a component and what hangs below it.
+/// `TYPE NAME [ parts ]`: a component and those below it.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) of: String,
@@ -51,7 +51,7 @@ pub(super) struct Part {
     pub(super) below: Vec<Value>,
 }
 
-/// What a file and the files that it sources say.
+/// The content of a file and of the files that it sources.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     pub(super) blocks: Vec<Block>,
@@ -61,7 +61,7 @@ pub(super) struct Document {
     pub(super) files: Vec<PathBuf>,
 }
 
-/// Parses `file` and what it sources.
+/// Parses `file` and the files that it sources.
 pub(super) fn parse(file: &Path, read: Read<'_>) -> Result<Document, ImportError> {
     let tokens = Tokens::new(file, read)?;
     let mut parser = Parser { tokens, document: Document::default() };
@@ -205,7 +205,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A comma, or the closing mark, which stays.
+    /// Reads a comma, or finds the closing mark, which is not consumed.
     fn end_of_item(&mut self, closing: char) -> Result<(), ImportError> {
         let (at, token) = self.tokens.peek()?;
         if *token == Token::Mark(',') {
@@ -265,8 +265,8 @@ impl Parser<'_> {
         Ok(Value { at, kind })
     }
 
-    /// What follows `TYPE NAME`: a block or a piece of topology. `a .. b` is a range of names, of
-    /// which the first stands for all.
+    /// Reads what follows `TYPE NAME`: a block or a piece of topology. `a .. b` is a range of
+    /// names; the first stands for all.
     fn named(
         &mut self,
         at: Location,
@@ -297,7 +297,7 @@ impl Parser<'_> {
     }
 }
 
-/// How a number or a word is written within a parameter's name.
+/// A number or word as it is written in a parameter's name.
 fn plain(token: &Token) -> String {
     match token {
         Token::Word(word) => word.clone(),

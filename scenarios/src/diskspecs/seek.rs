@@ -1,4 +1,4 @@
-//! DiskSim's ways of giving seek times.
+//! Converts DiskSim's representations of seek times.
 
 use std::path::PathBuf;
 
@@ -74,8 +74,8 @@ pub(super) fn seek(
     }
 }
 
-/// The six values of Ruemmler & Wilkes's equation: the formula, and the single-cylinder time where
-/// it is given apart.
+/// The six values of Ruemmler & Wilkes's equation: the formula, and the single-cylinder time if it
+/// is given separately.
 fn hewlett_packard(mechanics: &View<'_>) -> Result<(Seek, Option<f64>), ImportError> {
     let name = "HPL seek equation values";
     let values: Vec<f64> =
@@ -94,7 +94,7 @@ fn hewlett_packard(mechanics: &View<'_>) -> Result<(Seek, Option<f64>), ImportEr
     Ok((seek, (single >= 0.0).then_some(single)))
 }
 
-/// A file of `distance, milliseconds[, deviation]`.
+/// Reads a file of `distance, milliseconds[, deviation]`.
 fn measured(
     mechanics: &View<'_>,
     read: Read<'_>,
@@ -128,7 +128,7 @@ fn measured(
         points.push((distance, ms));
     }
     if columns > 3 {
-        // Western Digital's DiskSim reads the time of a seek for a write there
+        // there, Western Digital's DiskSim reads the seek time for a write
         notes.push(format!(
             "the fourth column of {} is left out: reads and writes seek alike but for `Add. write \
              settling delay`",

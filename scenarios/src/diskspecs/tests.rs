@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::drive::{Numbering, ReadAhead, SeekFormula, Sparing, Specification};
 
-/// Files that need no disk.
+/// Files in memory.
 struct Files(BTreeMap<PathBuf, Vec<u8>>);
 
 impl Files {
@@ -15,7 +15,7 @@ impl Files {
         Self(files.iter().map(|(name, text)| (name.into(), text.as_bytes().to_vec())).collect())
     }
 
-    /// A whole description; a piece of one file replaced by another.
+    /// A whole description, with a piece of one file replaced.
     fn changed(file: &str, old: &str, new: &str) -> Self {
         let mut files = Self::new(&WHOLE);
         let text = files.0.get_mut(Path::new(file)).expect("the file is there");
@@ -43,7 +43,7 @@ impl Files {
     }
 }
 
-/// A small drive of our own invention.
+/// A small, invented drive.
 const WHOLE: [(&str, &str); 4] = [
     (
         "d/a.parv",
@@ -144,18 +144,18 @@ fn reads_a_whole_description() {
         (Numbering::SerpentineByZone, Sparing::Range(5))
     );
     let [outer, inner] = &geometry.zones[..] else { panic!("two zones") };
-    // a skew in sectors is cut down to whole ones, one in revolutions is a share of the track
+    // a skew in sectors is truncated to whole sectors; one in revolutions is a share of the track
     assert_eq!((outer.first_sector, outer.track_skew, outer.cylinder_skew), (3.0, 10.0, 20.0));
     assert_eq!((inner.first_sector, inner.track_skew, inner.cylinder_skew), (40.0, 20.0, 10.0));
     assert_eq!((&outer.slips[..], &outer.defects[..]), (&[12, 600][..], &[(5, 4000)][..]));
     // 20 cylinders of 240 sectors less 4 ranges of 7 spares, 10 cylinders of 160
     assert_eq!(spec.sectors_in(outer), 4800 - 28);
     assert_eq!(spec.sectors_in(inner), 1600);
-    // the slowest of disk, its bus and its controller; the bus above counts for nothing
+    // the slowest of disk, its bus and its controller; the bus above has no effect
     assert_eq!(spec.bus.read_sector, SimSpan::from_us(25));
     assert_eq!(spec.bus.write_sector, SimSpan::from_us(30));
     assert!(spec.bus.held_by_reads);
-    // twice the figures, by the scale
+    // twice the figures, because of the scale
     assert_eq!(spec.overhead.read_miss.read, SimSpan::from_us(500));
     assert_eq!(spec.overhead.read_miss.write, SimSpan::from_ms(1));
     assert_eq!((spec.cache.segments, spec.cache.read_ahead), (4, ReadAhead::Segment));
@@ -180,7 +180,7 @@ fn notes_what_differs() {
 fn a_drive_that_never_leaves_the_bus_does_not_take_it_again() {
     let text = "First reselect overhead = 0.5, Write disconnect overhead = 0.25, Max queue";
     let spec = Files::changed("d/a.diskspecs", "Max queue", text).specification();
-    // twice the figures, by the scale
+    // twice the figures, because of the scale
     assert_eq!(spec.overhead.first_reselect, SimSpan::from_ms(1));
     assert_eq!(spec.overhead.write_disconnect, SimSpan::from_us(500));
     let text = &format!("Never disconnect = 1, {text}");
@@ -413,7 +413,7 @@ fn an_open_block_is_named() {
 fn a_file_that_is_cut_off_is_blamed_itself() {
     let mut files = Files::new(&WHOLE);
     let model = files.0.get_mut(Path::new("d/a.model")).unwrap();
-    // after `Sparing scheme used =` on line 7; the innermost `{` that is open is on line 5
+    // after `Sparing scheme used =` on line 7; the innermost open `{` is on line 5
     let cut = model.windows(6).position(|piece| piece == b"used =").unwrap() + 6;
     model.truncate(cut);
     assert_eq!(files.error(), "d/a.model:7: the file ends before what begins on line 5 is closed");
@@ -426,7 +426,7 @@ fn depth_and_repetition_are_bounded() {
         files.0.insert("d/a.parv".into(), text.into_bytes());
         assert!(files.import("d/a.parv", None).is_err());
     }
-    // each level gives its value to two parameters
+    // each level assigns its value to two parameters
     let nested =
         "A B { [x, y] = ".to_owned() + &"C { [x, y] = ".repeat(25) + "1" + &" }".repeat(26);
     let mut files = Files::new(&WHOLE);

@@ -1,4 +1,4 @@
-//! Parameters of a block by name, as what they are meant to be.
+//! Parameters of a block by name, with their expected types.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use foretell_units::SimSpan;
 use super::ImportError;
 use super::parse::{Block, Document, Kind, Value};
 
-/// A block with the blocks that it takes over from.
+/// A block with the blocks that it inherits from.
 pub(super) struct View<'a> {
     pub(super) block: &'a Block,
     bases: Vec<&'a Block>,
@@ -19,7 +19,7 @@ impl<'a> View<'a> {
         let mut of = &block.of;
         while let Some(base) = document.blocks.iter().find(|base| base.name.as_ref() == Some(of)) {
             if bases.len() > document.blocks.len() {
-                break; // blocks that take over from each other
+                break; // blocks that inherit from each other
             }
             bases.push(base);
             of = &base.of;
@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         Self { block, bases: Vec::new() }
     }
 
-    /// Its type, through what it takes over.
+    /// Its type, through inheritance.
     pub(super) fn kind(&self) -> &str {
         self.bases.last().map_or(&self.block.of, |base| &base.of)
     }
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
         self.find(name).map_or(Ok(default), |value| whole(name, value))
     }
 
-    /// A switch: 0 or 1; off where it is not given.
+    /// A switch: 0 or 1; off if it is not given.
     pub(super) fn switch(&self, name: &str) -> Result<bool, ImportError> {
         Ok(self.whole_or::<i64>(name, 0)? != 0)
     }
@@ -117,7 +117,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a parameter is outside what DiskSim allows.
+    /// Reports a parameter outside DiskSim's allowed values.
     pub(super) fn refuse<T>(
         &self,
         name: &str,

@@ -9,7 +9,7 @@ use super::lex::Read;
 use super::parse::{Document, Kind, Part, parse};
 use super::view::View;
 
-/// What the bus and the controller above the disk need for a sector.
+/// Time of the bus and the controller above the disk for a sector.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Wires {
     pub(super) read: SimSpan,
@@ -48,7 +48,7 @@ pub(super) fn bus(
     Ok(Wires::default())
 }
 
-/// The wires above the disk whose block is `disk`, if the topology says what they are.
+/// The wires above the disk whose block is `disk`, if the topology defines them.
 fn wires(
     document: &Document,
     disk: &str,
@@ -90,7 +90,7 @@ fn wires(
     Ok(Some(found))
 }
 
-/// The parts from the top down to the first that `wanted` accepts, itself left out.
+/// The parts from the top down to the first that `wanted` accepts, excluding that one.
 fn find_path<'a>(part: &'a Part, wanted: &dyn Fn(&Part) -> bool, path: &mut Vec<&'a Part>) -> bool {
     if wanted(part) {
         return true;

@@ -1,4 +1,4 @@
-//! What makes a specification a drive.
+//! Checks that a specification describes a possible drive.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use thiserror::Error;
 
 use super::{Cache, Geometry, SeekCurve, Sparing, Specification, addressable};
 
-/// Why a specification is not a drive.
+/// Why a specification is not a possible drive.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[error("{place}: {found}; {wanted}")]
 pub struct Fault {
     /// The setting, in backticks.
     pub place: String,
-    /// What is there.
+    /// The value found.
     pub found: String,
-    /// What could be there.
+    /// What is allowed.
     pub wanted: String,
 }
 
@@ -23,11 +23,11 @@ fn fault(place: impl fmt::Display, found: impl fmt::Display, wanted: impl fmt::D
     Fault { place: place.to_string(), found: found.to_string(), wanted: wanted.to_string() }
 }
 
-/// The widest disk that is accepted; a table of seek times has one entry for each distance.
+/// Maximum number of cylinders; a table of seek times has one entry for each distance.
 const MOST_CYLINDERS: u32 = 4_000_000;
 const LONGEST: SimSpan = SimSpan::from_secs(10);
 
-/// Checks a specification; returns the sectors that have an address.
+/// Checks a specification. Returns the number of addressable sectors.
 pub(super) fn check(spec: &Specification) -> Result<u64, Fault> {
     if spec.source.trim().is_empty() {
         return Err(fault("`source`", "it is empty", "say where the figures come from"));

@@ -1,9 +1,9 @@
 //! A disk drive described in detail: zones, skews, seek curve, overheads, on-board cache.
 //!
-//! The vocabulary is that of Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling* (1994),
-//! and, where a drive's cache is concerned, of Bucy, Schindler, Schlosser & Ganger, *The DiskSim
-//! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101, 2008). A [`Specification`]
-//! is what a file says; a [`Drive`] is a specification that has been checked.
+//! The terms are those of Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling* (1994). For a
+//! drive's cache they are those of Bucy, Schindler, Schlosser & Ganger, *The DiskSim Simulation
+//! Environment Version 4.0 Reference Manual* (CMU-PDL-08-101, 2008). A [`Specification`] is the
+//! content of a file; a [`Drive`] is a checked specification.
 
 use std::sync::Arc;
 
@@ -26,36 +26,36 @@ pub struct Drive {
     seek_times: SeekTimes,
 }
 
-/// Everything that a drive file says; nothing in it is checked yet.
+/// The content of a drive file, unchecked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Specification {
     /// Where the figures come from: a citation, a measurement, or a derivation.
     pub source: String,
     /// Revolutions per minute.
     pub rpm: u32,
-    /// By how much a drive's speed may differ from that.
+    /// The possible deviation of a drive's speed from that.
     pub rpm_tolerance: Tolerance,
-    /// Where sectors lie.
+    /// The layout of sectors.
     pub geometry: Geometry,
     /// Time to move the arm.
     pub seek: SeekCurve,
     /// Time to activate another head.
     pub head_switch: SimSpan,
-    /// What a write adds to a seek or a head switch, nanoseconds. Negative in a few measured
+    /// Time that a write adds to a seek or a head switch, nanoseconds. Negative in a few measured
     /// drives, whose reads settle longer than their writes.
     pub write_settle_ns: i64,
-    /// Data between host and buffer.
+    /// Transfer between host and buffer.
     pub bus: Bus,
     /// Controller time.
     pub overhead: Overhead,
     /// The on-board buffer.
     pub cache: Cache,
-    /// Commands that the drive holds at once and serves in the order of shortest positioning time;
-    /// 1: none but the one in service.
+    /// Number of commands that the drive holds at once and serves in the order of shortest
+    /// positioning time; 1: only the one in service.
     pub queue_depth: u32,
 }
 
-/// Where sectors lie.
+/// The layout of sectors.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Geometry {
     /// Recording surfaces.
@@ -79,8 +79,8 @@ pub enum Numbering {
     Serpentine,
 }
 
-/// Where spare sectors are kept. A slipped (skipped) sector moves its successors up to the next
-/// spare; "at the end" means that slips move everything behind them and use no spares.
+/// Where spare sectors are kept. A slipped (skipped) sector shifts the following sectors up to the
+/// next spare. "At the end" means that slips shift all following sectors and use no spares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sparing {
     /// No spares.
@@ -97,13 +97,13 @@ pub enum Sparing {
     CylinderFront,
     /// Sectors at the front of each cylinder; slips at the end of the zone.
     CylinderFrontSlipsAtEnd,
-    /// No spares but those that slips use up at the end.
+    /// No spares except those that slips use up at the end.
     AtEnd,
-    /// Sectors at the end of each range of so many cylinders.
+    /// Sectors at the end of each range of this number of cylinders.
     Range(u32),
     /// Sectors at the end of each zone.
     Zone,
-    /// Sectors at the end of each zone, besides those that slips use.
+    /// Sectors at the end of each zone, besides those used by slips.
     ZoneSlipsAtEnd,
 }
 
@@ -112,46 +112,45 @@ pub enum Sparing {
 pub struct Zone {
     /// First cylinder.
     pub first_cylinder: u32,
-    /// Last cylinder, included.
+    /// Last cylinder, inclusive.
     pub last_cylinder: u32,
-    /// Sectors of 512 bytes on a track, spares included.
+    /// Sectors of 512 bytes on a track, including spares.
     pub sectors_per_track: u32,
-    /// How far the zone's first sector lies behind the index mark, sectors.
+    /// Offset of the zone's first sector from the index mark, sectors.
     pub first_sector: f64,
-    /// By how much the first sector of a track lies behind that of the track before, sectors.
+    /// Offset of the first sector of a track from that of the track before, sectors.
     pub track_skew: f64,
     /// The same across a change of cylinder, sectors.
     pub cylinder_skew: f64,
-    /// Sectors at the zone's beginning that no address reaches.
+    /// Sectors at the zone's beginning without an address.
     pub reserved: u64,
-    /// Spare sectors (or tracks) of each unit that has its own.
+    /// Spare sectors (or tracks) of each unit that has its own spares.
     pub spares: u64,
-    /// Bad sectors (or tracks), counted from the zone's beginning, whose successors moved up;
-    /// ascending.
+    /// Slipped bad sectors (or tracks), counted from the zone's beginning, ascending.
     pub slips: Vec<u64>,
-    /// Bad sectors (or tracks) and the places that stand in for them.
+    /// Bad sectors (or tracks) and their replacements.
     pub defects: Vec<(u64, u64)>,
 }
 
 impl Zone {
-    /// Cylinders in the zone.
+    /// Number of cylinders in the zone.
     pub fn cylinders(&self) -> u64 {
         u64::from(self.last_cylinder) + 1 - u64::from(self.first_cylinder)
     }
 }
 
-/// Data between host and buffer.
+/// Transfer between host and buffer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bus {
     /// Time for a sector of 512 bytes towards the host.
     pub read_sector: SimSpan,
     /// Time for a sector of 512 bytes from the host.
     pub write_sector: SimSpan,
-    /// Whether a read keeps the bus until its last sector has passed, waiting for the medium.
+    /// Whether a read holds the bus until its last sector has been read, while it waits for the medium.
     pub held_by_reads: bool,
 }
 
-/// A time that depends on what the command before was.
+/// A time that depends on the kind of the command before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct After {
     /// After a read.
@@ -163,68 +162,68 @@ pub struct After {
 /// Controller time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Overhead {
-    /// Of every command, before anything else.
+    /// For every command, before anything else.
     pub command: SimSpan,
-    /// Of a read whose first sector is in the buffer, before data moves.
+    /// For a read whose first sector is in the buffer, before the transfer.
     pub read_hit: After,
-    /// Of any other read, before the arm moves.
+    /// For any other read, before the arm moves.
     pub read_miss: After,
-    /// Of a write that is reported early, before data or arm move.
+    /// For a write that is reported early, before the transfer or arm movement.
     pub write_hit: After,
-    /// Of a write that is reported when it is on the medium, before data or arm move.
+    /// For a write that is reported when it is on the medium, before the transfer or arm movement.
     pub write_miss: After,
     /// At the end of a read.
     pub read_completion: SimSpan,
     /// At the end of a write.
     pub write_completion: SimSpan,
-    /// Before data moves.
+    /// Before the transfer.
     pub data_preparation: SimSpan,
-    /// To take the bus again after leaving it.
+    /// To reacquire the bus after leaving it.
     pub first_reselect: SimSpan,
-    /// The same for a write that had left it before its data, once it is on the medium.
+    /// The same for a write that left the bus before its data, once it is on the medium.
     pub other_reselect: SimSpan,
     /// For a read to leave the bus.
     pub read_disconnect: After,
     /// For a write to leave the bus.
     pub write_disconnect: SimSpan,
-    /// The least time between a write's overhead and its first access to the medium, unless it
-    /// continues one that is still being written.
+    /// Minimum time between a write's overhead and its first access to the medium, unless it
+    /// continues a write in progress.
     pub least_write_seek: SimSpan,
-    /// A write that follows a write elsewhere leaves the bus before its data, if so.
+    /// For a write that follows a write elsewhere and leaves the bus before its data; `None`: it does not.
     pub extra_disconnect: Option<ExtraDisconnect>,
 }
 
-/// What a write pays that leaves the bus before its data (seen in the HP C2247 family).
+/// Times of a write that leaves the bus before its data (seen in the HP C2247 family).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExtraDisconnect {
-    /// Instead of the write overhead.
+    /// Replaces the write overhead.
     pub command: SimSpan,
     /// To leave the bus.
     pub disconnect: SimSpan,
-    /// Away from the bus.
+    /// Time away from the bus.
     pub away: SimSpan,
     /// To leave the bus after the data.
     pub second_disconnect: SimSpan,
     /// Between the command overhead and the start of the arm.
     pub seek_delay: SimSpan,
-    /// Sectors of any write that must be in the buffer before its first one goes to the medium; all of
-    /// a shorter write.
+    /// Sectors of a write that must be in the buffer before its first one goes to the medium; for a
+    /// shorter write, all.
     pub gathered: Sectors,
-    /// The same of a long write.
+    /// The same for a long write.
     pub gathered_of_long: Sectors,
-    /// Sectors from which on a write is long.
+    /// Number of sectors from which a write is long.
     pub long: Sectors,
 }
 
 impl ExtraDisconnect {
-    /// Sectors that must be in the buffer before the first of so many goes to the medium.
+    /// Sectors that must be in the buffer before the first of `sectors` goes to the medium.
     pub fn gathered(&self, sectors: u64) -> u64 {
         let least = if sectors < self.long.get() { self.gathered } else { self.gathered_of_long };
         least.get().min(sectors)
     }
 }
 
-/// How far the drive reads on after a read.
+/// Extent of read-ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadAhead {
     /// Not at all.
@@ -235,29 +234,29 @@ pub enum ReadAhead {
     Cylinder,
     /// Until the segment is full.
     Segment,
-    /// To the end of the track; to the end of the next where the segment already holds the end of
-    /// the track before: one track ahead of a sequential reader.
+    /// To the end of the track; to the end of the next track if the segment already holds the end
+    /// of the track before. So it is one track ahead of a sequential reader.
     NextTrack,
 }
 
-/// What becomes of a read's own sectors once the host has them.
+/// Treatment of a read's own sectors once the host has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requested {
-    /// Read-ahead may push them out.
+    /// Read-ahead may replace them.
     Replaced,
-    /// Read-ahead ends when the segment is full of them and what follows.
+    /// They are kept: read-ahead ends when they and the read-ahead fill the segment.
     Kept,
     /// They are dropped at once.
     Dropped,
 }
 
-/// When a write is reported.
+/// When a write is reported as completed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EarlyWrite {
     /// When it is on the medium.
     Off,
-    /// When it is in the buffer; a write that continues the one still being written is taken at
-    /// once, any other waits for the medium.
+    /// When it is in the buffer. A write that continues the one in progress is accepted at once;
+    /// any other waits for the medium.
     On,
 }
 
@@ -265,52 +264,51 @@ pub enum EarlyWrite {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "firmware has independent switches")]
 pub struct Cache {
-    /// Whether data stays for later commands.
+    /// Whether data are kept for later commands.
     pub enabled: bool,
-    /// Segments, each a run of consecutive sectors.
+    /// Number of segments, each a run of consecutive sectors.
     pub segments: u32,
     /// Size of a segment.
     pub segment: Sectors,
-    /// Whether one segment is kept for writes, and reads never find what is in it.
+    /// Whether one segment is reserved for writes; reads never hit in it.
     pub separate_write_segment: bool,
-    /// How far the drive reads on after a read.
+    /// Extent of read-ahead.
     pub read_ahead: ReadAhead,
-    /// Sectors that it reads on before another command may stop it.
+    /// Minimum sectors of read-ahead before another command may stop it.
     pub least_read_ahead: Sectors,
-    /// Sectors that it reads on at most; 0 leaves it to `read_ahead` and the segment's size.
+    /// Maximum sectors of read-ahead; 0: limited only by `read_ahead` and the segment's size.
     pub most_read_ahead: Sectors,
-    /// Whether a read found whole in the buffer makes the arm read on from there.
+    /// Whether a full hit makes the arm continue read-ahead from there.
     pub read_ahead_on_hit: bool,
-    /// What becomes of a read's own sectors.
+    /// Treatment of a read's own sectors.
     pub requested: Requested,
-    /// Whether sectors that pass before the first wanted one are kept.
+    /// Whether sectors that pass before the first requested one are kept.
     pub keep_passing: bool,
-    /// Whether sectors are read in the order in which they pass, not by address.
+    /// Whether sectors are read in the order in which they pass the head, not by address.
     pub read_as_passing: bool,
     /// The same for writing.
     pub write_as_passing: bool,
-    /// When a write is reported.
+    /// When a write is reported as completed.
     pub early_write: EarlyWrite,
-    /// Whether a write that continues another may join it in its segment.
+    /// Whether a write that continues another may share its segment.
     pub combine_writes: bool,
-    /// Whether reads find written data.
+    /// Whether reads hit written data.
     pub read_hits_on_writes: bool,
-    /// Whether a read of the sector that is just being read ahead counts as found.
+    /// Whether a read of the sector that is currently being read ahead counts as a hit.
     pub hits_on_next: bool,
-    /// Whether a read found whole in the buffer is served while the arm writes.
+    /// Whether a full hit is served while the arm writes.
     pub full_hits_while_busy: bool,
-    /// Whether a read found in part is, too.
+    /// Whether a partial hit is, too.
     pub partial_hits_while_busy: bool,
-    /// Whether a read found in part sends what is there at once, whatever the water mark.
+    /// Whether a partial hit sends its available data at once, regardless of the water mark.
     pub partial_hits_at_once: bool,
     /// Whether read-ahead can be stopped within a sector.
     pub stops_in_sector: bool,
-    /// Whether a command that comes while read-ahead cannot be stopped at once leaves the bus until it
-    /// can.
+    /// Whether a command leaves the bus if it comes while read-ahead cannot be stopped at once, until it can.
     pub leaves_while_reading_on: bool,
-    /// Share of a read (or of a segment) that must be in the buffer before it takes the bus.
+    /// Share of a read (or of a segment) that must be in the buffer before the read takes the bus.
     pub high_water: f64,
-    /// Whether water marks are shares of the request (else of the segment).
+    /// Whether water marks are shares of the request (otherwise of the segment).
     pub water_by_request: bool,
 }
 
@@ -321,12 +319,12 @@ impl Drive {
         Ok(Self { specification, total, seek_times: SeekTimes::default() })
     }
 
-    /// What it is.
+    /// The specification.
     pub fn specification(&self) -> &Specification {
         &self.specification
     }
 
-    /// Sectors that it holds.
+    /// Its number of sectors.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.total)
     }
@@ -338,7 +336,7 @@ impl Drive {
         self.seek_times.of(&self.specification.seek, cylinders)
     }
 
-    /// Bytes that it holds.
+    /// Its capacity in bytes.
     pub fn capacity(&self) -> Bytes {
         Bytes(self.total * SECTOR_BYTES)
     }
@@ -348,7 +346,7 @@ impl Drive {
         SimSpan::from_ns(60_000_000_000 / u64::from(self.specification.rpm))
     }
 
-    /// Rate at which sectors of a zone's track pass the head.
+    /// Rate at which sectors of a zone's track pass under the head.
     pub fn media_rate(&self, zone: &Zone) -> Rate {
         let bits = u64::from(zone.sectors_per_track) * SECTOR_BYTES * 8;
         Rate::bits_per_s((bits * u64::from(self.specification.rpm) / 60).max(1))
@@ -356,13 +354,13 @@ impl Drive {
 }
 
 impl Specification {
-    /// Sectors with an address in `zone`, none if the zone's own figures leave none.
+    /// Number of addressable sectors in `zone`; 0 if the zone's own values leave none.
     pub fn sectors_in(&self, zone: &Zone) -> u64 {
         addressable(&self.geometry, zone).unwrap_or(0)
     }
 }
 
-/// Sectors with an address in `zone`; `None` where spares and reserve exceed the zone.
+/// Number of addressable sectors in `zone`; `None` if spares and reserved sectors exceed the zone.
 fn addressable(geometry: &Geometry, zone: &Zone) -> Option<u64> {
     let cylinders = zone.cylinders();
     let track = u64::from(zone.sectors_per_track);

@@ -7,13 +7,13 @@ use foretell_units::SimSpan;
 
 use crate::device::Seek;
 
-/// Time to move the arm against distance in cylinders.
+/// Time to move the arm as a function of the distance in cylinders.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SeekCurve {
-    /// Measured points: distance, and time in milliseconds; ascending distances. Between them the
-    /// time is interpolated.
+    /// Measured points: distance, and time in milliseconds, in the order of distance. The time is
+    /// interpolated between them.
     pub points: Vec<(u32, f64)>,
-    /// What holds beyond the last point. Without it the line through the last two goes on.
+    /// The formula beyond the last point. Without it the line through the last two points continues.
     pub beyond: Option<SeekFormula>,
 }
 
@@ -22,9 +22,9 @@ pub struct SeekCurve {
 pub enum SeekFormula {
     /// Ruemmler & Wilkes 1994.
     ThreePart(Seek),
-    /// a·√(d−1) + b·(d−1) + c, milliseconds, with a, b, c such that a single cylinder and the full
-    /// stroke take what a data sheet says, and seeks between random cylinders take its average in
-    /// the mean (Lee & Katz, *An Analytic Performance Model of Disk Arrays*, 1993).
+    /// a·√(d−1) + b·(d−1) + c, milliseconds. a, b and c are such that a single cylinder and the
+    /// full stroke take the data sheet's times, and seeks between random cylinders take its average
+    /// in the mean (Lee & Katz, *An Analytic Performance Model of Disk Arrays*, 1993).
     Lee {
         /// a, milliseconds per square root of a cylinder.
         root_ms: f64,
@@ -36,11 +36,11 @@ pub enum SeekFormula {
 }
 
 impl SeekFormula {
-    /// The curve of a data sheet's three figures, for so many cylinders.
+    /// The curve of a data sheet's three figures, for this number of cylinders.
     ///
-    /// Where the average lies so far from the middle that a coefficient of Lee's formula would be
-    /// negative, the curve would not be monotone: then only its square root is kept, and the full
-    /// stroke is what comes of it.
+    /// If the average is so far from the middle that a coefficient of Lee's formula would be
+    /// negative, the curve would not be monotone. Then only its square root is kept, and the time
+    /// of the full stroke follows from that.
     pub fn lee(single_ms: f64, average_ms: f64, full_ms: f64, cylinders: u32) -> Self {
         let span = f64::from(cylinders.max(2));
         let root_ms = (-10.0 * single_ms + 15.0 * average_ms - 5.0 * full_ms) / (3.0 * span.sqrt());
@@ -66,7 +66,7 @@ impl SeekFormula {
 }
 
 impl SeekCurve {
-    /// Time to move the arm by `distance` cylinders; none for none.
+    /// Time to move the arm by `distance` cylinders; zero for zero.
     pub fn time(&self, distance: u32) -> SimSpan {
         if distance == 0 {
             return SimSpan::ZERO;
@@ -94,13 +94,13 @@ impl SeekCurve {
     }
 }
 
-/// The times of all distances, worked out when first asked for and then shared. It follows from the
-/// curve, and is equal where that is.
+/// The times of all distances, computed when first needed and then shared. They follow from the
+/// curve, so two are equal if their curves are.
 #[derive(Clone, Default)]
 pub(super) struct SeekTimes(OnceLock<Arc<[u32]>>);
 
 impl SeekTimes {
-    /// Nanoseconds by distance, of a curve over so many cylinders.
+    /// Nanoseconds by distance, for a curve over this number of cylinders.
     pub(super) fn of(&self, curve: &SeekCurve, cylinders: u32) -> Arc<[u32]> {
         let nanoseconds =
             |distance| u32::try_from(curve.time(distance).as_ns()).unwrap_or(u32::MAX);
@@ -127,7 +127,7 @@ mod tests {
 
     /// Mean time between two random cylinders, milliseconds.
     fn mean(formula: SeekFormula, cylinders: u32) -> f64 {
-        // of all ordered pairs, 2·(cylinders − d) lie d apart
+        // 2·(cylinders − d) of all ordered pairs are d apart
         let weight = |distance| 2.0 * f64::from(cylinders - distance);
         let total: f64 = (1..cylinders).map(|d| weight(d) * formula.time_ms(d)).sum();
         total / (1..cylinders).map(weight).sum::<f64>()
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(curve.time_ms(1), 0.8);
         assert!((mean(curve, 10_000) - 8.5).abs() < 0.01, "{}", mean(curve, 10_000));
         assert!((curve.time_ms(10_000) - 17.0).abs() < 0.01, "{}", curve.time_ms(10_000));
-        // an average near the full stroke: the square root alone
+        // with an average near the full stroke only the square root is kept
         let curve = SeekFormula::lee(0.8, 8.5, 11.0, 10_000);
         assert!((mean(curve, 10_000) - 8.5).abs() < 0.01, "{}", mean(curve, 10_000));
     }

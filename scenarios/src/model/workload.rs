@@ -1,4 +1,4 @@
-//! Workloads of a checked scenario: who asks for what, and when.
+//! Workloads of a checked scenario: who requests what, and when.
 
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId};
 
@@ -15,9 +15,9 @@ pub struct Workload {
     pub kind: WorkloadKind,
     /// When it is requested.
     pub arrivals: Arrivals,
-    /// The trace whose times they are; with [`Arrivals::Times`] alone.
+    /// The trace that gives the times; only with [`Arrivals::Times`].
     pub times: Option<std::path::PathBuf>,
-    /// Requests after which an instance stops; `None`: goes on (a trace: to its end).
+    /// Requests after which an instance stops; `None`: never (a trace: at its end).
     pub requests: Option<u64>,
 }
 
@@ -35,25 +35,25 @@ pub enum WorkloadKind {
         /// Part of the volume used, from its beginning.
         working_set: Bytes,
     },
-    /// What the records of a run hold: it can be predicted, not simulated.
+    /// Recorded requests: they can be predicted, not simulated.
     Recorded,
     /// Replay of a block trace.
     Trace {
         /// The file.
         path: std::path::PathBuf,
-        /// Its format; `None`: found out from name and content.
+        /// Its format; `None`: detected from name and content.
         format: Option<String>,
         /// Addresses beyond the volume wrap around.
         wrap: bool,
-        /// What a block number counts, if not what is usual in the format.
+        /// The unit of block numbers, if it is not the usual one of the format.
         block: Option<Bytes>,
         /// The device whose requests are replayed; `None`: all.
         device: Option<String>,
-        /// Bad lines and records are left out.
+        /// Whether bad lines and records are skipped.
         skip_bad: bool,
-        /// Share of reads, drawn whatever the trace says.
+        /// Share of reads, drawn at random instead of the trace's directions.
         read_share: Option<f64>,
-        /// Bytes of each request, whatever the trace says.
+        /// Bytes of each request, instead of the trace's sizes.
         access: Option<Bytes>,
     },
     /// Thereska et al. 2006's OLTP workload.
@@ -68,7 +68,7 @@ pub enum WorkloadKind {
         pattern: Pattern,
         /// Cache of a file server in front; `None`: there is no server.
         server_cache: Option<Bytes>,
-        /// Transactions after which an instance stops; `None`: goes on.
+        /// Transactions after which an instance stops; `None`: never.
         transactions: Option<u64>,
     },
     /// `PostMark`.
@@ -96,7 +96,7 @@ pub enum WorkloadKind {
         file: Bytes,
         /// Bytes of a record.
         record: Bytes,
-        /// How often the file is written and read.
+        /// Number of times that the file is written and read.
         passes: u64,
         /// Cache of a file server in front; `None`: there is no server.
         server_cache: Option<Bytes>,
@@ -125,7 +125,7 @@ pub enum WorkloadKind {
         sub_requests: u32,
         /// Whether sub-requests follow each other in the file.
         sequential: bool,
-        /// Operations after which an instance stops; `None`: goes on.
+        /// Operations after which an instance stops; `None`: never.
         operations: Option<u64>,
     },
 }
@@ -150,7 +150,7 @@ impl WorkloadKind {
 /// Order of addresses.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pattern {
-    /// One after the other, from the beginning again after the end.
+    /// One after the other; after the end, from the beginning again.
     Sequential,
     /// Uniformly at random, aligned to the access size.
     Random,
@@ -161,14 +161,14 @@ pub enum Pattern {
     },
     /// A fixed distance apart.
     Strided {
-        /// From the beginning of one access to that of the next.
+        /// Distance from the beginning of one access to that of the next.
         step: Bytes,
     },
     /// A share of the accesses goes to a fraction of the blocks.
     HotCold {
         /// Fraction of the blocks that is hot, 0 to 1.
         fraction: f64,
-        /// Share of accesses that go there, 0 to 1.
+        /// Share of accesses to the hot blocks, 0 to 1.
         share: f64,
     },
 }
@@ -176,36 +176,35 @@ pub enum Pattern {
 /// When requests, or transactions, are issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrivals {
-    /// So many requests are always outstanding; a completed one is followed after a think time.
+    /// A fixed number of requests is always outstanding; a completed one is followed after a think time.
     Closed {
         /// Outstanding requests of each instance.
         outstanding: u32,
-        /// Between a completion and the next issue.
+        /// Time from a completion to the next issue.
         think: Think,
     },
-    /// At random times with exponential gaps, whatever has completed.
+    /// At random times with exponential gaps, independent of completions.
     Poisson {
         /// Requests per second of each instance.
         rate_rps: f64,
     },
-    /// At regular times, of each client its own, whatever has completed.
+    /// At regular times, different for each client, independent of completions.
     Deterministic {
         /// Requests per second of each instance.
         rate_rps: f64,
     },
-    /// At random times of two rates that take turns, whatever has completed.
+    /// At random times of two alternating rates, independent of completions.
     Bursty {
         /// Requests per second between bursts; 0: none.
         quiet_rps: f64,
-        /// How long that lasts in the mean.
+        /// Mean time between bursts.
         quiet: SimSpan,
         /// Requests per second in a burst.
         burst_rps: f64,
-        /// How long that lasts in the mean.
+        /// Mean length of a burst.
         burst: SimSpan,
     },
-    /// At the times of a trace of which nothing else is used ([`Workload::times`]), divided by the
-    /// speed-up.
+    /// At the times of a trace that is used for nothing else ([`Workload::times`]), divided by the speed-up.
     Times {
         /// 2 issues twice as fast.
         speed_up: f64,
@@ -218,8 +217,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// The mean rate of an open loop, in requests per second of each instance; `None`: it has none
-    /// of its own.
+    /// The mean rate of an open loop, in requests per second of each instance; `None`: it has no rate of its own.
     pub fn mean_rate_rps(self) -> Option<f64> {
         match self {
             Self::Poisson { rate_rps } | Self::Deterministic { rate_rps } => Some(rate_rps),
@@ -242,7 +240,7 @@ pub enum Think {
 }
 
 impl Think {
-    /// How long on average.
+    /// The mean time.
     pub fn mean(self) -> SimSpan {
         match self {
             Self::Fixed(mean) | Self::Exponential(mean) => mean,

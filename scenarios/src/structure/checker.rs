@@ -1,4 +1,4 @@
-//! One walk through a tree along its shape. What is wrong is reported and taken out.
+//! Walks through a tree along its shape. Errors are reported, and the wrong parts removed.
 
 use std::fmt::Write;
 
@@ -12,17 +12,17 @@ use crate::source::Place;
 use crate::system::FOR_TESTS;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// A check on its way through the tree.
+/// A check in progress.
 pub(super) struct Checker<'a> {
     pub(super) problems: &'a mut Problems,
-    /// Where it is.
+    /// The path of the current position.
     pub(super) path: &'a mut String,
-    /// What the outermost table is, for people.
+    /// The name of the outermost table, for messages.
     pub(super) whole: &'static str,
 }
 
 impl Checker<'_> {
-    /// Checks a value; `false` if it is of no use. `place` is that of its key.
+    /// Checks a value. Returns `false` if it is unusable. `place`: the place of its key.
     pub(super) fn value(
         &mut self,
         node: &mut Node,
@@ -124,7 +124,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks a number against its limits: least, most, and one that it must be more than.
+    /// Checks a number against its limits: minimum, maximum, and exclusive minimum.
     fn number(
         &mut self,
         found: f64,
@@ -150,7 +150,7 @@ impl Checker<'_> {
         false
     }
 
-    /// Checks each entry with its key added to the path, and drops those of no use.
+    /// Checks each entry with its key added to the path, and drops unusable ones.
     fn entries(&mut self, table: &mut Table, mut good: impl FnMut(&mut Self, &mut Entry) -> bool) {
         let length = self.path.len();
         table.entries.retain_mut(|entry| {
@@ -175,7 +175,7 @@ impl Checker<'_> {
             };
             let keep = this.value(&mut entry.node, &key.shape, entry.key_place, Some(key));
             if !keep && key.required {
-                // it is there, if wrong: nobody needs to hear that it is missing as well
+                // it is there, although wrong, so it is not reported as missing
                 unknown.push(key.name.clone());
             }
             keep
@@ -206,7 +206,7 @@ impl Checker<'_> {
         complete
     }
 
-    /// What a table is called in a message.
+    /// The name of a table in messages.
     fn owner(&self, article: &str, path: &str) -> String {
         if path.is_empty() { format!("{article} {}", self.whole) } else { format!("`{path}`") }
     }
@@ -221,7 +221,7 @@ impl Checker<'_> {
         self.problems.add(Problem::new(entry.key_place, message).maybe_help(help));
     }
 
-    /// The table chosen by the tag.
+    /// The shape of the table chosen by the tag.
     fn branch<'a>(
         &mut self,
         table: &Table,
@@ -229,7 +229,7 @@ impl Checker<'_> {
         branches: &'a [(String, TableShape)],
         place: Place,
     ) -> Option<&'a TableShape> {
-        // messages are those that users get, whose program has no system for tests
+        // messages are those for users, whose program does not have the test systems
         let names = branches.iter().map(|(name, _)| name.as_str());
         let names = names.filter(|name| !FOR_TESTS.contains(name));
         let Some(node) = table.get(tag) else {
@@ -253,7 +253,7 @@ impl Checker<'_> {
         chosen
     }
 
-    /// Reports and drops keys that only another branch has.
+    /// Reports and drops keys that only other branches have.
     fn strangers(
         &mut self,
         table: &mut Table,

@@ -6,7 +6,7 @@ use crate::tree::{Entry, Node, Table, Value};
 
 /// Fills in defaults; the tree must have been checked.
 ///
-/// `place` is that of the table's key; defaults get its beginning, without extent.
+/// `place` is that of the table's key. Defaults get its beginning as an empty place.
 pub(crate) fn complete(table: &mut Table, shape: &TableShape, place: Place) {
     let place = Place { end: place.start, ..place };
     for key in &shape.keys {

@@ -1,8 +1,8 @@
-//! The structure of a tree against the shape: unknown keys, wrong types, words that do not exist,
-//! numbers out of range, keys that are missing or mean nothing here.
+//! Checks the structure of a tree against the shape: unknown keys, wrong types, unknown words,
+//! numbers out of range, keys that are missing or have no meaning here.
 //!
-//! What is wrong is reported and taken out, so that the rest can be checked too. Sections in which
-//! something was wrong are remembered: errors that would only follow from that are not reported.
+//! Wrong parts are reported and removed, so that the rest can be checked too. Sections with errors
+//! are remembered: errors that would only follow from these are not reported.
 
 mod checker;
 mod complete;
@@ -19,7 +19,7 @@ use crate::shape::{KeyShape, Shape, scenario};
 use crate::source::Place;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// Sections of names, and whether their names are those of profiles.
+/// Sections whose keys are names, and whether these are names of profiles.
 const SECTIONS: [(&str, bool); 7] = [
     ("node", false),
     ("client", false),
@@ -30,10 +30,10 @@ const SECTIONS: [(&str, bool); 7] = [
     ("device", true),
 ];
 
-/// What the outermost table is, if it is not a profile's.
+/// The name of the outermost table, unless it is a profile's.
 const SCENARIO: &str = "scenario";
 
-/// Entries with something wrong in them, and sections that may lack entries.
+/// Entries with errors, and sections that may lack entries.
 #[derive(Debug, Default)]
 pub(crate) struct Broken {
     entries: BTreeSet<(String, String)>,
@@ -41,7 +41,7 @@ pub(crate) struct Broken {
 }
 
 impl Broken {
-    /// Whether something was wrong in the entry.
+    /// Whether the entry had an error.
     pub(crate) fn entry(&self, section: &str, name: &str) -> bool {
         self.entries.contains(&(section.to_owned(), name.to_owned()))
     }
@@ -92,7 +92,7 @@ pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broke
     let before = problems.len();
     let mut checker = Checker { problems, path: &mut path, whole: SCENARIO };
     checker.table(tree, shape, Place::default());
-    // Problems of sections of names are found twice and kept once.
+    // Problems in sections of names are found twice and kept once.
     if problems.len() > before {
         broken.sections.insert(String::new());
     }
@@ -117,14 +117,14 @@ fn check_name(section: &str, profiles: bool, entry: &Entry, problems: &mut Probl
     );
 }
 
-/// Checks a profile's file, or any other table that stands alone.
+/// Checks a profile's file, or any other separate table.
 pub(crate) fn check_alone(
     table: Table,
     shape: &Shape,
     base: usize,
     problems: &mut Problems,
 ) -> Option<Node> {
-    // what is missing is shown at the beginning of the text
+    // missing keys are shown at the beginning of the text
     let place = Place { start: base, end: base };
     let mut node = Node { value: Value::Table(table), place };
     let before = problems.len();
@@ -133,7 +133,7 @@ pub(crate) fn check_alone(
     (keep && problems.len() == before).then_some(node)
 }
 
-/// Checks one value that is to be put at `path`.
+/// Checks a value for `path`.
 pub(crate) fn check_value(node: &mut Node, key: &KeyShape, path: &str, problems: &mut Problems) {
     let place = node.place;
     let mut path = path.to_owned();

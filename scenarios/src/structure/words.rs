@@ -1,4 +1,4 @@
-//! Shapes and values in words.
+//! Describes shapes and values in words.
 
 use serde_json::Value as Json;
 
@@ -6,7 +6,7 @@ use crate::names::one_of;
 use crate::shape::{KeyShape, Shape};
 use crate::tree::Value;
 
-/// As the middle of a sentence, unless the first word is a name.
+/// The text for the middle of a sentence: in lower case unless the first word is a name.
 pub(super) fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -54,7 +54,7 @@ pub(super) fn example(key: Option<&KeyShape>) -> Option<String> {
     }
 }
 
-/// A plain value as it would be written, or nothing.
+/// A plain value as it is written; empty for other values.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("`{text}`"),
@@ -66,7 +66,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// What a shape is, for people.
+/// A description of a shape, for messages.
 pub(super) fn describe(shape: &Shape) -> String {
     match shape {
         Shape::Text { words } if words.is_empty() => "a text in quotes".to_owned(),

@@ -1,11 +1,11 @@
-//! An array: its controller in front of its members, which were measured.
+//! An array: its controller in front of measured members.
 //!
-//! What the controller decides is known, as its level, its members and the sizes of its caches are
-//! ([`foretell_algorithms::array`]): where sectors lie, what members read and write, what is in its
-//! caches, when written data leaves. What that takes was measured: of a member by itself, and of the
-//! controller, by operations that need none.
+//! The controller's decisions follow from its level, its members and its cache sizes
+//! ([`foretell_algorithms::array`]): where sectors lie, what members read and write, what its
+//! caches hold, when written data are destaged. The service times were measured: those of a member
+//! alone, and those of the controller with operations that need no member.
 //!
-//! Left out: failed members; that the controller's halves are two.
+//! Left out: failed members; the two halves of the controller.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -28,9 +28,9 @@ use super::{Disk, Done, Taken};
 pub(crate) struct Array {
     layout: Layout,
     members: Vec<Disk>,
-    /// When each member is called next.
+    /// By member: when it is called next.
     calls: Vec<Option<SimTime>>,
-    /// The copy that was read last.
+    /// The copy that a read used last.
     turn: u32,
     cache: Option<Cache>,
     write_cache: Option<WriteCache>,
@@ -38,39 +38,39 @@ pub(crate) struct Array {
     controller: [Controller; 2],
     requests: Slab<Request>,
     jobs: Slab<Job>,
-    /// Stripes being written to, and the jobs that wait for them.
+    /// Locked stripes (being written), and the jobs that wait for each.
     locked: BTreeMap<u64, VecDeque<u32>>,
     agenda: BinaryHeap<Reverse<(SimTime, u64, Step)>>,
     sequence: u64,
-    /// Operations that wait or are served.
+    /// Outstanding operations: waiting or in service.
     present: usize,
     done: Vec<Done>,
-    /// What members did in nobody's service.
+    /// Work of members that is not yet charged to any request.
     behind: SimSpan,
-    /// Scratch.
+    /// Scratch buffers.
     missing: Vec<Missing>,
     awaited: Vec<u32>,
     ranges: Vec<Range>,
     member_done: Vec<Done>,
 }
 
-/// What happens inside.
+/// An event inside the array.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Step {
-    /// A member is called.
+    /// A member's call is due.
     Member(u32),
-    /// Written data are in the controller.
+    /// Written data have arrived in the controller.
     Arrived(u32),
-    /// A host sees an operation done.
+    /// An operation completes for the host.
     Done(u32),
 }
 
-/// What the controller takes for an operation in one direction, by size in bytes, ns.
+/// The controller's time for an operation in one direction, by size in bytes, ns.
 #[derive(Debug)]
 struct Controller {
-    /// Time in which it can do no other.
+    /// Time in which it can serve no other operation of that direction.
     line: Vec<(f64, f64)>,
-    /// All of its time.
+    /// Its total time for an operation.
     alone: Vec<(f64, f64)>,
     free_at: SimTime,
 }
@@ -82,14 +82,14 @@ impl Controller {
         Self { line: known(line), alone: known(alone), free_at: SimTime::ZERO }
     }
 
-    /// Books an operation: when its data are over, and how long that took by itself.
+    /// Schedules an operation. Returns when its transfer ends, and the transfer time.
     fn book(&mut self, now: SimTime, bytes: u64) -> (SimTime, SimSpan) {
         let line = SimSpan::from_ns(by_size(&self.line, bytes as f64) as u64);
         self.free_at = self.free_at.max(now) + line;
         (self.free_at, line)
     }
 
-    /// The rest of an operation's time, which keeps nobody waiting.
+    /// The rest of the controller's time, which delays no other operation.
     fn delay(&self, bytes: u64) -> SimSpan {
         let rest = by_size(&self.alone, bytes as f64) - by_size(&self.line, bytes as f64);
         SimSpan::from_ns(rest.max(1000.0) as u64)
@@ -100,13 +100,13 @@ impl Controller {
 struct WriteCache {
     written: Written,
     marks: Marks,
-    /// Stripes on their way to the members.
+    /// Stripes that are being destaged.
     destages: u32,
     /// Writes that wait for room.
     blocked: VecDeque<u32>,
 }
 
-/// An operation inside.
+/// An operation in the array.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     tag: u32,
@@ -116,7 +116,7 @@ struct Request {
     /// Jobs that it waits for.
     waits: u32,
     service: SimSpan,
-    /// Time of what it waited for by itself.
+    /// Time of the awaited jobs without queueing.
     alone: SimSpan,
     work: SimSpan,
 }
@@ -127,31 +127,31 @@ impl Request {
     }
 }
 
-/// Operations on members, or those after which others follow.
+/// Operations on members that together serve one purpose.
 #[derive(Debug)]
 struct Job {
     purpose: Purpose,
-    /// Operations that are not done.
+    /// Outstanding operations.
     left: u32,
-    /// What is to be read first, and then written.
+    /// Pieces to read first, and to write after that.
     reads: Vec<Piece>,
     writes: Vec<Piece>,
     /// The stripe that it has locked or waits for.
     stripe: Option<u64>,
     thread: u64,
     service: SimSpan,
-    /// Time of its operations by themselves, one set after the other.
+    /// Time of its operations without queueing: the phases one after the other, the longest operation of each.
     alone: SimSpan,
     longest: SimSpan,
 }
 
 #[derive(Debug)]
 enum Purpose {
-    /// It brings data: the cache's ticket, if they enter there; reads that wait for them.
+    /// Reads missing data: the cache's ticket if the data enter the cache, and the requests that wait for them.
     Fetch { ticket: Option<u32>, waiting: Vec<u32> },
-    /// It writes through.
+    /// Writes through for a request.
     Store { request: u32 },
-    /// It empties the write cache of so many pages.
+    /// Destages this number of pages from the write cache.
     Destage { pages: u64 },
 }
 
@@ -194,7 +194,7 @@ impl Array {
         }
     }
 
-    /// The sectors of an operation; what is beyond the end is taken for the last one.
+    /// The sectors of an operation, clamped to the array's size.
     fn range(&self, lbn: Sectors, sectors: Sectors) -> Range {
         let last = self.layout.sectors();
         let first = lbn.get().min(last - 1);
@@ -226,7 +226,7 @@ impl Array {
         self.next(now)
     }
 
-    /// Appends the operations that are done. Returns when to call again.
+    /// Appends the completed operations. Returns when to call again.
     pub(super) fn complete(&mut self, now: SimTime, done: &mut Vec<Done>) -> Option<SimTime> {
         self.run(now);
         done.append(&mut self.done);
@@ -245,7 +245,7 @@ impl Array {
         self.agenda.push(Reverse((at, self.sequence, step)));
     }
 
-    /// Lets everything happen that happens up to `now`.
+    /// Processes all events up to `now`.
     fn run(&mut self, now: SimTime) {
         while self.agenda.peek().is_some_and(|Reverse((at, _, _))| *at <= now) {
             let Some(Reverse((at, _, step))) = self.agenda.pop() else { break };
@@ -257,7 +257,7 @@ impl Array {
         }
     }
 
-    /// Books the controller for the data of a request.
+    /// Schedules the transfer of a request's data through the controller.
     fn transfer(&mut self, now: SimTime, id: u32) -> SimTime {
         let request = &mut self.requests[id];
         let (at, line) = self.controller[index(request.op)].book(now, request.bytes());
@@ -298,7 +298,7 @@ impl Array {
         }
     }
 
-    /// Starts the jobs that bring what is missing; a request waits for them if one is given.
+    /// Starts jobs that read the missing data. A given request waits for them.
     fn fetch_missing(&mut self, now: SimTime, thread: u64, id: Option<u32>) {
         let missing = std::mem::take(&mut self.missing);
         for missing in &missing {
@@ -324,8 +324,8 @@ impl Array {
         self.start(now, (reads, Vec::new()), None, thread, purpose)
     }
 
-    /// Which of the copies from `first` on is read: the one with the fewest operations, of equals the
-    /// one whose turn it is.
+    /// Chooses one of the copies from `first` on to read: the one with the fewest outstanding
+    /// operations. Ties go to the copy whose turn it is.
     fn copy_to_read(&mut self, first: u32, copies: u32) -> u32 {
         if copies == 1 {
             return 0;
@@ -336,7 +336,7 @@ impl Array {
         copy.unwrap_or(0)
     }
 
-    /// Starts writing ranges of a stripe.
+    /// Starts to write ranges of a stripe.
     fn write(
         &mut self,
         now: SimTime,
@@ -373,7 +373,7 @@ impl Array {
         job
     }
 
-    /// Starts what a job does next; whether there is anything.
+    /// Starts the next phase of a job. Returns whether there is one.
     fn go_on(&mut self, now: SimTime, job: u32) -> bool {
         let state = &mut self.jobs[job];
         state.alone += std::mem::take(&mut state.longest);
@@ -393,7 +393,7 @@ impl Array {
         !pieces.is_empty()
     }
 
-    /// A member is to be called then.
+    /// Schedules a call of a member, unless an earlier one is scheduled.
     fn name(&mut self, member: u32, at: Option<SimTime>) {
         let Some(at) = at else { return };
         let call = &mut self.calls[member as usize];
@@ -403,7 +403,7 @@ impl Array {
         }
     }
 
-    /// A member was to be called now.
+    /// A call of a member is due.
     fn call(&mut self, now: SimTime, member: u32) {
         if self.calls[member as usize] != Some(now) {
             return;
@@ -475,7 +475,7 @@ impl Array {
         }
     }
 
-    /// Members have served a request, all together and one after the other.
+    /// Charges a request with the work of members: their total service time, and the time without queueing.
     fn charge(&mut self, id: u32, (service, alone): (SimSpan, SimSpan), members: u64) {
         let request = &mut self.requests[id];
         request.service += service;
@@ -483,20 +483,20 @@ impl Array {
         request.work += service / members;
     }
 
-    /// The data of a read are in the controller and go to the host.
+    /// A read's data are in the controller and go to the host.
     fn send(&mut self, now: SimTime, id: u32) {
         let at = self.transfer(now, id);
         self.ends(at, id);
     }
 
-    /// The controller does the rest.
+    /// The request ends after the controller's remaining delay.
     fn ends(&mut self, now: SimTime, id: u32) {
         let request = &self.requests[id];
         let delay = self.controller[index(request.op)].delay(request.bytes());
         self.schedule(now + delay, Step::Done(id));
     }
 
-    /// The data of a write are in the controller.
+    /// A write's data are in the controller.
     fn arrives(&mut self, now: SimTime, id: u32) {
         if let Some(write) = &mut self.write_cache {
             write.blocked.push_back(id);
@@ -521,7 +521,7 @@ impl Array {
         }
     }
 
-    /// Lets writes into the write cache, in order, as long as there is room.
+    /// Admits writes into the write cache, in order, while there is room.
     fn unblock(&mut self, now: SimTime) {
         loop {
             let (Some(write), Some(cache)) = (&mut self.write_cache, &mut self.cache) else {
@@ -540,7 +540,7 @@ impl Array {
         self.destage(now);
     }
 
-    /// Sends stripes from the write cache to the members, as far as it is to be emptied.
+    /// Destages stripes from the write cache to the members, as its policy demands.
     fn destage(&mut self, now: SimTime) {
         if let Some(write) = &mut self.write_cache {
             write.marks.look(write.written.waiting());
@@ -569,20 +569,20 @@ impl Array {
         }
     }
 
-    /// A host sees an operation done.
+    /// An operation completes for the host.
     fn leaves(&mut self, id: u32) {
         let request = *self.requests.remove(id);
         let controller = &self.controller[index(request.op)];
         let alone = by_size(&controller.alone, request.bytes() as f64);
         let alone = request.alone + SimSpan::from_ns(alone as u64);
-        // what was done in nobody's service is done for those who write and read on
+        // uncharged work of members is charged to the next requests that complete
         let work = request.work + std::mem::take(&mut self.behind);
         let taken = Taken { service: request.service, work, alone };
         self.present -= 1;
         self.done.push(Done { number: request.tag, taken });
     }
 
-    /// An operation is done that takes no time, as far as the caches remember it.
+    /// An operation that takes no time; only the caches change.
     pub(super) fn touch(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) {
         let range = self.range(lbn, sectors);
         let Some(cache) = &mut self.cache else { return };
@@ -606,17 +606,17 @@ impl Array {
         &mut self.members
     }
 
-    /// Operations that wait or are served.
+    /// Outstanding operations: waiting or in service.
     pub(super) fn present(&self) -> usize {
         self.present
     }
 
-    /// Time for which its members were seen busy, on average.
+    /// Mean time for which the host saw its members busy.
     pub(super) fn busy(&self) -> SimSpan {
         self.members.iter().map(Disk::busy).sum::<SimSpan>() / self.members.len() as u64
     }
 
-    /// Time for which its members have had work, on average.
+    /// Mean time for which its members had work.
     pub(super) fn worked(&self) -> SimSpan {
         self.members.iter().map(Disk::worked).sum::<SimSpan>() / self.members.len() as u64
     }
@@ -652,7 +652,7 @@ mod tests {
     const MS: f64 = 1e6;
     const KIB4: Sectors = Sectors(8);
 
-    /// Members that position for 5 ms and pass 100 MB/s; a controller that takes 0.1 ms.
+    /// Members that take 5 ms to position and transfer 100 MB/s; a controller that takes 0.1 ms.
     fn facts(level: &str, members: u32, cache: Option<ArrayCacheFacts>) -> ArrayFacts {
         let positioning = |distance_sectors| Positioning {
             from_sector: 0,
@@ -673,7 +673,7 @@ mod tests {
         }
     }
 
-    /// Memory for 1024 pages, and for 64 written ones.
+    /// A cache of 1024 pages, and a write cache of 64 pages.
     fn caches() -> ArrayCacheFacts {
         let write = WriteCacheFacts {
             bytes: 64 << 12,
@@ -694,7 +694,7 @@ mod tests {
         Array::new(SchedulerKind::Elevator, facts, Seed(1).stream("disk"))
     }
 
-    /// Submits operations at once; when each is done after `at`, ms.
+    /// Submits operations at once. Returns when each is done after `at`, ms.
     fn times_ms(array: &mut Array, at: SimTime, ios: &[(Op, u64)]) -> Vec<f64> {
         let (mut times, mut done) = (vec![0.0; ios.len()], Vec::new());
         let mut call = None;
@@ -720,7 +720,7 @@ mod tests {
 
     #[test]
     fn a_small_write_to_raid_5_reads_before_it_writes() {
-        // 4 KiB pass in 0.041 ms; old data and parity side by side, then the new
+        // 4 KiB transfer in 0.041 ms; old data and parity are read in parallel, then the new are written
         let mut five = array(&facts("raid5", 5, None));
         near(times_ms(&mut five, SimTime::ZERO, &[(Op::Write, 4000)])[0], 10.18);
         let mut zero = array(&facts("raid0", 4, None));
@@ -738,7 +738,7 @@ mod tests {
         let at = SimTime::ZERO + SimSpan::from_secs(1);
         let burst: Vec<(Op, u64)> = (0..200).map(|page| (Op::Write, 4096 * page)).collect();
         let times = times_ms(&mut five, at, &burst);
-        // 64 pages find room; then each waits for another to leave
+        // the first 64 pages find room; each later one waits until another leaves
         for time in &times[..64] {
             near(*time, 0.1);
         }

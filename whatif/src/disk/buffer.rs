@@ -1,9 +1,9 @@
-//! A write buffer, as far as measurements tell: it fills as fast as writes come, and drains as fast as
-//! the device keeps up with writes in its steady state, more slowly beside reads.
+//! A write buffer, modelled from measurements. It fills as fast as writes arrive. It drains at the
+//! device's steady-state write rate, more slowly beside reads.
 //!
-//! What is written again while it is there takes no more room and is drained once. A read beside writes takes
-//! longer, as was measured of reads beside as many writes. Left out: that what is being drained has to be
-//! drained again when it is written again, and that reads find what is there.
+//! A page that is rewritten in the buffer takes no more room and is drained once. A read beside
+//! writes takes longer, as measured beside the same rate of writes. Left out: a page that is being
+//! drained must be drained again if it is rewritten; reads hit pages in the buffer.
 
 use std::collections::VecDeque;
 
@@ -13,14 +13,14 @@ use hashbrown::HashMap;
 
 use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random};
 
-/// Shortest moment over which it is told how busy the device is with writes, ns.
+/// Shortest time constant over which the share of time with writes is averaged, ns.
 const SHORTEST: f64 = 1e6;
-/// How long it is remembered how busy the device is with reads, ns (assumed: tens of reads of a disk,
-/// hundreds of a solid-state drive).
+/// Time constant over which the share of time with reads is averaged, ns (assumed: tens of reads of
+/// a disk, hundreds of a solid-state drive).
 const REMEMBERED: f64 = 5e7;
-/// However many reads there are, so much of the pace is left (assumed).
+/// Share of the draining rate that is always left, however many reads there are (assumed).
 const LEAST_PACE: f64 = 0.05;
-/// A write that takes longer than so many times of one that finds room has waited for room.
+/// A write that takes longer than this multiple of one that finds room has waited for room.
 const WAITED: f64 = 3.0;
 
 /// A write buffer and what drains it.
@@ -28,49 +28,49 @@ const WAITED: f64 = 3.0;
 pub(super) struct Buffer {
     room: u64,
     held: u64,
-    /// What is held, in the order in which it leaves.
+    /// Held writes, in the order in which they leave.
     leaving: VecDeque<Leaving>,
-    /// By number of a page: when it has left.
+    /// By page number: when the page leaves.
     pages: HashMap<u64, SimTime, FixedState>,
-    /// By size in bytes: how long the device drains a write, ns.
+    /// By size in bytes: time to drain a write, ns.
     drain: Vec<(f64, f64)>,
-    /// By how much draining is slower beside reads that take all of the device.
+    /// Share of the draining rate that is lost beside reads that use the whole device.
     slowed: f64,
-    /// By size in bytes of a read: by share of writes, how long it takes.
+    /// By size in bytes of a read and by share of writes: distribution of its response time.
     beside: Vec<(f64, Vec<Waits>)>,
-    /// Until when it drains what is there.
+    /// When the buffer will be drained.
     until: SimTime,
-    /// How busy the device is with draining, and with reading, as far as is remembered at `seen`.
+    /// Average shares of time in which the device drains, and reads, as of `seen`.
     draining: f64,
     reading: f64,
     seen: SimTime,
-    /// A moment, ns.
+    /// Time constant of the average for draining, ns.
     moment: f64,
-    /// When a write last found nothing to drain.
+    /// When a write last found the buffer empty.
     empty_at: SimTime,
-    /// When it was looked at last for how it fills, and how long it would have drained then.
+    /// Time of the last [`Self::mark`], and how long the buffer would have taken to drain then.
     marked: (SimTime, SimSpan),
 }
 
-/// A write that is held.
+/// A write in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
-    /// When it has left.
+    /// When it leaves.
     at: SimTime,
-    /// Bytes that it takes.
+    /// Bytes of room that it takes.
     bytes: u64,
     /// Its pages.
     first: u64,
     count: u64,
 }
 
-/// Pieces in which what came in a time that was passed over leaves, at the most.
+/// Maximum number of pieces in which writes of a skipped time leave.
 const MOST_PIECES: u64 = 4096;
 
-/// Bytes of a page, by which writes are known again.
+/// Bytes of a page, the unit in which rewritten data are recognized.
 const PAGE: u64 = 4096;
 
-/// How long reads take beside such a share of all writes that are possible, ns.
+/// Distribution of read response times beside this share of the highest write rate, ns.
 type Waits = (f64, [f64; QUANTILES]);
 
 impl Buffer {
@@ -93,7 +93,7 @@ impl Buffer {
         for (_, all) in &mut beside {
             all.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
-        // about as long as a read waits for what the device is writing
+        // about the time that a read waits for a write in progress
         let longest = |all: &[Waits]| {
             let last = all.last().map_or(0.0, |(_, times)| times[QUANTILES / 2]);
             last - all.first().map_or(0.0, |(_, times)| times[QUANTILES / 2])
@@ -118,13 +118,13 @@ impl Buffer {
         })
     }
 
-    /// Remembers how full it is, for [`Self::pass_over`].
+    /// Remembers the backlog, for [`Self::pass_over`].
     pub(super) fn mark(&mut self, now: SimTime) {
         self.marked = (now, self.until.saturating_since(now));
     }
 
-    /// A time is passed over that is `longer` times as long as that since it was marked. What comes faster than
-    /// it is drained fills it at the same rate; whose backlog comes and goes is as full afterwards.
+    /// Skips a time that is `longer` times as long as the time since the mark. A backlog that grew
+    /// goes on growing at the same rate. One that comes and goes is unchanged afterwards.
     pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
         self.forget_what_left(now);
         let (since, before) = self.marked;
@@ -151,7 +151,7 @@ impl Buffer {
         if passed <= 0.0 {
             return;
         }
-        // since `seen` it was busy first and idle then, and what is longer ago counts less
+        // since `seen` it was busy first and idle then; older time counts less
         let idle = now.saturating_since(self.until.max(self.seen)).as_ns() as f64;
         let left = (-passed / self.moment).exp();
         self.draining = self.draining * left + ((-idle / self.moment).exp() - left);
@@ -171,8 +171,8 @@ impl Buffer {
         }
     }
 
-    /// Takes a write at a byte of the device; when there is room for it, and how long it will keep the device
-    /// busy.
+    /// Takes a write at a byte of the device. Returns when there is room for it, and how long it
+    /// keeps the device busy.
     pub(super) fn take(&mut self, now: SimTime, from: u64, bytes: u64) -> (SimTime, SimSpan) {
         self.look(now);
         self.forget_what_left(now);
@@ -194,7 +194,7 @@ impl Buffer {
         self.held += bytes;
         self.leaving.push_back(Leaving { at, bytes, first, count });
         for page in first..first + count {
-            // what was there leaves when it would have
+            // a page already in the buffer leaves at its earlier time
             let leaves = self.pages.entry(page).or_insert(at);
             if *leaves <= now {
                 *leaves = at;
@@ -212,12 +212,12 @@ impl Buffer {
         (room_at, work)
     }
 
-    /// How much longer a read takes for the writes beside it, ns; `share_ns`: time of the whole device that
-    /// it takes.
+    /// Extra time of a read because of the writes beside it, ns. `share_ns`: time of the whole device that it takes.
     ///
-    /// Drawn from what was measured of the nearest shares of writes and sizes, of each as often as it is near.
-    /// Most reads beside few writes wait for none and some for a die that is being programmed; between two
-    /// measured points there are more of those, not longer waits of all.
+    /// It is drawn from the measurements at the neighbouring sizes and shares of writes; the nearer
+    /// neighbour is drawn more often. Beside few writes most reads do not wait, and some wait for a
+    /// die that is being programmed. Between two measured points more reads wait; the waits do not
+    /// become longer.
     pub(super) fn read(
         &mut self,
         now: SimTime,
@@ -234,7 +234,7 @@ impl Buffer {
     }
 }
 
-/// One of the two neighbours of a value, drawn: the nearer, the oftener.
+/// Draws one of the two neighbours of a value; the nearer one more often.
 fn near<'a, T>(known: &'a [(f64, T)], value: f64, draws: &mut Stream) -> Option<&'a (f64, T)> {
     let last = known.len().checked_sub(1)?;
     let above = known.partition_point(|(at, _)| *at < value);
@@ -244,7 +244,7 @@ fn near<'a, T>(known: &'a [(f64, T)], value: f64, draws: &mut Stream) -> Option<
     Some(if draws.chance(part) { high } else { low })
 }
 
-/// By how much longer a read takes than beside no writes, ns, that takes longer than a part `chance` of its like.
+/// Extra time of a read at quantile `chance`, compared with no writes, ns.
 fn waits(times: &[f64; QUANTILES], idle: &[f64; QUANTILES], chance: f64) -> f64 {
     let at = chance * (QUANTILES - 1) as f64;
     let below = (at as usize).min(QUANTILES - 2);
@@ -253,8 +253,8 @@ fn waits(times: &[f64; QUANTILES], idle: &[f64; QUANTILES], chance: f64) -> f64 
     (of(times) - of(idle)).max(0.0)
 }
 
-/// By how much writes are slower beside reads that take the whole device: what fits those mixes best in
-/// which writes waited for room.
+/// Share of the write rate that is lost beside reads that use the whole device: the best fit to the
+/// mixes in which writes waited for room.
 fn slowed(
     mixed: &[Mixed],
     burst: &[Random],
@@ -276,7 +276,7 @@ fn slowed(
     if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// By size in bytes, the most operations a second of those that were measured.
+/// By size in bytes: the highest measured rate, operations a second.
 pub(super) fn most_per_s(points: &[Random]) -> Vec<(f64, f64)> {
     let mut sizes: Vec<u64> = points.iter().map(|point| point.bytes).collect();
     sizes.sort_unstable();
@@ -288,8 +288,7 @@ pub(super) fn most_per_s(points: &[Random]) -> Vec<(f64, f64)> {
     sizes.into_iter().map(most).collect()
 }
 
-/// The value for a size, in a straight line between and beyond those that are known; below the smallest
-/// as there.
+/// Interpolates linearly by size, and extrapolates beyond the largest. Below the smallest size, its value holds.
 pub(super) fn by_size(known: &[(f64, f64)], bytes: f64) -> f64 {
     let Some(last) = known.len().checked_sub(1) else { return 0.0 };
     let above = known.partition_point(|(at, _)| *at < bytes).clamp(1.min(last), last);

@@ -1,4 +1,4 @@
-//! A device behind its I/O scheduler, which is software and known.
+//! A device behind its I/O scheduler, whose algorithm is known.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,9 +17,9 @@ pub(crate) struct Drive {
     scheduler: Box<dyn Scheduler<u32>>,
     device: Device,
     depth: usize,
-    /// Operations that wait or are served.
+    /// Outstanding operations: waiting or in service.
     present: usize,
-    /// Requests that the device holds beside the one that its arm serves, and since when.
+    /// Requests in the device's queue besides those in service, and when each came.
     waiting: Vec<(Request<u32>, SimTime)>,
     /// Requests in service, by slot.
     serving: Vec<Option<Serving>>,
@@ -39,7 +39,7 @@ struct Serving {
     taken: Taken,
 }
 
-/// A drive holds no command back for longer (assumed: none is known to starve one).
+/// A drive delays no command for longer than this (assumed: no known drive starves one).
 const HELD_BACK: SimSpan = SimSpan::from_secs(1);
 
 #[derive(Debug)]
@@ -74,21 +74,21 @@ impl Drive {
         }
     }
 
-    /// Remembers how full its buffer is.
+    /// Remembers the backlog of its buffer.
     pub(super) fn mark(&mut self, now: SimTime) {
         if let Device::Lanes(lanes) = &mut self.device {
             lanes.mark(now);
         }
     }
 
-    /// A time is passed over, `longer` times as long as that since it was marked.
+    /// Skips a time that is `longer` times as long as the time since the mark.
     pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
         if let Device::Lanes(lanes) = &mut self.device {
             lanes.pass_over(now, longer);
         }
     }
 
-    /// Operations that wait or are served.
+    /// Outstanding operations: waiting or in service.
     pub(super) fn present(&self) -> usize {
         self.present
     }
@@ -105,7 +105,7 @@ impl Drive {
         self.next()
     }
 
-    /// Appends the operations that are done. Returns when to call again.
+    /// Appends the completed operations. Returns when to call again.
     pub(super) fn complete(&mut self, now: SimTime, done: &mut Vec<Done>) -> Option<SimTime> {
         while let Some(&Reverse((at, _, slot))) = self.done_at.peek() {
             if at > now {
@@ -157,7 +157,7 @@ impl Drive {
         }
     }
 
-    /// Which of the waiting requests the arm reaches first, and how long that takes.
+    /// The waiting request that the arm reaches first, and its positioning time.
     fn reached_first(&mut self, now: SimTime) -> (usize, Option<f64>) {
         let Device::Rotating(disk) = &mut self.device else { return (0, None) };
         if self.waiting.len() == 1 || now >= self.waiting[0].1 + HELD_BACK {
@@ -190,12 +190,12 @@ impl Drive {
         self.done_at.push(Reverse((done, self.sequence, slot)));
     }
 
-    /// Time for which its host has seen it busy.
+    /// Time for which the host saw it busy.
     pub(super) fn busy(&self) -> SimSpan {
         self.busy
     }
 
-    /// Time for which it has had work.
+    /// Time for which it had work.
     pub(super) fn worked(&self) -> SimSpan {
         self.worked
     }

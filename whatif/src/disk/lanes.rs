@@ -1,14 +1,15 @@
-//! A device that serves operations side by side, as far as measurements tell: lanes that addresses
-//! fall on at random, each serving one operation at a time, and a delay that keeps nobody waiting.
+//! A device that serves operations in parallel, modelled from measurements. Addresses map to lanes
+//! at random. A lane serves one operation at a time. A further delay holds no lane.
 //!
-//! Throughput is limited either by the lanes, when all are busy, or by a line (such as the host interface) that every
-//! operation passes first. In the first case, how long an operation keeps its lane follows from the highest throughput
-//! measured and the number of lanes; the rest of its time alone is the delay. In the second, an operation keeps its
-//! lane for its time alone, less its time on the line. The case and the number of lanes are those that best fit the
-//! throughput of small reads at each depth. Where the device has a write buffer ([`Buffer`]),
-//! writes keep lanes only as long as going into the buffer takes, and wait for room in it; reads wait
-//! for what is written meanwhile. Where it has none, how far reads and writes are in each other's way
-//! follows from what was measured of both together. Left out: which operations the device prefers.
+//! Throughput is limited either by the lanes, when all are busy, or by a line (such as the host
+//! interface) that every operation passes first. In the first case, the time that an operation
+//! holds its lane follows from the highest measured throughput and the number of lanes; the rest of
+//! its time alone is the delay. In the second case, an operation holds its lane for its time alone,
+//! less its time on the line. The case and the number of lanes are those that best fit the
+//! throughput of small reads at each depth. If the device has a write buffer ([`Buffer`]), writes
+//! hold lanes only while they enter the buffer, and they wait for room in it; reads wait for writes
+//! in progress. Without a buffer, the interference of reads and writes follows from measurements of
+//! both together. Left out: priorities of the device among operations.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,35 +20,35 @@ use super::buffer::{Buffer, by_size, most_per_s};
 use super::measurement::{Measurement, Mixed, Random, index};
 use super::{Served, Taken};
 
-/// Addresses of so many bytes fall on one lane.
+/// Addresses within this number of bytes map to the same lane.
 const GRAIN: u64 = 4096;
-/// Largest operations from which the shape of the lanes is learned.
+/// Largest size of the operations that the shape of the lanes is fitted to, bytes.
 const SMALL: u64 = 16 << 10;
-/// Numbers of lanes that are tried.
+/// Numbers of lanes that are tried in the fit.
 const TRIED: [usize; 18] = [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128, 181, 256, 362, 512];
 /// Shortest time of an operation, ns, so that time passes.
 const LEAST: f64 = 1000.0;
-/// What one operation counts of the share of reads among the last ones.
+/// Weight of one operation in the moving average of the share of reads.
 const WEIGHT: f64 = 1.0 / 64.0;
 
 /// The lanes of a device.
 #[derive(Debug)]
 pub(super) struct Lanes {
     free_at: Vec<SimTime>,
-    /// When the line before the lanes is free, where it is what limits.
+    /// When the line in front of the lanes is free, if the line is the limit.
     line_free_at: Option<SimTime>,
-    /// By [`Op`]: what an operation of a size takes.
+    /// By [`Op`]: the cost of an operation by size.
     costs: [Costs; 2],
     buffer: Option<Buffer>,
-    /// Without a buffer, by share of reads: by how much operations take less of the device beside the
-    /// others than alone.
+    /// Without a buffer, by share of reads: factor by which operations take less of the device
+    /// beside the others than alone.
     together: Vec<(f64, f64)>,
-    /// Share of reads among the last operations.
+    /// Moving average of the share of reads.
     reads: f64,
     stream: Stream,
 }
 
-/// The shape of a device's lanes, found out once for all devices of a measurement.
+/// The shape of a device's lanes, computed once for all devices with the same measurement.
 #[derive(Clone, Debug, Default)]
 pub struct LaneShape(OnceLock<Shape>);
 
@@ -58,29 +59,29 @@ impl LaneShape {
 }
 
 impl PartialEq for LaneShape {
-    /// It follows from the measurement that it is part of.
+    /// Always equal: it follows from the measurement that contains it.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// Lanes, and whether the line before them is what limits.
+/// Number of lanes, and whether the line in front of them is the limit.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     lanes: usize,
     has_line: bool,
 }
 
-/// By size in bytes, ns.
+/// Costs by size in bytes, ns.
 #[derive(Debug)]
 struct Costs {
-    /// Time alone.
+    /// Time without other operations.
     alone: Vec<(f64, f64)>,
-    /// Time of the whole device: the inverse of the most operations a second.
+    /// Time of the whole device: the inverse of the highest rate.
     share: Vec<(f64, f64)>,
 }
 
-/// What an operation of a size takes, ns.
+/// The cost of an operation, ns.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     alone: f64,
@@ -120,14 +121,14 @@ impl Lanes {
         }
     }
 
-    /// Remembers how full its buffer is.
+    /// Remembers the backlog of its buffer.
     pub(super) fn mark(&mut self, now: SimTime) {
         if let Some(buffer) = &mut self.buffer {
             buffer.mark(now);
         }
     }
 
-    /// A time is passed over, `longer` times as long as that since it was marked.
+    /// Skips a time that is `longer` times as long as the time since the mark.
     pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
         if let Some(buffer) = &mut self.buffer {
             buffer.pass_over(now, longer);
@@ -167,7 +168,7 @@ impl Lanes {
         Served { done, taken: Taken { service: work, work, alone } }
     }
 
-    /// Keeps lanes busy with an operation; when the last of them is done with it, and what delay follows.
+    /// Occupies lanes with an operation. Returns when the last of them is done with it, and the delay that follows.
     fn keep_lanes(&mut self, now: SimTime, lbn: Sectors, cost: Cost) -> (SimTime, SimSpan) {
         let lanes = self.free_at.len();
         // a large operation is spread over several lanes
@@ -192,14 +193,14 @@ impl Lanes {
     }
 }
 
-/// By share of reads: how much of the device reads and writes take together that were measured, where
-/// each alone would take all; alone, it is 1.
+/// By share of reads: the sum of the device shares that measured reads and writes took together,
+/// where each alone would take the whole device; 1 for reads or writes alone.
 fn together(mixed: &[Mixed], costs: &[Costs; 2]) -> Vec<(f64, f64)> {
     let mut known: Vec<(f64, f64)> = vec![(0.0, 1.0), (1.0, 1.0)];
     for point in mixed {
         let used = |op: usize| point.per_s[op] * costs[op].at(point.bytes as f64).share / 1e9;
         let used = used(0) + used(1);
-        // of a share, the mix that takes most
+        // for each share, the mix with the largest sum
         match known.iter_mut().find(|(share, _)| share.total_cmp(&point.read_share).is_eq()) {
             Some((_, most)) => *most = most.max(used),
             None => known.push((point.read_share, used)),
@@ -209,7 +210,7 @@ fn together(mixed: &[Mixed], costs: &[Costs; 2]) -> Vec<(f64, f64)> {
     known
 }
 
-/// The value at a share of reads, in a straight line between those that are known.
+/// Interpolates linearly by share of reads.
 fn by_share(known: &[(f64, f64)], share: f64) -> f64 {
     let above = known.partition_point(|(at, _)| *at < share).clamp(1, known.len() - 1);
     let (low, high) = (known[above - 1], known[above]);
@@ -217,7 +218,7 @@ fn by_share(known: &[(f64, f64)], share: f64) -> f64 {
     low.1 * (1.0 - part) + high.1 * part
 }
 
-/// The shape that fits what was measured of small reads best.
+/// The shape that best fits the measured throughput of small reads.
 fn fitting(reads: &[Random], costs: &Costs) -> Shape {
     // a larger operation is spread over several lanes
     let small = |point: &&Random| point.depth > 1 && point.bytes <= SMALL;
@@ -235,7 +236,7 @@ fn fitting(reads: &[Random], costs: &Costs) -> Shape {
     best.map_or(Shape { lanes: 1, has_line: false }, |(_, shape)| shape)
 }
 
-/// Operations a second when `depth` are always outstanding, on lanes of such a shape.
+/// Throughput with `depth` outstanding operations on lanes of this shape, operations a second.
 fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
     const OPERATIONS: usize = 3000;
     let (hold, delay) = if shape.has_line {
@@ -279,8 +280,9 @@ mod tests {
         Random { bytes: 4096, depth, mean_ns: mean_us * US, per_s, steady: true }
     }
 
-    /// 4 KiB: reads in 100 us, 16 at a time; 1000 writes a second; 256 writes find room, 20 us each and
-    /// 50,000 a second. Beside as many writes as can be, reads take from 100 us to 2.1 ms.
+    /// 4 KiB: reads take 100 us, 16 in parallel; 1000 writes a second; the buffer holds 256 writes,
+    /// which enter it in 20 us each, 50,000 a second. Beside the highest rate of writes, reads take
+    /// from 100 us to 2.1 ms.
     fn measurement() -> Measurement {
         let times = |longest: f64| {
             std::array::from_fn(|at| (100.0 + longest * at as f64 / (QUANTILES - 1) as f64) * US)
@@ -322,12 +324,12 @@ mod tests {
                 ms(drive.serve(SimTime::ZERO, write).done - SimTime::ZERO)
             })
             .collect();
-        // as fast as the interface takes them; then one each millisecond, when another has left
+        // at the interface's rate first; then one each millisecond, when another has drained
         assert!(times[255] < 10.0, "{}", times[255]);
         for (at, expected) in [(300, 45.0), (599, 344.0)] {
             assert!((times[at] - expected).abs() < 2.0, "{at}: {} ms", times[at]);
         }
-        // half a second later there is room for nearly all again
+        // half a second later nearly all of the buffer is free again
         let later = SimTime::ZERO + SimSpan::from_ms(590);
         let write = (Op::Write, Sectors(0), KIB4);
         assert!(ms(drive.serve(later, write).done - later) < 0.1);
@@ -336,7 +338,7 @@ mod tests {
     #[test]
     fn what_is_written_again_while_it_is_held_is_drained_once() {
         let mut drive = lanes(measurement());
-        // 16 pages, again and again: no room is needed for them, 50,000 a second go in
+        // 16 pages, rewritten: they need no room, so 50,000 a second go in
         let mut last = SimTime::ZERO;
         for at in 0..10_000 {
             let write = (Op::Write, Sectors(at % 16 * 8), KIB4);
@@ -344,7 +346,7 @@ mod tests {
             last = drive.serve(now, write).done;
             assert!(ms(last - now) < 1.0, "{at}: {} ms", ms(last - now));
         }
-        // each takes a millisecond to drain, once in 16 ms
+        // each page takes a millisecond to drain, once in 16 ms
         let mut work = SimSpan::ZERO;
         for at in 0..1000 {
             let now = last + SimSpan::from_us(100) * at;
@@ -362,14 +364,14 @@ mod tests {
         };
         assert!((read_ms(&mut drive, SimTime::ZERO) - 0.1).abs() < 0.01);
         let (mut now, mut sum) = (SimTime::ZERO, 0.0);
-        // half of the writes that are possible
+        // half of the highest rate of writes
         for _ in 0..2000 {
             drive.serve(now, (Op::Write, Sectors(now.as_ns() % 99_991), KIB4));
             now += SimSpan::from_us(1300);
             sum += read_ms(&mut drive, now);
             now += SimSpan::from_us(700);
         }
-        // half of 1.1 ms and half of 0.1 ms; by whether something is being written just now
+        // half of 1.1 ms and half of 0.1 ms, depending on whether a write is in progress
         assert!((sum / 2000.0 - 0.6).abs() < 0.1, "{} ms", sum / 2000.0);
         now += SimSpan::from_secs(1);
         assert!((read_ms(&mut drive, now) - 0.1).abs() < 0.01);
@@ -379,7 +381,7 @@ mod tests {
     fn beside_few_writes_most_reads_wait_for_none() {
         let mut drive = lanes(measurement());
         let (mut now, mut times) = (SimTime::ZERO, Vec::new());
-        // a tenth of the writes that are possible; a read comes anywhere between two of them
+        // a tenth of the highest rate of writes; reads come at any time between two of them
         for at in 0..4000_u64 {
             drive.serve(now, (Op::Write, Sectors(now.as_ns() % 99_991), KIB4));
             let pause = SimSpan::from_us(at * 7919 % 10_000);
@@ -393,14 +395,14 @@ mod tests {
         let waited: Vec<f64> = times.iter().copied().filter(|wait| *wait > 0.01).collect();
         let share = waited.len() as f64 / times.len() as f64;
         assert!((0.07..0.13).contains(&share), "{share} of the reads");
-        // those that do wait as long as beside as many writes as can be
+        // those that do wait take as long as beside the highest rate of writes
         let mean = mean / share;
         assert!((0.85..1.15).contains(&mean), "{mean} ms");
     }
 
     #[test]
     fn reads_and_writes_without_a_buffer_are_in_each_others_way_as_measured() {
-        // of each alone 1000 a second; together as many of each as of one alone, or half
+        // each alone reaches 1000 a second; together each reaches as much as alone, or half
         for (per_s, expected) in [(1000.0, 2000.0), (500.0, 1000.0)] {
             let one = || vec![random(1, 1000.0, 1000.0), random(16, 16_000.0, 1000.0)];
             let mixed = Mixed {

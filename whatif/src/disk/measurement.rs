@@ -1,86 +1,85 @@
-//! What is measured of a storage device when it is installed.
+//! The measurement of a storage device, taken at installation.
 //!
-//! Nothing here needs to know what the device is made of: these are the figures of a program that
-//! reads and writes it and looks at the clock (Worthington et al., *On-Line Extraction of SCSI Disk
-//! Drive Parameters*, SIGMETRICS 1995, measure in this way). Thereska et al. 2006, III-C.7, takes four of them:
-//! random and sequential, read and write; here the random ones depend on the distance and on how
-//! many operations the device holds, and the sequential ones on the place and on the pause before.
+//! Nothing here depends on the device's internals: these are the figures of a program that reads
+//! and writes the device and looks at the clock (Worthington et al., *On-Line Extraction of SCSI
+//! Disk Drive Parameters*, SIGMETRICS 1995, measure in this way). Thereska et al. 2006, III-C.7,
+//! uses four figures: random and sequential, read and write. Here the random figures depend on the
+//! distance and the queue depth, and the sequential figures on the place and the pause before.
 
 use foretell_units::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::lanes::LaneShape;
 
-/// Points of a distribution that are kept, from the least to the greatest.
+/// Number of points kept of a distribution, from minimum to maximum.
 pub const QUANTILES: usize = 17;
 
-/// What was measured of a device.
+/// The measurement of a device.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Bytes that it holds.
+    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// Most operations that it was given at once.
+    /// Maximum number of operations that were outstanding at once.
     pub depth: u32,
     /// Rate of long sequential reads and writes at places evenly spaced from the first sector to
-    /// the last, bytes/s: by [`Op`].
+    /// the last, bytes/s, by [`Op`].
     pub stream_bytes_per_s: [Vec<f64>; 2],
-    /// One operation at a time: by [`Op`], by distance.
+    /// Positioning with one operation at a time, by [`Op`] and distance.
     pub positioning: [Vec<Positioning>; 2],
-    /// 64 KiB that continue the operation before, after a pause, one at a time: by [`Op`].
+    /// 64 KiB operations that continue the one before after a pause, one at a time, by [`Op`].
     pub continued: [Vec<Continued>; 2],
-    /// Random operations over the whole device, reads alone and writes alone, in its steady state: by
-    /// [`Op`], for each size by how many are there.
+    /// Random operations over the whole device in its steady state, only reads and only writes, by
+    /// [`Op`]; for each size by queue depth.
     pub random: [Vec<Random>; 2],
-    /// Random reads and writes together, in the steady state: by size, number and share of reads.
+    /// Random reads and writes together in the steady state, by size, queue depth and share of reads.
     #[serde(default)]
     pub mixed: Vec<Mixed>,
-    /// Of a device that works side by side: how writes are taken until its buffer is full; `None`: no
-    /// faster than in the steady state.
+    /// For a parallel device: writes until its buffer is full. `None`: they are no faster than in the steady state.
     #[serde(default)]
     pub write_buffer: Option<WriteBuffer>,
-    /// Of a device with such a buffer: reads beside writes.
+    /// For a device with such a buffer: reads beside writes.
     #[serde(default)]
     pub beside: Vec<Beside>,
-    /// Of an array: what is known of it.
+    /// For an array: its known facts.
     #[serde(default)]
     pub array: Option<Box<ArrayFacts>>,
-    /// Random writes of 8 KiB one after the other: how many are taken faster than the medium can.
+    /// Number of successive random writes of 8 KiB that are taken faster than the medium could.
     pub buffered_writes: u32,
-    /// Sectors that the last of them may have with those that continue it, which are taken as fast; 0:
-    /// they are as any other.
+    /// Maximum sectors of the last of them together with writes that continue it and are taken as
+    /// fast; 0: such writes count as any other.
     #[serde(default)]
     pub joined_write_sectors: u64,
-    /// Times of single random writes after a pause, by size in bytes, ns.
+    /// Times of single random writes after a pause, ns, by size in bytes.
     pub write_alone_ns: Vec<(u64, f64)>,
-    /// Sectors behind a read that are in the device's buffer a while later.
+    /// Sectors after a read that are in the device's buffer a while later.
     pub read_ahead_sectors: u64,
-    /// Whether they are counted from the first sector of the read, which itself takes of that room;
-    /// otherwise from its end.
+    /// Whether they are counted from the first sector of the read, which then takes part of that
+    /// room; otherwise from its end.
     #[serde(default)]
     pub read_ahead_holds_read: bool,
-    /// Behind how many of the last reads something is.
+    /// Number of recent reads that have read-ahead in the buffer.
     pub read_ahead_streams: u32,
-    /// Whether it reads on no further, once it has read so far, before a reader has taken it all.
+    /// Whether read-ahead stops at that length until a reader has taken all of it.
     #[serde(default)]
     pub read_ahead_stops: bool,
-    /// Times of reads of what is there, by size in bytes, ns.
+    /// Times of reads that hit the read-ahead, ns, by size in bytes.
     pub read_ahead_hit_ns: Vec<(u64, f64)>,
-    /// Whether such a read waits until writes that were taken before it are on the medium.
+    /// Whether such a read waits until earlier writes are on the medium.
     #[serde(default)]
     pub reads_wait_for_writes: bool,
-    /// Derived from the rest when it is first needed.
+    /// Derived from the rest when first needed.
     #[serde(skip)]
     pub shape: LaneShape,
 }
 
-/// The longest time and the highest rate that a device may have: 11 days, a petabyte a second.
+/// The longest time, ns, and the highest rate that a device may have: 11 days, a petabyte a second.
 const MOST: f64 = 1e15;
-/// Most operations that a device may hold, and most streams that it may read on behind.
+/// Maximum queue depth of a device, and maximum number of its read-ahead streams.
 const MOST_HELD: u32 = 1 << 16;
 
 impl Measurement {
-    /// Whether a device can have been measured so; else what of it no bench gives. Of a measurement that
-    /// others may have written.
+    /// Checks whether a device can give this measurement, which may come from elsewhere. The error
+    /// names the part that no measurement gives.
     pub(crate) fn check(&self) -> Result<(), String> {
         let time = |ns: f64| (0.0..=MOST).contains(&ns);
         let rate = |per_s: f64| per_s > 0.0 && per_s <= MOST;
@@ -92,7 +91,7 @@ impl Measurement {
             point.quantiles_ns.iter().all(|ns| time(*ns))
                 && point.distance_sectors.unsigned_abs() <= self.capacity_bytes / SECTOR_BYTES
         };
-        // with the transfer subtracted, noise may leave less than nothing
+        // after the transfer time is subtracted, noise may leave a negative time
         let pause = |point: &Continued| time(point.pause_ns) && point.mean_ns.abs() <= MOST;
         let random = |point: &Random| {
             held(point.depth) && time(point.mean_ns) && rate(point.per_s) && point.bytes < 1 << 40
@@ -118,7 +117,7 @@ impl Measurement {
         }
     }
 
-    /// Whether it serves several operations side by side.
+    /// Whether it serves several operations in parallel.
     pub fn is_parallel(&self) -> bool {
         let reads = self.of_size(Op::Read, 4096);
         let rps = |depth| reads.iter().find(|point| point.depth == depth).map(|p| p.per_s);
@@ -135,7 +134,7 @@ impl Measurement {
     }
 }
 
-/// The place of an operation's direction in a pair.
+/// The index of a direction in a pair.
 pub(crate) const fn index(op: Op) -> usize {
     match op {
         Op::Read => 0,
@@ -143,19 +142,19 @@ pub(crate) const fn index(op: Op) -> usize {
     }
 }
 
-/// Time of an operation of 8 KiB besides its transfer, a distance after the one before, without a
-/// pause. Of writes that go into a buffer: on the medium.
+/// Time of an 8 KiB operation besides its transfer, at a distance from the one before, without a
+/// pause. For writes into a buffer: the time on the medium.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Positioning {
-    /// Where the operation before ended, on average.
+    /// Mean end of the operation before.
     pub from_sector: u64,
-    /// From the end of the operation before to this one's first sector; negative: backwards.
+    /// Distance from the end of the operation before to this one's first sector; negative: backwards.
     pub distance_sectors: i64,
-    /// Its distribution, ns.
+    /// Distribution of the time, ns.
     pub quantiles_ns: [f64; QUANTILES],
 }
 
-/// Time of an operation of 64 KiB that continues the one before after a pause.
+/// Time of a 64 KiB operation that continues the one before after a pause.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Continued {
     /// The pause, ns.
@@ -164,32 +163,32 @@ pub struct Continued {
     pub mean_ns: f64,
 }
 
-/// Random operations of one size, so many at a time.
+/// Random operations of one size at one queue depth.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Random {
     /// Bytes of each.
     pub bytes: u64,
-    /// How many the device had at a time.
+    /// Queue depth.
     pub depth: u32,
     /// Mean response time, ns.
     pub mean_ns: f64,
     /// Operations a second.
     pub per_s: f64,
-    /// Whether it had come to its steady state: in the last five rounds, operations a second differed by
-    /// at most 20 % of their mean, and the line through them by at most 10 % (SNIA, *Solid State Storage
-    /// Performance Test Specification*, 2.0.2, 2020, 2.1.24).
+    /// Whether it had reached its steady state: in the last five rounds, operations a second
+    /// differed by at most 20 % of their mean, and the line through them by at most 10 % (SNIA,
+    /// *Solid State Storage Performance Test Specification*, 2.0.2, 2020, 2.1.24).
     #[serde(default)]
     pub steady: bool,
 }
 
-/// Random operations of one size, so many at a time, of which a share reads.
+/// Random reads and writes of one size at one queue depth.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Mixed {
     /// Bytes of each.
     pub bytes: u64,
-    /// How many the device had at a time.
+    /// Queue depth.
     pub depth: u32,
-    /// Share of those that were asked for which read.
+    /// Share of reads among the operations issued.
     pub read_share: f64,
     /// Mean response time, ns: by [`Op`].
     pub mean_ns: [f64; 2],
@@ -199,12 +198,12 @@ pub struct Mixed {
     pub steady: bool,
 }
 
-/// A buffer that writes go into faster than the device keeps up with.
+/// A buffer that takes writes faster than the device's steady state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WriteBuffer {
-    /// Bytes for which there is room.
+    /// Its capacity in bytes.
     pub bytes: u64,
-    /// Random writes as long as there is room.
+    /// Random writes while there is room.
     pub burst: Vec<Random>,
 }
 
@@ -213,30 +212,30 @@ pub struct WriteBuffer {
 pub struct Beside {
     /// Bytes of each read.
     pub bytes: u64,
-    /// Writes, as a share of the most bytes a second that the device keeps up with.
+    /// Rate of the writes, as a share of the highest that the device sustains.
     pub write_share: f64,
     /// Distribution of the reads' response times, ns.
     pub quantiles_ns: [f64; QUANTILES],
 }
 
-/// What an operator knows of an array: how it was set up, what its members do by themselves, and what
-/// its controller adds to that.
+/// An operator's facts about an array: its configuration, the measurement of its members, and the
+/// times of its controller.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ArrayFacts {
     /// `raid0`, `raid1`, `raid10` or `raid5`.
     pub level: String,
     /// How many members.
     pub members: u32,
-    /// Bytes that lie on one member before the next follows.
+    /// Bytes on one member before the next member follows.
     pub stripe_unit_bytes: u64,
-    /// What is measured of a member.
+    /// The measurement of a member.
     pub member: Measurement,
     /// The controller's caches.
     pub cache: Option<ArrayCacheFacts>,
-    /// Time of an operation in the controller beside that of its members, by [`Op`], by size in bytes,
-    /// ns: of reads that are found in memory, and writes.
+    /// Time of an operation in the controller besides that of the members, ns, by [`Op`] and size
+    /// in bytes: for reads that hit its cache, and writes.
     pub controller_ns: [Vec<(u64, f64)>; 2],
-    /// Of that, the time in which the controller can do no other in the same direction.
+    /// The part of that time in which the controller can do nothing else in the same direction.
     pub line_ns: [Vec<(u64, f64)>; 2],
 }
 
@@ -249,7 +248,7 @@ pub struct ArrayCacheFacts {
     pub page_bytes: u64,
     /// Name of the replacement policy.
     pub policy: String,
-    /// Most that is read ahead of a sequential stream.
+    /// Maximum read-ahead of a sequential stream.
     pub read_ahead_bytes: u64,
     /// Memory that keeps written data without power.
     pub write: Option<WriteCacheFacts>,
@@ -260,15 +259,15 @@ pub struct ArrayCacheFacts {
 pub struct WriteCacheFacts {
     /// Memory for written pages.
     pub bytes: u64,
-    /// Written bytes at which destaging ends.
+    /// Written bytes at which destaging stops.
     pub low_bytes: u64,
-    /// Written bytes beyond which destaging begins, or is at its fastest.
+    /// Written bytes above which destaging begins, or has its highest rate.
     pub high_bytes: u64,
     /// `marks` or `linear`.
     pub destage: String,
 }
 
-/// Of a device of 1 GiB, of which nothing was measured.
+/// A device of 1 GiB without any measurements.
 #[cfg(test)]
 pub(super) fn nothing() -> Measurement {
     Measurement {

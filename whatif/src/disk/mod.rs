@@ -1,10 +1,10 @@
-//! The lower tier's disk module: how long a node's disk takes for the operations that reach it.
+//! The lower tier's disk module: service times of the operations that reach a node's disk.
 //!
-//! A disk is its I/O scheduler, which is software and known, in front of a device of which only
-//! measurements are known: [`Measurement`]. Service times follow from the distance, the place, the
-//! pause before, and how many operations are there, so that a queue that is not full (Thereska et al. 2006,
-//! Postmark at 512 MB) and one that is both come out. An array is its controller, of which level,
-//! members and caches are known, in front of members that were measured.
+//! A disk is its I/O scheduler, whose algorithm is known, in front of a device that is known only
+//! by its [`Measurement`]. Service times follow from the distance, the place, the pause before, and
+//! the queue depth. So the model covers a queue that is not full (Thereska et al. 2006, Postmark at
+//! 512 MB) as well as one that is. An array is its controller, whose level, members and caches are
+//! known, in front of measured members.
 
 mod array;
 mod buffer;
@@ -34,29 +34,29 @@ pub use trial::{Trial, trial};
 pub(crate) enum Disk {
     /// A device behind a scheduler.
     Drive(Box<Drive>),
-    /// An array, at whose members the scheduler is.
+    /// An array; the schedulers are in front of its members.
     Array(Box<Array>),
 }
 
-/// An operation that is done. Of those that were merged the first has all the time.
+/// A completed operation. Of merged operations, the first has all the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) number: u32,
     pub(crate) taken: Taken,
 }
 
-/// What an operation takes of a device.
+/// The cost of an operation on a device.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Taken {
-    /// Time for which its host sees the device busy with it.
+    /// Time for which the host sees the device busy with it.
     pub(crate) service: SimSpan,
-    /// Time that the device cannot give to others: what is written behind is more than what is seen.
+    /// Time of the device that others cannot use. With write-back this is more than the host sees.
     pub(crate) work: SimSpan,
-    /// Time that it takes when the device does nothing else.
+    /// Time without other operations.
     pub(crate) alone: SimSpan,
 }
 
-/// When an operation is done, and what it takes.
+/// When an operation is done, and its cost.
 #[derive(Clone, Copy, Debug)]
 struct Served {
     done: SimTime,
@@ -80,7 +80,7 @@ impl Disk {
         }
     }
 
-    /// Appends the operations that are done. Returns when to call again.
+    /// Appends the completed operations. Returns when to call again.
     pub(crate) fn complete(&mut self, now: SimTime, done: &mut Vec<Done>) -> Option<SimTime> {
         match self {
             Self::Drive(drive) => drive.complete(now, done),
@@ -88,7 +88,7 @@ impl Disk {
         }
     }
 
-    /// An operation is done that takes no time: the caches of an array remember it.
+    /// An operation that takes no time; only the caches of an array change.
     pub(crate) fn touch(&mut self, now: SimTime, (op, lbn, sectors): (Op, Sectors, Sectors)) {
         match self {
             Self::Drive(_) => {}
@@ -96,7 +96,7 @@ impl Disk {
         }
     }
 
-    /// Remembers how full the buffers of its devices are.
+    /// Remembers the backlog of its devices' buffers.
     pub(crate) fn mark(&mut self, now: SimTime) {
         match self {
             Self::Drive(drive) => drive.mark(now),
@@ -104,8 +104,8 @@ impl Disk {
         }
     }
 
-    /// A time is passed over, `longer` times as long as that since it was marked: buffers of devices that fill
-    /// go on filling.
+    /// Skips a time that is `longer` times as long as the time since the mark. Device buffers that
+    /// were filling go on filling.
     pub(crate) fn pass_over(&mut self, now: SimTime, longer: f64) {
         match self {
             Self::Drive(drive) => drive.pass_over(now, longer),
@@ -115,7 +115,7 @@ impl Disk {
         }
     }
 
-    /// Operations that wait or are served.
+    /// Outstanding operations: waiting or in service.
     pub(crate) fn present(&self) -> usize {
         match self {
             Self::Drive(drive) => drive.present(),
@@ -123,7 +123,7 @@ impl Disk {
         }
     }
 
-    /// Time for which its host has seen it busy.
+    /// Time for which the host saw it busy.
     pub(crate) fn busy(&self) -> SimSpan {
         match self {
             Self::Drive(drive) => drive.busy(),
@@ -131,7 +131,7 @@ impl Disk {
         }
     }
 
-    /// Time for which it has had work.
+    /// Time for which it had work.
     pub(crate) fn worked(&self) -> SimSpan {
         match self {
             Self::Drive(drive) => drive.worked(),

@@ -1,8 +1,8 @@
-//! A disk that serves one operation at a time, as far as measurements tell: positioning by distance,
-//! transfer by place, and what a pause before a continued operation costs.
+//! A disk that serves one operation at a time, modelled from measurements: positioning by distance,
+//! transfer by place, and the cost of a pause before a continued operation.
 //!
-//! Left out: the angle of the platter, but for what lies near a buffered write (rotational latency is
-//! drawn from what was measured); of what the drive's own buffer holds, all but what it has read on to.
+//! Left out: the angle of the platter, except near a buffered write (rotational latency is drawn
+//! from the measured distribution); the drive's buffer, except for its read-ahead.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{Served, Taken};
 /// Shortest time of an operation, so that time passes.
 const LEAST: SimSpan = SimSpan::from_ns(1000);
 
-/// Distances up to here are looked up in sectors, longer ones by radius.
+/// Distances up to this are looked up in sectors, longer ones by radius.
 const NEAR_SECTORS: u64 = 8192;
 
-/// A distribution that changes with a distance.
+/// A distribution that depends on a distance.
 #[derive(Debug, Default)]
 struct Curve(Vec<(f64, [f64; QUANTILES])>);
 
@@ -28,7 +28,7 @@ impl Curve {
         Self(points)
     }
 
-    /// The value at a distance of which a part `chance` of all are below.
+    /// The value at a distance, at quantile `chance`.
     fn draw(&self, distance: f64, chance: f64) -> f64 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
         let above = self.0.partition_point(|(at, _)| *at < distance);
@@ -42,41 +42,41 @@ impl Curve {
     }
 }
 
-/// How far `at` is from `low` to `high`.
+/// Position of `at` between `low` and `high`, from 0 to 1.
 fn between(low: f64, high: f64, at: f64) -> f64 {
     if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// The middle one, the upper of two; 0 if there is none.
+/// The median (the upper of two); 0 if there are no values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// A span of so many nanoseconds, such that time passes.
+/// A span of this length, at least [`LEAST`].
 fn span(ns: f64) -> SimSpan {
     SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
 }
 
-/// Sectors behind a read, in the device's buffer.
+/// Read-ahead in the device's buffer.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     from: u64,
-    /// Up to here it had been read at `at`.
+    /// Sector reached at time `at`.
     until: u64,
     at: SimTime,
-    /// Up to here it will be.
+    /// Sector at which read-ahead will end.
     end: u64,
 }
 
 impl Segment {
-    /// How far it has been read.
+    /// The sector reached by now.
     fn reached(&self, now: SimTime, sectors_per_ns: f64) -> u64 {
         let more = now.saturating_since(self.at).as_ns() as f64 * sectors_per_ns;
         (self.until + more as u64).min(self.end)
     }
 
-    /// Reading on has ended if it came to its end before now.
+    /// Marks read-ahead as ended if it came to its end before now.
     fn stop_where_full(&mut self, now: SimTime, sectors_per_ns: f64) {
         if self.reached(now, sectors_per_ns) == self.end {
             self.until = self.end;
@@ -84,40 +84,41 @@ impl Segment {
     }
 }
 
-/// The arm and the medium, by measurement.
+/// The arm and the medium, modelled from a measurement.
 #[derive(Debug)]
 pub(super) struct Rotating {
     measured: Arc<Measurement>,
     sectors: f64,
-    /// Radius at the places where rates were measured, from 0 outside to 1 inside.
+    /// Radius at the places where rates were measured, from 0 (outer edge) to 1 (inner edge).
     radii: Vec<f64>,
-    /// Positioning by [`Op`]: forwards and backwards by sectors, and further by radius.
+    /// Positioning by [`Op`]: short distances forwards and backwards by sectors, long ones by radius.
     forwards: [Curve; 2],
     backwards: [Curve; 2],
     far: [Curve; 2],
-    /// What the device has read on to, the last first.
+    /// The read-ahead segments, latest first.
     segments: VecDeque<Segment>,
-    /// Time of a turn: by so much do times over the same long distance differ.
+    /// Time of a revolution: the range of positioning times over one long distance.
     turn_ns: f64,
-    /// Whose times behind the last operation are those of the arm: writes', as what is read there may
-    /// have passed before and be in the buffer; reads' where writes hardly ever wait for the medium.
+    /// The operation whose measured times behind the last operation are those of the arm. That is
+    /// writes, because data to read there may already be in the buffer; reads on a drive whose
+    /// writes hardly ever wait for the medium.
     mechanical: Op,
     stream: Stream,
     end: Sectors,
     ended: SimTime,
-    /// When each of the writes that were taken into the buffer is on the medium.
+    /// For each write in the buffer: when it is on the medium.
     written: VecDeque<SimTime>,
-    /// Sectors of the last of them, with what continued it.
+    /// Sectors of the last of them, including the writes that continued it.
     run: u64,
-    /// Until then the medium is busy.
+    /// Until when the medium is busy.
     busy_until: SimTime,
-    /// What it was busy with last.
+    /// The last operation on the medium.
     last: Op,
 }
 
 impl Rotating {
     pub(super) fn new(measured: Arc<Measurement>, stream: Stream) -> Self {
-        // a cylinder holds what passes in a turn, so cylinders lie the denser the lower the rate
+        // a cylinder holds one revolution's data, so cylinders are denser where the rate is lower
         let mut radii = vec![0.0];
         for pair in measured.stream_bytes_per_s[0].windows(2) {
             radii.push(radii[radii.len() - 1] + 2.0 / (pair[0] + pair[1]));
@@ -178,13 +179,13 @@ impl Rotating {
     }
 
     fn transfer_ns(&self, lbn: Sectors, sectors: Sectors) -> f64 {
-        // the medium passes as fast for writes
+        // the transfer rate is the same for writes
         let rates = &self.measured.stream_bytes_per_s[0];
         let rate = at_place(rates, lbn.get() as f64 / self.sectors);
         (sectors.get() * SECTOR_BYTES) as f64 / rate * 1e9
     }
 
-    /// Where the arm is: as far as it has read on, if it still does.
+    /// Position of the head: it advances while read-ahead goes on.
     fn head(&self, now: SimTime) -> Sectors {
         let reading_on = self.segments.front().filter(|last| last.end > last.until);
         let reached = |last: &Segment| last.reached(now, self.sectors_per_ns(self.end));
@@ -200,7 +201,7 @@ impl Rotating {
             return self.far[index(op)].draw(distance, chance);
         }
         let ahead = lbn >= head;
-        // reads' own times of what lies behind, or near a write, may be those of the buffer
+        // reads backwards, or near a write, may be served from the buffer, so their own times do not show the arm
         let shows_arm = op == Op::Write || ahead && !self.wrote_last();
         let curve = if shows_arm { op } else { self.mechanical };
         let curves = if ahead { &self.forwards } else { &self.backwards };
@@ -212,12 +213,12 @@ impl Rotating {
         self.turned(away_ns, now.saturating_since(self.ended))
     }
 
-    /// Whether the last operation was a write from the buffer.
+    /// Whether the last operation was a buffered write.
     fn wrote_last(&self) -> bool {
         self.last == Op::Write && self.measured.buffered_writes > 0
     }
 
-    /// How long a place is away after a pause, which was so far away before it: the platter turns on.
+    /// Time to a place after a pause, if it was `away_ns` before it: the platter keeps turning.
     fn turned(&self, away_ns: f64, pause: SimSpan) -> f64 {
         let left = away_ns - pause.as_ns() as f64;
         if left >= 0.0 || self.turn_ns <= 0.0 {
@@ -237,15 +238,15 @@ impl Rotating {
         low.mean_ns * (1.0 - part) + high.mean_ns * part
     }
 
-    /// How long the arm takes to reach an operation, as it is now: one drawing.
+    /// Draws the positioning time of an operation from the arm's present place.
     pub(super) fn reach_ns(&mut self, now: SimTime, op: Op, lbn: Sectors) -> f64 {
-        // a write that goes into the buffer is reached by the arm later, and as far away
+        // a buffered write is positioned for later, over the same distance
         let buffered = op == Op::Write && self.measured.buffered_writes > 0;
         let op = if buffered { self.mechanical } else { op };
         if lbn == self.end && !self.wrote_last() { 0.0 } else { self.positioning_ns(now, op, lbn) }
     }
 
-    /// Serves an operation. `reach_ns`: how long the arm takes, if that was drawn.
+    /// Serves an operation. `reach_ns`: its positioning time, if already drawn.
     pub(super) fn serve(
         &mut self,
         now: SimTime,
@@ -269,7 +270,7 @@ impl Rotating {
         let start = now.max(self.busy_until);
         let continues = lbn == self.end && self.ended != SimTime::ZERO && !self.wrote_last();
         let work = if continues && op == Op::Read && self.has_stopped() {
-            // the platter has turned on meanwhile
+            // the platter has turned in the meantime
             self.stream.unit() * self.turn_ns + transfer
         } else if continues {
             self.continued_ns(op, start.saturating_since(self.ended)) + transfer
@@ -287,7 +288,7 @@ impl Rotating {
         Served { done, taken: Taken { service, work: alone, alone } }
     }
 
-    /// The arm has read and goes on reading.
+    /// Starts read-ahead after a read.
     fn begin_reading_on(&mut self, from: u64, until: u64, at: SimTime) {
         let streams = self.measured.read_ahead_streams as usize;
         if streams == 0 {
@@ -298,13 +299,13 @@ impl Rotating {
         self.segments.truncate(streams);
     }
 
-    /// Up to where it reads on after a read of these sectors.
+    /// The sector at which read-ahead after a read of these sectors ends.
     fn reads_on_to(&self, from: u64, until: u64) -> u64 {
         let room_from = if self.measured.read_ahead_holds_read { from } else { until };
         until.max(room_from + self.measured.read_ahead_sectors)
     }
 
-    /// Something else needs the arm.
+    /// Stops read-ahead because another operation needs the arm.
     fn stop_reading_on(&mut self, now: SimTime) {
         let rate = self.sectors_per_ns(self.end);
         if let Some(segment) = self.segments.front_mut() {
@@ -313,7 +314,7 @@ impl Rotating {
         }
     }
 
-    /// Whether it has read on as far as it does, and lost its place by that.
+    /// Whether read-ahead has stopped at its maximum length, so that the arm has lost its place.
     fn has_stopped(&self) -> bool {
         let last = self.segments.front().filter(|_| self.measured.read_ahead_stops);
         last.is_some_and(|last| last.until == last.end && last.end == self.end.get())
@@ -323,7 +324,7 @@ impl Rotating {
         1.0 / self.transfer_ns(lbn, Sectors(1))
     }
 
-    /// A read of what the device has read on to, or is about to.
+    /// Serves a read from read-ahead, if its data are there or about to be.
     fn read_on(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<SimTime> {
         let (first, last) = (lbn.get(), (lbn + sectors).get());
         let place = self.segments.iter().position(|s| first >= s.from && last <= s.end)?;
@@ -332,12 +333,12 @@ impl Rotating {
             self.segments[0].stop_where_full(now, rate);
         }
         let segment = self.segments[place];
-        // what the arm is about to come to is nothing that it has: distances tell what that takes
+        // sectors not yet reached by read-ahead are no hit: their measured distances include the time to them
         if first > segment.reached(now, rate) {
             return None;
         }
         let missing = last.saturating_sub(segment.until) as f64 / rate;
-        // only the last one is still being read
+        // only the latest segment still grows
         let there = segment.at + SimSpan::from_ns(missing as u64);
         let bytes = (sectors.get() * SECTOR_BYTES) as f64;
         let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
@@ -350,7 +351,7 @@ impl Rotating {
                 (segment.until, segment.at) = (last, there);
             }
             if segment.end > segment.until {
-                // the window moves on with the reader
+                // the window moves with the reader
                 segment.end = segment.end.max(end);
                 segment.from = segment.from.max(last.saturating_sub(ahead));
             }
@@ -359,7 +360,7 @@ impl Rotating {
         Some(done)
     }
 
-    /// When the device takes a command: one whose buffer is full of writes empties it first.
+    /// When the device takes a command: a full buffer must first empty a write.
     fn room_at(&mut self, now: SimTime) -> SimTime {
         while self.written.front().is_some_and(|at| *at <= now) {
             self.written.pop_front();
@@ -369,19 +370,19 @@ impl Rotating {
         until.and_then(|until| self.written.get(until)).map_or(now, |at| now.max(*at))
     }
 
-    /// When a write that continues one in the buffer is taken as a part of it, if it is.
+    /// When a write that continues a buffered one is merged into it; `None` if it is not.
     fn joins_at(&self, now: SimTime, (lbn, sectors): (Sectors, Sectors)) -> Option<SimTime> {
         let last = self.written.back().filter(|at| **at > now && lbn == self.end)?;
         let room = self.measured.joined_write_sectors.checked_sub(sectors.get())?;
         if self.run <= room {
             return Some(now);
         }
-        // as soon as no more than that is left of what is there
+        // as soon as the rest of the buffered data leaves enough room
         let left_ns = self.transfer_ns(lbn, Sectors(room)) as u64;
         Some(now.max(SimTime::from_ns(last.as_ns().saturating_sub(left_ns))))
     }
 
-    /// A write goes into the drive's buffer, and to the medium after what is there.
+    /// Puts a write into the drive's buffer, from where it goes to the medium after earlier ones.
     fn take_write(
         &mut self,
         now: SimTime,
@@ -398,7 +399,7 @@ impl Rotating {
         }
         self.run += sectors.get();
         let start = now.max(self.busy_until);
-        // the drive knows what follows before the end of the last is there
+        // the drive knows the continuation before the end of the last write is on the medium
         let follows = start > now && lbn == self.end;
         let move_ns = match reach_ns {
             _ if follows => 0.0,
@@ -419,7 +420,7 @@ impl Rotating {
     }
 }
 
-/// The time of an operation of a size, in a straight line between and beyond those measured.
+/// Interpolates an operation's time linearly by size, and extrapolates beyond the measured sizes.
 fn alone_ns(known: &[(u64, f64)], bytes: f64) -> f64 {
     let (Some(first), Some(last)) = (known.first(), known.last()) else { return 0.0 };
     let size = (last.0 - first.0) as f64;
@@ -427,7 +428,7 @@ fn alone_ns(known: &[(u64, f64)], bytes: f64) -> f64 {
     (first.1 + (bytes - first.0 as f64) * slope).max(0.0)
 }
 
-/// The value at a place from 0 to 1 of a function known at evenly spaced places.
+/// Interpolates a function with evenly spaced known values at a place from 0 to 1.
 fn at_place(known: &[f64], place: f64) -> f64 {
     let at = place.clamp(0.0, 1.0) * (known.len() - 1) as f64;
     let below = (at as usize).min(known.len().saturating_sub(2));
@@ -444,7 +445,7 @@ mod tests {
 
     const MS: f64 = 1e6;
 
-    /// 100 MB/s; whatever does not continue takes 5 ms to position for; 512 sectors of read-ahead; no
+    /// 100 MB/s; whatever does not continue takes 5 ms to position; 512 sectors of read-ahead; no
     /// write is taken before it is on the medium.
     fn measurement() -> Measurement {
         let positioning = |distance_sectors| Positioning {
@@ -466,7 +467,7 @@ mod tests {
         Rotating::new(Arc::new(measured), Seed(1).stream("disk"))
     }
 
-    /// Time of a read of 8 sectors at `lbn` so long after one of the first 8, ms.
+    /// Time of a read of 8 sectors at `lbn`, a pause after a read of the first 8, ms.
     fn after_ms(lbn: u64, pause: SimSpan) -> f64 {
         let mut disk = disk(measurement());
         let first = disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), None).done;
@@ -496,7 +497,7 @@ mod tests {
             write_alone_ns: vec![(4096, 0.1 * MS), (131_072, 0.1 * MS)],
             ..measurement()
         };
-        // the second finds room when the first is on the medium
+        // the second write finds room when the first is on the medium
         let second_ms = |reach_ns: Option<f64>| {
             let mut disk = disk(buffered.clone());
             let write = |lbn: u64| (Op::Write, Sectors(lbn), Sectors(8));
@@ -504,7 +505,7 @@ mod tests {
             let second = disk.serve(SimTime::ZERO, write(200_000), None);
             (second.done - SimTime::ZERO).as_ms_f64()
         };
-        // as drawn when it was chosen; of one that nobody chose, as measured
+        // the drawn time if the scheduler chose it; otherwise the measured one
         assert!((second_ms(Some(1.0 * MS)) - 1.141).abs() < 0.001, "{}", second_ms(Some(1.0 * MS)));
         assert!((second_ms(None) - 5.141).abs() < 0.001, "{}", second_ms(None));
     }
@@ -517,7 +518,7 @@ mod tests {
             write_alone_ns: vec![(4096, 0.1 * MS), (131_072, 0.1 * MS)],
             ..measurement()
         };
-        // four writes of 256 sectors at once, and where each begins
+        // submits four writes of 256 sectors at once, which begin at these sectors
         let times_ms = |lbns: [u64; 4]| {
             let mut disk = disk(buffered.clone());
             lbns.map(|lbn| {
@@ -529,15 +530,15 @@ mod tests {
             let off = found.iter().zip(expected).map(|(found, expected)| (found - expected).abs());
             assert!(off.fold(0.0, f64::max) < 0.001, "{found:?}");
         };
-        // 256 sectors pass in 1.311 ms: the third has room when the first, and the fourth when the
-        // second has left
+        // 256 sectors transfer in 1.311 ms: the third finds room when the first has left, the
+        // fourth when the second has
         near(times_ms([9000, 9256, 9512, 9768]), [0.1, 0.1, 6.411, 7.722]);
-        // elsewhere each waits until the one before is on the medium
+        // elsewhere each write waits until the one before is on the medium
         near(times_ms([9000, 900, 19_000, 500]), [0.1, 6.411, 12.722, 19.032]);
     }
 
-    /// A disk whose buffer takes two writes, and which has read the first 8 sectors, read on, and just
-    /// taken a write of 8 at 9000; a place near a write is 7 ms away, of turns of 8 ms.
+    /// A disk whose buffer takes two writes. It has read the first 8 sectors, read ahead, and just
+    /// taken a write of 8 at 9000. A place near a write is 7 ms away; a revolution takes 8 ms.
     fn after_a_write(reads_wait_for_writes: bool) -> (Rotating, SimTime) {
         let mut measured = Measurement {
             buffered_writes: 2,
@@ -578,7 +579,7 @@ mod tests {
             let (mut disk, begin) = after_a_write(true);
             let now = begin + SimSpan::from_ms(pause_ms);
             let near = disk.serve(now, (Op::Read, Sectors(8950), Sectors(8)), None).done;
-            // from the end of the write, or from now
+            // from the end of the write, or from now, whichever is later
             let from = now.max(begin + SimSpan::from_us(5041));
             let took = (near - from).as_ms_f64();
             assert!((took - expected_ms).abs() < 0.002, "{pause_ms}: {took}");
@@ -589,9 +590,9 @@ mod tests {
     fn what_follows_a_write_is_as_far_as_the_platter_has_turned_on() {
         let (mut disk, begin) = after_a_write(true);
         let next = Sectors(9008);
-        // as long as the write is under way the drive is there at once
+        // while the write is in progress, its continuation takes no positioning
         assert!(disk.reach_ns(begin, Op::Read, next).abs() < 1.0);
-        // it ends after 5.041 ms, and a turn takes 8
+        // the write ends after 5.041 ms, and a revolution takes 8
         let reach_ms = disk.reach_ns(begin + SimSpan::from_ms(7), Op::Read, next) / MS;
         assert!((reach_ms - (8.0 - 1.959)).abs() < 0.001, "{reach_ms}");
     }

@@ -1,4 +1,4 @@
-//! A model of a device on trial: asked for what was measured of the device.
+//! Runs a device model through the operations of a measurement, for comparison.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimTime};
 
 use super::{Disk, Done, Measurement};
 
-/// Random operations that are asked for, so many at a time.
+/// Random operations at a queue depth.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     /// Bytes of each.
     pub bytes: u64,
-    /// How many there are at a time.
+    /// Queue depth.
     pub depth: u32,
-    /// Share of them that reads.
+    /// Share of reads.
     pub read_share: f64,
-    /// How many are done before it is measured, and while it is.
+    /// Number of operations before measuring begins, and while it lasts.
     pub operations: (u64, u64),
 }
 
-/// What the model of a device makes of a trial: operations a second and mean response time, ns, by
-/// [`Op`]; the order of those that wait is that of the scheduler.
+/// The model's results for a trial: operations a second and mean response time, ns, by [`Op`]. The
+/// scheduler orders the waiting operations.
 pub fn trial(measured: &Measurement, scheduler: SchedulerKind, trial: &Trial) -> [(f64, f64); 2] {
     let seed = Seed(1 << 63);
     let measured = Arc::new(measured.clone());

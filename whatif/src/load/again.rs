@@ -1,4 +1,4 @@
-//! Recorded requests with another share of reads, another size, or other places.
+//! Modifies recorded requests: another share of reads, another size, or other places.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::observed::{Recorded, Sharing, Streams};
 use crate::question::Described;
 use crate::replay::SEED;
 
-/// Every stream of a workload, of clients and of threads, made again.
+/// Rebuilds every stream of a workload, of clients and of threads.
 fn each(
     known: &Streams,
     name: &str,
@@ -27,10 +27,10 @@ fn each(
     Streams { of_threads: threads.collect(), of_clients, ..known.clone() }
 }
 
-/// The same places at the same times. As few requests as possible turn from reads to writes or back, so that the share
-/// of reads changes `from` one `to` another.
+/// Keeps places and times. As few requests as possible turn from reads to writes or back, so that
+/// the share of reads changes `from` one `to` another.
 pub(super) fn flipped(known: &Streams, name: &str, from: f64, to: f64) -> Streams {
-    // the others keep their direction
+    // all other requests keep their direction
     let (of_reads, of_writes) = if to < from {
         ((from - to) / from, 0.0)
     } else {
@@ -49,7 +49,7 @@ pub(super) fn flipped(known: &Streams, name: &str, from: f64, to: f64) -> Stream
     })
 }
 
-/// The same places at the same times; each reads with this chance.
+/// Keeps places and times; each request becomes a read with this chance.
 pub(super) fn drawn_directions(known: &Streams, name: &str, reads: f64) -> Streams {
     each(known, name, |stream, draws| {
         let drawn = |request: &Recorded| {
@@ -60,7 +60,7 @@ pub(super) fn drawn_directions(known: &Streams, name: &str, reads: f64) -> Strea
     })
 }
 
-/// The same times; requests of one size, which begin at the multiple of it below their recorded place.
+/// Keeps times; gives all requests one size and aligns their places down to a multiple of it.
 pub(super) fn of_size(known: &Streams, size: Bytes, volume: Bytes) -> Streams {
     each(known, "", |stream, _| {
         let sized = |request: &Recorded| {
@@ -72,9 +72,9 @@ pub(super) fn of_size(known: &Streams, size: Bytes, volume: Bytes) -> Streams {
     })
 }
 
-/// Requests that were drawn, at the times, and after the pauses, of those that were recorded.
+/// Drawn requests, with the times and pauses of the recorded ones.
 ///
-/// Of an open loop, as many of a client as were recorded: what comes later has no times.
+/// An open loop gets as many requests of a client as were recorded: later ones have no times.
 pub(super) fn drawn(known: &Streams, drawn: &[Vec<Described>], open: bool) -> Streams {
     let one = |(place, drawn): (usize, &Vec<Described>)| -> Arc<[Recorded]> {
         let recorded = known.of_clients.get(place).map_or(&[][..], |all| all);

@@ -1,11 +1,11 @@
-//! The law by which a workload of kind `ssio` asks: found in what it asked for.
+//! Finds the law that generates the requests of a workload of kind `ssio`, from the recorded requests.
 //!
-//! The benchmark's documentation says what such a load can be: requests of one size; places in order, a
-//! fixed distance apart, or chosen independently, uniformly, by a Zipf law of the block's number, or from
-//! a hot beginning and a cold rest. Which of these it is, and with which figures, is not in the records; the
-//! places that were asked for show it (maximum likelihood, penalized by the number of figures: Schwarz,
-//! *Estimating the Dimension of a Model*, 1978). Where none of the laws is near what was recorded, there
-//! is no answer.
+//! The benchmark's documentation lists the possible laws: requests of one size; places in order, a
+//! fixed distance apart, or chosen independently: uniformly, by a Zipf law of the block's number,
+//! or from a hot beginning and a cold rest. The law and its parameters are not in the records. They
+//! are estimated from the recorded places (maximum likelihood, penalized by the number of
+//! parameters: Schwarz, *Estimating the Dimension of a Model*, 1978). If no law is near the
+//! recorded places, there is no answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use hashbrown::HashMap;
 
 use crate::observed::Recorded;
 
-/// Share of the requests of a stream that lie one distance behind the last, where it goes in order.
+/// Minimum share of a stream's requests at one distance from the request before, if the stream goes in order.
 const NEARLY_ALL: f64 = 0.9;
-/// Requests that would lie beyond the last place, were the rest of the volume used: with fewer, it may be.
+/// Expected requests beyond the last recorded place, if the rest of the volume were used. With fewer, it may be used.
 const EXPECTED_BEYOND: f64 = 9.0;
-/// Distance of two distributions (Kolmogorov & Smirnov) up to which one stands for the other, and what
-/// chance adds: this divided by the root of the number of places.
+/// Maximum distance of two distributions (Kolmogorov & Smirnov) at which one stands for the other, and
+/// the allowance for chance: this divided by the root of the number of places.
 const NEAR: (f64, f64) = (0.01, 2.0);
-/// The largest exponent that is looked for.
+/// The largest Zipf exponent that is tried.
 const STEEPEST: f64 = 8.0;
-/// Terms of a sum that are added one by one.
+/// Number of terms of a sum that are added one by one.
 const HEAD: usize = 2048;
 
-/// What a workload asks for.
+/// The law of a workload's requests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Law {
     /// Share of reads.
     pub(super) reads: f64,
     /// Bytes of each request.
     pub(super) access: u64,
-    /// Blocks of this size that are used, from the beginning of the volume on.
+    /// Number of blocks of this size in use, from the beginning of the volume on.
     pub(super) blocks: u64,
-    /// Whether these are all of the volume.
+    /// Whether they fill the whole volume.
     pub(super) whole: bool,
     pub(super) order: Order,
-    /// How many requests show it.
+    /// Number of requests that it was estimated from.
     pub(super) requests: usize,
 }
 
@@ -48,22 +48,22 @@ pub(super) struct Law {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Order {
     Sequential,
-    /// This number of bytes from one request to the next.
+    /// Distance in bytes from one request to the next.
     Strided(u64),
     Random,
     Zipf {
         alpha: f64,
     },
     HotCold {
-        /// Blocks that are hot.
+        /// Number of hot blocks.
         hot: u64,
-        /// Share of the requests that go there.
+        /// Share of the requests that go to hot blocks.
         share: f64,
     },
 }
 
 impl Law {
-    /// The law of streams on a volume; errors with why there is none.
+    /// The law of streams on a volume. The error says why there is none.
     pub(super) fn of(streams: &[Arc<[Recorded]>], volume: Bytes) -> Result<Self, String> {
         let all = || streams.iter().flat_map(|stream| stream.iter());
         let Some(first) = all().next() else { return Err("nothing was recorded of it".to_owned()) };
@@ -88,7 +88,7 @@ impl Law {
         Ok(law(order, blocks))
     }
 
-    /// What a scenario says of it, on a volume of another size: keys of a workload of kind `ssio`.
+    /// The law on a volume of another size as scenario settings: keys of a workload of kind `ssio`.
     pub(super) fn settings(&self, recorded_on: Bytes, volume: Bytes) -> String {
         let used = if self.whole {
             volume.get()
@@ -139,7 +139,7 @@ fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
-/// The order of streams in which nearly every request lies as far behind the last as the others.
+/// The order of streams in which nearly all requests are at the same distance from the one before.
 fn in_order(streams: &[Arc<[Recorded]>], access: u64) -> Option<Order> {
     let pairs = || streams.iter().flat_map(|stream| stream.windows(2));
     let mut steps: HashMap<u64, usize, FixedState> = HashMap::default();
@@ -157,8 +157,8 @@ fn in_order(streams: &[Arc<[Recorded]>], access: u64) -> Option<Order> {
     }
 }
 
-/// Blocks that streams in order use, if they began again, or if there are several: those of the benchmark
-/// begin at equal distances.
+/// Number of blocks in use by streams in order, if a stream wrapped around, or if there are several
+/// streams: those of the benchmark begin at equal distances.
 fn used_in_order(streams: &[Arc<[Recorded]>], access: u64, last: u64) -> Option<u64> {
     let mut pairs = streams.iter().flat_map(|stream| stream.windows(2));
     if pairs.any(|pair| pair[1].offset < pair[0].offset) {
@@ -170,7 +170,7 @@ fn used_in_order(streams: &[Arc<[Recorded]>], access: u64, last: u64) -> Option<
     begins_at_its_part.then(|| (first * streams.len() as u64).div_ceil(place as u64).max(last))
 }
 
-/// The law of independent choices, and of how many blocks; `places` in order, of `room`.
+/// The law of independent choices, and the number of blocks. `places` are sorted, out of `room` blocks.
 fn chosen(places: &[u64], room: u64) -> Result<(Order, u64), String> {
     let n = places.len() as f64;
     let met = places.last().map_or(1, |last| last + 1);
@@ -180,7 +180,7 @@ fn chosen(places: &[u64], room: u64) -> Result<(Order, u64), String> {
         blocks = room;
         found = best(places, room);
     } else if met < room {
-        // the last place that is used was not necessarily met
+        // the last place in use may be beyond the last recorded one
         blocks = met + (1.0 / found.density(n, met)).min((room - met) as f64) as u64;
     }
     let apart = found.apart(places, blocks);
@@ -190,13 +190,13 @@ fn chosen(places: &[u64], room: u64) -> Result<(Order, u64), String> {
     Ok((found.order, blocks))
 }
 
-/// A law and what is needed to compute with it.
+/// A law, with the sums needed to evaluate it.
 struct Fit {
     order: Order,
     sums: Sums,
 }
 
-/// The likeliest law over a number of blocks.
+/// The most likely law over a number of blocks.
 fn best(places: &[u64], blocks: u64) -> Fit {
     let n = places.len() as f64;
     let size = blocks as f64;
@@ -243,19 +243,19 @@ impl Fit {
         }
     }
 
-    /// Of `n` requests, those that would lie behind the last place that was met.
+    /// Of `n` requests, the number expected beyond the `met` first blocks, up to `room`.
     fn beyond(&self, n: f64, met: u64, room: u64) -> f64 {
         n * (1.0 - self.share(met, room))
     }
 
-    /// Requests to the last block.
+    /// Expected number of requests to the last block.
     fn density(&self, n: f64, blocks: u64) -> f64 {
         let width = (blocks / 64).max(1);
         let last = 1.0 - self.share(blocks - width, blocks);
         (n * last / width as f64).max(f64::MIN_POSITIVE)
     }
 
-    /// How far apart the law and the places are.
+    /// The distance between the law and the recorded places.
     fn apart(&self, places: &[u64], blocks: u64) -> f64 {
         let n = places.len();
         let mut apart: f64 = 0.0;
@@ -285,7 +285,7 @@ impl Sums {
         Self { alpha, head: head.collect() }
     }
 
-    /// Of the first `count` terms; behind the head by the rule of midpoints.
+    /// Sum of the first `count` terms; beyond the head by the midpoint rule.
     fn up_to(&self, count: u64) -> f64 {
         if let Some(sum) = (count as usize).checked_sub(1).and_then(|at| self.head.get(at)) {
             return *sum;
@@ -304,7 +304,7 @@ impl Sums {
     }
 }
 
-/// Where a function with one hill is highest (golden section).
+/// Maximizes a unimodal function (golden section).
 fn highest(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     for _ in 0..48 {
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn order_is_found_with_what_it_uses() {
-        // half of 1000 blocks: the second of two clients begins in the middle of what is used
+        // half of 1000 blocks: the second of two clients begins in the middle of the used blocks
         let found = law(&[stream(0..100), stream(250..350)], 1000);
         assert_eq!((found.order, found.blocks, found.whole), (Order::Sequential, 500, false));
         let found = law(&[stream(0..100)], 1000);

@@ -1,18 +1,19 @@
-//! Another load than the one that was recorded: another share of reads, other sizes, other places.
+//! Predicts a changed load of a recorded workload: another share of reads, other sizes, other places.
 //!
-//! The records hold what was asked for, not how it came to be. So a changed load is made of the recorded
-//! one. What is known of the kind of a workload, as its documentation says, decides how:
+//! The records hold the requests, not the process that generated them. So a changed load is made
+//! from the recorded one. The documentation of the workload's kind decides how:
 //!
-//! - `ssio` asks by one of a few laws, whose figures the recorded places show ([`law`]). The change is made to
-//!   that law, and requests are drawn from it, from another seed than any run's. Where only the share of
-//!   reads changes, recorded requests keep their places, and some of them their direction.
-//! - a trace has no law. Its requests keep their times; [`again`] draws their directions, or gives them another
-//!   size where they were.
-//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their places when their volume grows, because
-//!   their files are as large as before.
+//! - `ssio` follows one of a few laws, whose parameters are estimated from the recorded places
+//!   ([`law`]). The change is applied to that law, and requests are drawn from it with a seed that
+//!   no run uses. If only the share of reads changes, recorded requests keep their places, and some
+//!   of them change direction.
+//! - a trace has no law. Its requests keep their times; [`again`] draws their directions, or gives
+//!   them another size at their places.
+//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their places when their volume grows,
+//!   because their files do not grow.
 //!
-//! Left out: that users who read less may come more often. Times and the number of requests outstanding
-//! stay as recorded, or as the question says.
+//! Left out: users who read less may issue requests more often. Times and the number of outstanding
+//! requests stay as recorded, or as the question says.
 
 mod again;
 mod law;
@@ -26,10 +27,10 @@ use crate::observed::{Observed, Recorded, Streams};
 use crate::question::Shelf;
 use law::Law;
 
-/// The option by which changes are given, for errors.
+/// The option that gives changes, for error messages.
 pub(crate) const OPTION: &str = "--what-if";
 
-/// Keys of a workload that say what it asks for and can be asked about, by its kind.
+/// Keys of a workload that describe its requests and can be asked about, by its kind.
 const KEYS: [(&str, &[&str]); 2] = [
     (
         "ssio",
@@ -47,12 +48,12 @@ const KEYS: [(&str, &[&str]); 2] = [
     ("trace", &["reads", "access"]),
 ];
 
-/// Kinds whose places stay when their volume grows.
+/// Kinds whose requests keep their places when their volume grows.
 const STAY: [&str; 5] = ["trace", "postmark", "oltp", "iozone", "ffsb"];
 
-/// The recorded workload whose load a change is of, by number; `None`: it is of something else.
+/// The number of the recorded workload whose load a change affects; `None`: it affects something else.
 ///
-/// `all`: the changes of the question; a workload that one of them describes has no recorded load.
+/// `all`: the changes of the question. A workload that one of them describes has no recorded load.
 pub(crate) fn of_change(seen: &Observed, change: &Change, all: &[Change]) -> Option<usize> {
     let steps: Vec<&str> = change.path.split('.').map(plain).collect();
     let ["workload", name, key] = steps[..] else { return None };
@@ -72,22 +73,22 @@ fn plain(step: &str) -> &str {
     step.trim_matches([' ', '"', '\''])
 }
 
-/// Whether a workload can be asked about on a volume of another size.
+/// Whether a question may change the size of the volume of a workload of this kind.
 pub(crate) fn can_grow(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind == "ssio" || STAY.contains(&kind))
 }
 
-/// What a recorded workload would ask for, and what that assumes.
+/// The requests of a changed load, and what they assume.
 pub(crate) struct Load {
     pub(crate) requests: Streams,
     pub(crate) assumed: String,
 }
 
-/// What is asked of a recorded workload, number `recorded` of the run and `workload` of the changed cluster.
+/// A changed load: number `recorded` of the run's workloads, and `workload` of the changed cluster's.
 pub(crate) struct Asked<'a> {
     pub(crate) recorded: usize,
     pub(crate) workload: usize,
-    /// Those of its load.
+    /// The changes that affect its load.
     pub(crate) changes: Vec<&'a Change>,
     /// The changed cluster.
     pub(crate) document: &'a Document,
@@ -95,7 +96,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The requests, where they are others than those that were recorded.
+    /// The changed requests; `None` if they are the recorded ones.
     pub(crate) fn load(
         &self,
         seen: &Observed,
@@ -145,7 +146,7 @@ impl Asked<'_> {
         WhatIfError::Refused { change, reason }
     }
 
-    /// What `ssio` would ask for with these settings and the question's changes of them.
+    /// The settings of `ssio` after the question's changes to `settings`.
     fn changed(&self, settings: &str) -> Result<WorkloadKind, WhatIfError> {
         let workload = &self.scenario.workloads[self.workload];
         let volume = &self.scenario.volume(workload.volume).name;
@@ -157,7 +158,7 @@ impl Asked<'_> {
             clients.join(", ")
         );
         document.set(&format!("workload.\"{}\"", workload.name), &described)?;
-        // what was recorded gives way to what is asked: keys that a change makes meaningless go
+        // recorded keys that a change makes meaningless are removed
         let mut document = Document::parse("the recorded load", &document.resolved()?, "")?;
         for change in &self.changes {
             document.apply(OPTION, change)?;
@@ -168,7 +169,7 @@ impl Asked<'_> {
         Ok(found.expect("it was described").kind)
     }
 
-    /// Requests by the law that the recorded ones follow, changed.
+    /// Draws requests by the changed law of the recorded ones.
     fn by_law(
         &self,
         known: &Streams,
@@ -218,7 +219,7 @@ impl Asked<'_> {
         Ok(Load { requests, assumed })
     }
 
-    /// The law as recorded, on the changed volume, as a scenario has it.
+    /// The recorded law on the changed volume, as scenario settings.
     fn settings(
         &self,
         law: &Law,
@@ -229,10 +230,10 @@ impl Asked<'_> {
         unchanged.changed(&law.settings(before, volume))
     }
 
-    /// A trace's requests with other directions or sizes.
+    /// The requests of a trace with other directions or sizes.
     fn again(&self, known: &Streams, volume: Bytes) -> Result<Load, WhatIfError> {
         let name = &self.scenario.workloads[self.workload].name;
-        // what is given is checked as a setting of `ssio` is
+        // given values are checked as settings of `ssio`
         let kind = self.changed("reads = 0.5, access = \"512 B\"")?;
         let WorkloadKind::Ssio { read_share, access, .. } = kind else {
             unreachable!("it is ssio")
@@ -260,7 +261,7 @@ impl Asked<'_> {
     }
 }
 
-/// Whether two loads of `ssio` differ at most in their share of reads.
+/// Whether two loads of `ssio` differ in no more than their share of reads.
 fn is_alike(one: &WorkloadKind, other: &WorkloadKind) -> bool {
     let places = |kind: &WorkloadKind| match kind {
         WorkloadKind::Ssio { pattern, access, working_set, .. } => {

@@ -1,5 +1,5 @@
-//! What the records of a run say: the configuration, what was measured of devices, and the requests
-//! of each client in the order in which they were issued.
+//! Reads the records of a run: its configuration, the measurements of its devices, and the requests
+//! of each client in the order of issue.
 
 mod requests;
 
@@ -22,36 +22,36 @@ pub(crate) use requests::{Recorded, Sharing, Streams, is_whole};
 
 /// The fact that holds the configuration, as TOML.
 pub const CONFIGURATION_FACT: &str = "configuration";
-/// Requests of a workload that a prediction needs at the least.
+/// Minimum number of requests of a workload for a prediction.
 pub const LEAST_REQUESTS: u64 = 100;
-/// The longest time that a store may tell.
+/// The longest time that a store may hold.
 const MOST_NS: u64 = 1 << 62;
 
-/// The fact that holds what was measured of a device, as JSON.
+/// The fact that holds the measurement of a device, as JSON.
 pub fn measurement_fact(device: &str) -> String {
     format!("device.{device}.measured")
 }
 
-/// What was seen of a workload while it was measured.
+/// Recorded figures of a workload in the measured time.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadSeen {
     pub(crate) throughput_rps: f64,
     pub(crate) response_ms: ResponseTimeMs,
-    /// Part of the requests that read.
+    /// Share of the requests that are reads.
     pub(crate) read_share: f64,
-    /// Time that a request took of each resource, in all hosts of a kind together: as in
+    /// Time that a request took at each resource, summed over all hosts of a kind: see
     /// [`crate::WorkloadAnswer::demands_ms`].
     pub(crate) demands_ms: BTreeMap<String, f64>,
 }
 
 impl WorkloadSeen {
-    /// What past scores compare with the model.
+    /// The figures that past scores compare with the model's.
     pub(crate) fn figures(&self) -> Figures {
         (self.throughput_rps, self.response_ms)
     }
 }
 
-/// A run, as far as its records tell.
+/// A run, as its records show it.
 #[derive(Debug)]
 pub struct Observed {
     pub(crate) document: Document,
@@ -59,23 +59,27 @@ pub struct Observed {
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
     /// By workload.
     pub(crate) requests: Vec<Streams>,
+<<<<<<< HEAD
     /// Records for each request.
     pub(crate) records_per_request: f64,
     /// By workload: which of the kinds of a scenario it was, which an operator knows.
+=======
+    /// By workload: the kind that it had when it was recorded, which an operator knows.
+>>>>>>> read-b
     pub(crate) kinds: Vec<Option<String>>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,
-    /// What the model says of the run itself, when it was first needed; nothing where it says that
-    /// the cluster does not keep up.
+    /// The model's outcome for the run itself, computed when first needed; `None` inside if the
+    /// model says that the cluster does not keep up.
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
-    /// The same, of short stretches.
+    /// The same for short stretches.
     pub(crate) unchanged_short: OnceLock<Option<Outcome>>,
-    /// Caches that were filled before short stretches.
+    /// Filled caches that are kept for short stretches.
     pub(crate) fills: KeptFills,
 }
 
 impl Observed {
-    /// Reads the run in `dir`, of which `run.db` suffices.
+    /// Reads the run in `dir`, where `run.db` suffices.
     ///
     /// Errors if there is no whole run, or if too little was recorded to predict from.
     #[cfg(feature = "sqlite")]
@@ -96,7 +100,7 @@ impl Observed {
         let document = Document::parse("the run's configuration", text, "")?;
         let scenario = document.check()?;
         all_were_recorded(run)?;
-        // measuring may have begun later than the scenario says
+        // the measured time may have begun later than the scenario says
         let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
         let mut measured = BTreeMap::new();
         for fact in facts.below("device") {
@@ -163,18 +167,18 @@ impl Observed {
         })
     }
 
-    /// Names of the devices of which measurements are recorded.
+    /// Names of the devices whose measurements are recorded.
     pub fn measured_devices(&self) -> impl Iterator<Item = &str> {
         self.measured.keys().map(String::as_str)
     }
 
-    /// Requests that were recorded.
+    /// Number of recorded requests.
     pub fn requests(&self) -> u64 {
         self.requests.iter().map(|known| known.count() as u64).sum()
     }
 }
 
-/// The span that a fact tells, ns.
+/// The span that a fact holds, ns.
 fn span(facts: &Facts, path: &str) -> Result<SimSpan, WhatIfError> {
     let ns = facts.integer(path)?;
     u64::try_from(ns).ok().filter(|ns| *ns <= MOST_NS).map(SimSpan::from_ns).ok_or_else(|| {
@@ -184,7 +188,7 @@ fn span(facts: &Facts, path: &str) -> Result<SimSpan, WhatIfError> {
     })
 }
 
-/// A resource of all hosts of a kind: `node.cpu`.
+/// Name of a resource summed over all hosts of a kind: `node.cpu`.
 pub(crate) fn resource_name(host: &Host, resource: impl Display) -> String {
     let kind = if host.role.storage().is_some() { "node" } else { "client" };
     format!("{kind}.{resource}")

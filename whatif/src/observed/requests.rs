@@ -1,4 +1,4 @@
-//! The recorded requests, by workload and client, and how long they took.
+//! The recorded requests and their response times, by workload and client.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use crate::error::WhatIfError;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Recorded {
     pub(crate) issued: SimTime,
-    /// Of a client that issues after completions and is not known to think: how long after the
-    /// completion that it follows. It worked on its own, as a file server does that has what is asked.
+    /// Time from the completion that this request follows to its issue, if the client issues after
+    /// completions and has no known think time. The client worked by itself in this time, as a file server
+    /// does on a cache hit.
     pub(crate) pause: SimSpan,
     pub(crate) offset: Bytes,
     pub(crate) size: u32,
@@ -24,7 +25,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Behind its last byte.
+    /// The byte after its last one.
     pub(crate) fn end(&self) -> u64 {
         self.offset.get() + u64::from(self.size)
     }
@@ -38,12 +39,12 @@ pub(crate) struct Streams {
     pub(crate) sharing: Sharing,
     /// Whether each request is one object, whatever its size.
     pub(crate) whole: bool,
-    /// Whether it creates its files before the first of them.
+    /// Whether it creates its files before its first request.
     pub(crate) creates: bool,
-    /// Whether every client had done its work before the end of the records.
+    /// Whether every client had finished before the records end.
     pub(crate) ended: bool,
-    /// By position of the client: the requests of each of its threads, where threads have work of their
-    /// own and something looks at who asks, as the block layer of a guest does; otherwise empty.
+    /// By position of the client: the requests of each of its threads. Only if threads have their own work
+    /// and something distinguishes them, as the block layer of a guest does; otherwise empty.
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
 }
 
@@ -54,46 +55,45 @@ impl Streams {
     }
 }
 
-/// Whether each request of a kind of workload is one object, which an operator knows.
+/// Whether each request of this kind of workload is one object, which an operator knows.
 pub(crate) fn is_whole(kind: &str) -> bool {
     kind == "cosbench"
 }
 
-/// Whether each thread of a kind of workload has work of its own, which an operator knows; those of
-/// other kinds take the next request of their process.
+/// Whether each thread of this kind of workload has its own work, which an operator knows. With
+/// other kinds, a thread takes the next request of its process.
 fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
-/// Whether workloads of a kind may end by themselves, which an operator knows.
+/// Whether workloads of this kind may end by themselves, which an operator knows.
 fn is_finite(kind: &str) -> bool {
     matches!(kind, "oltp" | "postmark" | "iozone")
 }
 
-/// A client has ended if no request of it is under way, and it has issued none for this many of its mean gaps.
+/// A client has ended if it has no request outstanding and has issued none for this many of its mean gaps.
 const GAPS_TO_END: u64 = 20;
 
-/// Whether a client, with no request under way, had done its work at the `end` of the records.
+/// Whether a client without outstanding requests had finished at the `end` of the records.
 fn has_ended(requests: &[Recorded], end: SimTime) -> bool {
     let [first, .., last] = requests else { return false };
     let gap = last.issued.saturating_since(first.issued) / (requests.len() as u64 - 1);
     end.saturating_since(last.issued) > gap * GAPS_TO_END
 }
 
-/// What the clients of a workload have in common.
+/// What the clients of a workload share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sharing {
-    /// They choose from the same addresses, each on its own.
+    /// They choose independently from the same addresses.
     Shared,
-    /// Each has addresses of its own, beside those of the others.
+    /// Each has its own addresses, beside those of the others.
     Beside,
-    /// They ask for the same.
+    /// They issue the same requests.
     Same,
 }
 
 impl Sharing {
-    /// Of a kind of workload, which an operator knows: what a benchmark's documentation says of its
-    /// clients.
+    /// The sharing of a kind of workload, which an operator knows from the benchmark's documentation.
     pub(crate) fn of_kind(kind: &str) -> Self {
         match kind {
             "postmark" | "iozone" | "ffsb" => Self::Beside,
@@ -103,7 +103,7 @@ impl Sharing {
     }
 }
 
-/// A shorter time between two records is that of posting them.
+/// A shorter time between two records is only the cost of posting them.
 const LEAST_PAUSE: SimSpan = SimSpan::from_ns(100);
 
 /// Requests of a workload that completed in the measured time.
@@ -116,7 +116,7 @@ pub(super) struct Completed {
 /// Requests by workload and position of the client; what completed, by workload.
 type Found = (Vec<Streams>, Vec<Completed>);
 
-/// `kind`: of a workload, if it is known.
+/// `kind`: the kind of a workload, if known.
 pub(super) fn read(
     run: &impl Records,
     scenario: &Scenario,
@@ -127,7 +127,7 @@ pub(super) fn read(
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
     let mut completed = vec![Completed::default(); scenario.workloads.len()];
     let of_guests = |w: &Workload| w.clients.iter().any(|id| scenario.host(*id).guest.is_some());
-    // by workload and client, for each request: the thread that issued it
+    // by workload and client: the thread that issued each request
     let mut threads: Vec<Option<Vec<Vec<u32>>>> = scenario
         .workloads
         .iter()
@@ -141,7 +141,7 @@ pub(super) fn read(
         scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
     let follows = |w: &Workload| matches!(w.arrivals, Arrivals::Closed { think, .. } if think.mean().is_zero());
     let follows: Vec<bool> = scenario.workloads.iter().map(follows).collect();
-    // requests under way: since when, of which workload, and which of its clients issued it
+    // outstanding requests: time of issue, workload, and position of the client
     let mut under_way: HashMap<Breadcrumb, (SimTime, usize, usize), FixedState> =
         HashMap::default();
     let mut fault: Option<Fault> = None;
@@ -223,7 +223,7 @@ pub(super) fn read(
     Ok((streams.collect(), completed))
 }
 
-/// The requests of each thread, in the order of their first ones.
+/// The requests of each thread, in the order of their first requests.
 fn by_thread(requests: &[Recorded], threads: &[u32]) -> Vec<Arc<[Recorded]>> {
     let mut places: HashMap<u32, usize, FixedState> = HashMap::default();
     let mut found: Vec<Vec<Recorded>> = Vec::new();
@@ -237,7 +237,7 @@ fn by_thread(requests: &[Recorded], threads: &[u32]) -> Vec<Arc<[Recorded]>> {
     found.into_iter().map(Arc::from).collect()
 }
 
-/// A value that no run of this configuration records.
+/// A value that no run of this configuration could record.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     column: &'static str,
@@ -245,7 +245,7 @@ struct Fault {
     wanted: &'static str,
 }
 
-/// The workload of a request, and which of its clients issued it.
+/// The workload of a request, and the position of its client.
 fn issuer(scenario: &Scenario, request: &Body) -> Result<(usize, usize), Fault> {
     let Body::Request { workload, client, file, offset, size, .. } = *request else {
         unreachable!("it is a request")

@@ -1,4 +1,5 @@
-//! What will happen, in the order of time; equal times in the order in which they were scheduled.
+//! The agenda: future events in the order of time. Events at the same time keep the order in which
+//! they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +9,7 @@ use foretell_units::SimTime;
 
 use super::links::Step;
 
-/// Something that will happen.
+/// An event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Event {
     /// An instance of a workload issues its next request.
@@ -17,23 +18,23 @@ pub(super) enum Event {
     Slice { host: u32, core: u32 },
     /// The network goes on.
     Network(Step),
-    /// The message of an exchange that met no cable is there.
+    /// A message that uses no cable is delivered.
     Delivered { exchange: u32 },
-    /// The bandwidth of a virtual machine lets the message of an exchange go on to the cable.
+    /// The sending virtual machine's bandwidth limit lets a message go on to the cable.
     LetOut { exchange: u32 },
-    /// The bandwidth of a virtual machine lets the message of an exchange in.
+    /// The receiving virtual machine's bandwidth limit lets a message in.
     LetIn { exchange: u32 },
     /// A timer of the protocol runs out.
     Timer(Timer),
-    /// A disk of a machine may have finished something.
+    /// A disk of a machine may have completed operations.
     Disk { host: u32, disk: u32 },
-    /// The flusher of a node looks for old pages.
+    /// The flusher of a node looks for old dirty pages.
     Tick { host: u32 },
-    /// One of the scenario's events happens.
+    /// One of the scenario's events takes place.
     Happens { number: u32 },
 }
 
-/// Events to come.
+/// Future events.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     heap: BinaryHeap<Reverse<(SimTime, u64, Event)>>,

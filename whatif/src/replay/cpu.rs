@@ -1,4 +1,4 @@
-//! A host's processor: its cores, as the host's own scheduler has them run, and how busy they are.
+//! A host's processor: its cores, scheduled by the host's own scheduler, and its busy time.
 
 use foretell_algorithms::cores::{Cores, Slice, Task};
 use foretell_systems::Then;
@@ -8,17 +8,16 @@ use foretell_units::{Breadcrumb, SimSpan, SimTime, Thread};
 #[derive(Debug)]
 pub(super) struct Cpu {
     cores: Cores<Then>,
-    /// In slices that have ended, switches included.
+    /// Busy time of ended slices, including context switches.
     busy: SimSpan,
 }
 
-/// What the end of a slice brings.
+/// The result of a slice's end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepEnd {
-    /// What is to be done now, unless only the quantum was used up. Then the core is held until
-    /// [`Cpu::go_on`].
+    /// The completed work, unless only the quantum was used up. Until [`Cpu::go_on`], the core is held.
     pub(super) done: Option<Then>,
-    /// The next slice of the core, if it is not held.
+    /// The core's next slice, if it is not held.
     pub(super) next: Option<Slice>,
 }
 
@@ -31,7 +30,7 @@ impl Cpu {
         Self { cores: Cores::new(cores, quantum, context_switch), busy: SimSpan::ZERO }
     }
 
-    /// The same where two cores are threads of one physical core, which do `smt` times the work of one.
+    /// The same with two hardware threads for each physical core, which together do `smt` times the work of one.
     pub(super) fn with_smt(self, smt: Option<f64>) -> Self {
         Self { cores: self.cores.with_smt(smt), ..self }
     }
@@ -47,7 +46,7 @@ impl Cpu {
         self.cores.submit(now, task(thread, work, then))
     }
 
-    /// The thread that holds a core has more to do.
+    /// The thread that holds a core has more work.
     pub(super) fn follow(
         &mut self,
         now: SimTime,
@@ -66,7 +65,7 @@ impl Cpu {
         StepEnd { done: end.done, next: end.next }
     }
 
-    /// A core that was held goes on; `None`: it idles.
+    /// Releases a held core. Returns its next slice; `None`: it idles.
     pub(super) fn go_on(&mut self, now: SimTime, core: u32) -> Option<Slice> {
         self.cores.go_on(now, core, Breadcrumb::NONE)
     }

@@ -1,9 +1,10 @@
-//! What the caches of arrays hold before the first request.
+//! Fills the caches of arrays before the first request.
 //!
-//! FFSB creates its files before it measures, and warms up, as its documentation says: an operator knows
-//! that of a load whose kind it is. The files are taken to lie where requests were recorded, and the
-//! warm-up to ask for the like of these, until as much is written as the write cache holds. Both are done
-//! without time, on the caches of arrays alone: all else is warmed up by time.
+//! FFSB creates its files before it measures, and then warms up, as its documentation says. An
+//! operator knows which loads are FFSB's. The files are assumed to lie where requests were
+//! recorded. The warm-up is assumed to issue similar requests until as much is written as the write
+//! cache holds. Both take no time and only affect the caches of arrays; everything else is warmed
+//! up over time.
 
 use foretell_units::{Bytes, HostId, Op, Stream};
 
@@ -12,11 +13,11 @@ use super::{Material, Replay, SEED};
 use crate::disk::Measurement;
 use crate::observed::Recorded;
 
-/// Files are created piece by piece, those of all clients side by side.
+/// Files are created in pieces of this size, those of all clients in turn.
 const PIECE: Bytes = Bytes::mib(16);
-/// Requests of the warm-up, at the most.
+/// Maximum number of requests in the warm-up.
 const MOST_REQUESTS: u64 = 1 << 21;
-/// The same where nothing is written.
+/// The same if nothing is written.
 const MOST_READS: u64 = 1 << 19;
 
 /// The files of one client.
@@ -33,7 +34,7 @@ impl Files {
 }
 
 impl Replay<'_> {
-    /// Creates the files of all workloads that do, and warms up with requests like theirs.
+    /// Creates the files of all workloads that do so, and warms up with requests like theirs.
     pub(super) fn create_files(&mut self, material: &Material) {
         let arrays = || material.measured.iter().flatten().filter_map(|disk| caches(disk));
         let Some(kept) = arrays().map(|(all, _)| all).max() else { return };
@@ -79,7 +80,7 @@ impl Replay<'_> {
         }
     }
 
-    /// A stretch of a volume is read or written, in no time, as far as arrays remember it.
+    /// Reads or writes part of a volume in no time; only the caches of arrays change.
     fn touch_disks(&mut self, volume: u32, op: Op, (offset, size): (Bytes, Bytes)) {
         let Self { protocol, engine, .. } = self;
         let volumes = protocol.volumes();
@@ -97,14 +98,14 @@ impl Replay<'_> {
     }
 }
 
-/// Bytes of an array's caches: what they hold in all, and of that what is written.
+/// Bytes of an array's caches: in total, and for written data.
 fn caches(measured: &Measurement) -> Option<(u64, u64)> {
     let cache = measured.array.as_ref()?.cache.as_ref()?;
     let written = cache.write.as_ref().map_or(0, |write| write.bytes);
     Some((cache.bytes.max(written), written))
 }
 
-/// Streams that are like those recorded of each client or thread, and draw from the beginning.
+/// Streams like those recorded of each client or thread, drawn from their first request on.
 fn like_recorded(material: &Material, index: usize) -> Vec<(u32, Requests, Stream)> {
     let workload = &material.scenario.workloads[index];
     let known = &material.requests[index];
@@ -115,7 +116,7 @@ fn like_recorded(material: &Material, index: usize) -> Vec<(u32, Requests, Strea
         |place: usize, what: usize| SEED.stream(&format!("workload/{name}/warming/{place}/{what}"));
     let mut found = Vec::new();
     for place in 0..known.of_clients.len() {
-        // those beyond what was recorded are drawn
+        // requests beyond the recorded ones are drawn
         let all = match known.of_threads.get(place) {
             Some(threads) if !threads.is_empty() => {
                 let (count, named) = (threads.len(), (name.as_str(), known));

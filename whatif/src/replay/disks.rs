@@ -1,7 +1,7 @@
 //! The disks of a machine, which virtual machines may share.
 //!
-//! A disk has a clock of its own ([`SlowClock`]): while it is slow, that clock goes slower, and so all that the disk
-//! does takes longer, whatever it is.
+//! Each disk has its own clock ([`SlowClock`]). While the disk is slow, that clock runs slower, so
+//! that all of its work takes longer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::agenda::{Agenda, Event};
 use super::tally::Busy;
 use crate::disk::{Disk, Done, Measurement, Taken};
 
-/// An operation of a node, by its number there.
+/// An operation of a node, by its number at that node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag {
     pub(super) host: u32,
@@ -26,23 +26,23 @@ pub(super) struct Tag {
 pub(super) struct Disks {
     all: Vec<Disk>,
     paces: Vec<Pace>,
-    /// When each disk is called next by its own clock, if it is.
+    /// When each disk is called next by its own clock, if at all.
     calls: Vec<Option<SimTime>>,
     under_way: Slab<Tag>,
 }
 
-/// How fast a disk is.
+/// The speed of a disk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     clock: SlowClock,
-    /// What the disk had done by its own clock when that was set last, and what that was by the cluster's: for how long
-    /// it was seen busy, and had work.
+    /// Busy times when the clock was last set, by the disk's own clock and by the cluster's: time
+    /// seen busy by the host, and time with work.
     own: (SimSpan, SimSpan),
     common: (SimSpan, SimSpan),
 }
 
 impl Pace {
-    /// For how long a disk was busy so far.
+    /// Busy time of the disk so far.
     fn busy(&self, disk: &Disk) -> Busy {
         let since = |now: SimSpan, then| self.clock.stretched(now.saturating_sub(then));
         let seen = self.common.0 + since(disk.busy(), self.own.0);
@@ -65,12 +65,12 @@ impl Disks {
         }
     }
 
-    /// For how long each was busy so far.
+    /// Busy time of each disk so far.
     pub(super) fn busy(&self) -> impl Iterator<Item = Busy> {
         self.paces.iter().zip(&self.all).map(|(pace, disk)| pace.busy(disk))
     }
 
-    /// All that a disk does takes `factor` times as long from now on.
+    /// From now on, all work of a disk takes `factor` times as long.
     pub(super) fn slow_down(
         &mut self,
         now: SimTime,
@@ -87,7 +87,7 @@ impl Disks {
         }
     }
 
-    /// Gives a disk of `machine` an operation of one of its hosts.
+    /// Submits an operation of one of `machine`'s hosts to a disk.
     pub(super) fn submit(
         &mut self,
         now: SimTime,
@@ -103,17 +103,17 @@ impl Disks {
         self.call(agenda, (machine, disk), next);
     }
 
-    /// In order.
+    /// The disks in order.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Disk> {
         self.all.iter_mut()
     }
 
-    /// An operation takes no time.
+    /// An operation that takes no time.
     pub(super) fn touch(&mut self, now: SimTime, disk: u32, what: (Op, Sectors, Sectors)) {
         self.all[disk as usize].touch(now, what);
     }
 
-    /// A disk was to be called now. Appends the operations that are done.
+    /// A call of a disk is due. Appends the completed operations.
     pub(super) fn complete(
         &mut self,
         now: SimTime,

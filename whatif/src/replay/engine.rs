@@ -1,8 +1,7 @@
-//! The measured machines that the software of the storage system runs on.
+//! The measured machines under the storage system's software.
 //!
-//! Everything that the protocol asks for goes through [`Hosts`] to here: processors and cables whose
-//! costs and rates are facts, disks that were measured. Left out: what TCP does after losses, the angle
-//! of platters.
+//! The protocol reaches them through [`Hosts`]: processors and cables with known costs and rates,
+//! and measured disks. Left out: TCP's behavior after losses, the angle of platters.
 
 use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::cores::Slice;
@@ -20,52 +19,52 @@ use super::node::{Around, Node};
 use super::tally::{Busy, Path, Usage};
 use super::tracking::Tracking;
 
-/// Machines, and what is counted of them.
+/// The machines and their statistics.
 pub(super) struct Engine<'a> {
     pub(super) scenario: &'a Scenario,
-    /// In the time of what is replayed in detail.
+    /// Time of the part that is replayed in detail.
     pub(super) now: SimTime,
-    /// Time that was passed over.
+    /// Total time that was skipped so far (requests only touch caches).
     pub(super) skipped: SimSpan,
-    /// What was left out until now: clients have come further in their records, but for nodes no time has passed.
+    /// Total time that was left out so far: clients advanced in their records, but no time passed for nodes.
     pub(super) left_out: SimSpan,
     pub(super) agenda: Agenda,
-    /// By host: whose processor it has.
+    /// By host: the machine whose processor it uses.
     pub(super) machines: Vec<HostId>,
     pub(super) cpus: Vec<Cpu>,
-    /// The host and core that have just done a step of a task; what follows is being worked out.
+    /// The host and core that have just completed a step of a task; its consequences are being computed.
     pub(super) in_hand: Option<(HostId, u32)>,
-    /// Whether what is computed is done by threads that are woken.
+    /// Whether computations run on threads that must be woken.
     pub(super) waking: bool,
     pub(super) links: Links,
-    /// By host: of virtual machines whose bandwidth is limited.
+    /// By host: bandwidth limit of a virtual machine that has one.
     pub(super) limits: Vec<Option<Limit>>,
     pub(super) nodes: Vec<Option<Node>>,
-    /// By host; virtual machines have those of their machine.
+    /// By host; a virtual machine uses its machine's disks.
     pub(super) disks: Vec<Disks>,
-    /// By instance of a workload: what chooses fragments.
+    /// By instance of a workload: the random stream that chooses fragments.
     pub(super) choosing: Vec<Stream>,
     pub(super) tracking: Tracking,
-    /// By workload, host and resource: what was used while it was measured.
+    /// By workload, host and resource: usage in the measured time.
     pub(super) usage: Vec<Vec<Vec<Usage>>>,
-    /// By workload: what requests themselves waited for.
+    /// By workload: what its requests waited for.
     pub(super) paths: Vec<Path>,
-    /// Whether what happens counts.
+    /// Whether the measured time is under way.
     pub(super) measuring: bool,
     pub(super) steps: Steps,
-    /// Slow hosts: by which factor their processors take longer.
+    /// Slow hosts, with the factor by which their processors take longer.
     pub(super) slow: Vec<(HostId, f64)>,
-    /// Hosts that are cut off and live on.
+    /// Hosts that are cut off but still run.
     pub(super) cut_off: Vec<HostId>,
 }
 
 impl Engine<'_> {
-    /// How far clients have come in the time of the whole run.
+    /// The time of the whole run that clients have reached.
     pub(super) fn time_of_clients(&self) -> SimTime {
         self.now + self.skipped + self.left_out
     }
 
-    /// A workload has used a resource.
+    /// Charges a workload with its use of a resource.
     pub(super) fn charge(
         &mut self,
         host: HostId,
@@ -79,7 +78,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives a processor work that no workload is charged with.
+    /// Gives a processor work that is charged to no workload.
     pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Then) {
         let in_hand = self.in_hand.filter(|(owner, _)| *owner == host && !self.waking);
         let (now, cpu) = (self.now, &mut self.cpus[host.index()]);
@@ -90,7 +89,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A core takes up a thread.
+    /// A core starts to run a thread.
     fn take_up(&mut self, host: HostId, slice: &Slice) {
         if slice.from.pid != slice.to.pid {
             self.tracking.post(host.0, RecordKind::KernelProcessSwitch);
@@ -100,15 +99,15 @@ impl Engine<'_> {
         self.agenda.schedule(slice.end, Event::Slice { host: host.0, core: slice.core });
     }
 
-    /// The running slice of a core ends. What follows of a step that is done is to be worked out before
-    /// [`Engine::go_on`].
+    /// The running slice of a core ends. The consequences of a completed step must be computed
+    /// before [`Engine::go_on`].
     pub(super) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd {
         let end = self.cpus[host.index()].step_ends(self.now, core);
         self.in_hand = end.done.map(|_| (host, core));
         end
     }
 
-    /// A core goes on after a slice has ended.
+    /// A core continues after the end of a slice.
     pub(super) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd) {
         let next = match self.in_hand.take() {
             Some(_) => self.cpus[host.index()].go_on(self.now, core),
@@ -120,7 +119,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Puts what the network wants to be called for on the agenda.
+    /// Puts the network's next steps on the agenda.
     pub(super) fn take(&mut self, mut steps: Steps) {
         for (at, step) in steps.drain(..) {
             self.agenda.schedule(at, Event::Network(step));
@@ -128,8 +127,8 @@ impl Engine<'_> {
         self.steps = steps;
     }
 
-    /// The message of an exchange goes on the cable; to another virtual machine on the same machine,
-    /// over the machine's bridge, which takes no time and of which there are no records.
+    /// Sends the message of an exchange over the cable. Between virtual machines on one machine it
+    /// goes over the bridge, which takes no time and is not recorded.
     pub(super) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
         let (from, to) = (exchange.sender(), exchange.receiver());
@@ -147,7 +146,7 @@ impl Engine<'_> {
         self.take(steps);
     }
 
-    /// When the bandwidth of its receiver lets a message in that is there now.
+    /// When the receiver's bandwidth limit lets in a message that is there now.
     pub(super) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let wire = exchange.wire();
@@ -156,13 +155,13 @@ impl Engine<'_> {
         limit.map_or(self.now, |limit| limit.let_in(self.now, wire, on_cable))
     }
 
-    /// How long a message takes the cable of a host: over a bridge, none.
+    /// Time of a message on a host's cable; none over a bridge.
     fn cable_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
         let together = self.links.machine(from) == self.links.machine(to);
         if together { SimSpan::ZERO } else { self.links.time(of.index(), wire) }
     }
 
-    /// Whether a resource of a host is its own: virtual machines share some of them, and guests all.
+    /// Whether a host owns a resource: virtual machines share some, and guests all.
     pub(super) fn has(&self, host: usize, resource: Resource) -> bool {
         let owners = match resource {
             Resource::Cpu => self.machines[host],
@@ -173,7 +172,7 @@ impl Engine<'_> {
         owners == HostId::from(host)
     }
 
-    /// What a host stores with, if it is a node.
+    /// The storage of a host, if it is a node.
     pub(super) fn node(&mut self, host: u32) -> Option<(&mut Node, Around<'_>)> {
         let node = self.nodes[host as usize].as_mut()?;
         let machine = self.links.machine(HostId(host));
@@ -215,7 +214,7 @@ impl Hosts for Engine<'_> {
         let exchange = &exchanges[id];
         let (from, to) = (exchange.sender(), exchange.receiver());
         if from == to {
-            // what stays on the host meets no cable
+            // messages within a host use no cable
             self.agenda.schedule(self.now, Event::Delivered { exchange: id });
             return;
         }
@@ -275,7 +274,7 @@ impl Hosts for Engine<'_> {
     }
 }
 
-/// Moves `m` fragments chosen at random to the front.
+/// Moves `m` randomly chosen fragments to the front.
 pub(super) fn choose(choosing: &mut Stream, fragments: &mut [u8], m: usize) {
     for place in 0..m {
         let rest = (fragments.len() - place) as u64;

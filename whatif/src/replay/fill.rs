@@ -1,9 +1,18 @@
-//! What caches hold before the fast model's first stretch of detail.
+//! Fills caches before the fast model's first detailed stretch.
 //!
+<<<<<<< HEAD
 //! Recorded requests fill the caches, at the times at which they were recorded (see `fill_requests`). So what nodes
 //! hold then depends on what they store and where. It does not depend on the speed of processors, cables and disks, or
 //! on how often clients ask. Questions that change only these begin with caches that an earlier question has filled.
 //! The Activity DB grows meanwhile as in the recorded run, and takes its part of one node's cache.
+=======
+//! Recorded requests fill the caches at their recorded times (see `fill_requests`). So the contents
+//! depend on what nodes store and where. They do not depend on the speed of processors, cables and
+//! disks, or on the request rate. Questions that change only these start from caches that an
+//! earlier question has filled.
+//!
+//! Left out: the file of the Activity DB, which grows only from the first detailed stretch on.
+>>>>>>> read-b
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,20 +31,20 @@ use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 
-/// Bytes in the caches of all fills that are kept; what is known of a page takes some 50 bytes: .8 GB for pages of
-/// 4 KiB.
+/// Maximum bytes in the caches of all fills that are kept. The state of a page takes some 50 bytes:
+/// 0.8 GB for pages of 4 KiB.
 const KEPT_BYTES: u64 = 64 << 30;
-/// Fills that are kept, however small: more would have to be searched.
+/// Maximum number of fills that are kept, however small, because each must be searched.
 const KEPT: usize = 64;
 
 /// Which requests fill caches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Fill {
-    /// Of those recorded before then, when the first stretch of detail begins.
+    /// Requests recorded before this time, at which the first detailed stretch begins.
     pub(super) until: SimTime,
 }
 
-/// The latest fills, the last used one at the end.
+/// The latest fills; the most recently used one is last.
 #[derive(Debug, Default)]
 pub(crate) struct KeptFills(Mutex<Vec<Arc<Filled>>>);
 
@@ -61,7 +70,7 @@ impl KeptFills {
     }
 }
 
-/// Nodes with full caches, and how far clients have come.
+/// Nodes with filled caches, and the positions of clients in their records.
 #[derive(Debug)]
 struct Filled {
     key: Key,
@@ -73,7 +82,7 @@ struct Filled {
     database: Bytes,
 }
 
-/// All that a fill depends on.
+/// Everything that a fill depends on.
 #[derive(Debug)]
 struct Key {
     fill: Fill,
@@ -82,16 +91,16 @@ struct Key {
     volumes: Vec<Volume>,
     tracking: Tracking,
     workloads: Vec<WorkloadKey>,
-    /// Whose requests each instance issues.
+    /// By instance: workload and stream of its requests.
     instances: Vec<(u32, u32)>,
     requests: Vec<Arc<[Recorded]>>,
     records_per_request: f64,
 }
 
-/// A workload, without what it asks for, which `requests` has, and how often.
+/// A workload, without its rate, and without its requests, which `requests` holds.
 #[derive(PartialEq, Debug)]
 struct WorkloadKey {
-    /// What its instances draw from depends on it.
+    /// The name seeds the random streams of its instances.
     name: String,
     volume: VolumeId,
     clients: Vec<HostId>,
@@ -112,7 +121,7 @@ struct StorageKey {
     nvram: Option<Bytes>,
     layout: Layout,
     capacities: Vec<Bytes>,
-    /// By disk: where its database and its log are.
+    /// By disk: positions of its database and its log.
     logs: Vec<(Option<LogPart>, Option<LogPart>)>,
     stripe: Bytes,
     shared_by: u32,
@@ -146,12 +155,12 @@ impl PartialEq for Key {
 }
 
 impl Key {
-    /// None where the devices have caches that a fill would have to fill, too.
+    /// `None` if devices have caches, which a fill would have to fill too.
     fn of(material: &Material, fill: Fill, replay: &Replay) -> Option<Self> {
         if material.measured.iter().flatten().any(|disk| disk.array.is_some()) {
             return None;
         }
-        // each field is named, so that a new one must be looked at
+        // names each field, so that a new field must be considered here
         let Scenario {
             seed: _,
             warmup: _,
@@ -213,7 +222,7 @@ impl HostKey {
 }
 
 impl Replay<'_> {
-    /// Fills the caches of nodes, and goes to where the first stretch of detail begins.
+    /// Fills the caches of nodes, and advances to the beginning of the first detailed stretch.
     pub(super) fn fill(&mut self, material: &Material, fill: Fill) -> Result<(), WhatIfError> {
         let key = Key::of(material, fill, self);
         let known = key.as_ref().and_then(|key| material.fills.find(key));
@@ -247,12 +256,17 @@ impl Replay<'_> {
         Ok(())
     }
 
+<<<<<<< HEAD
     /// Requests touch caches when they were recorded; those without times as often as others do.
     fn touch_as_recorded(
         &mut self,
         until: SimTime,
         records_per_request: f64,
     ) -> Result<(), WhatIfError> {
+=======
+    /// Requests touch caches at their recorded times; those without times at the mean rate of the others.
+    fn touch_as_recorded(&mut self, until: SimTime) -> Result<(), WhatIfError> {
+>>>>>>> read-b
         let span = until.saturating_since(SimTime::ZERO);
         let chosen = choose(self.engine.scenario, &self.instances, until);
         let timed = chosen.iter().filter(|positions| !positions.is_empty());

@@ -1,12 +1,13 @@
-//! Which recorded requests fill caches for the fast model.
+//! Chooses the recorded requests that fill caches for the fast model.
 //!
-//! What a cache holds depends on the latest requests to each address. So the record is walked backward from where the
-//! first stretch of detail begins, and only the latest requests to an address are chosen: enough reads to find any of
-//! its fragments, and enough writes to show how long its pages have been dirty. The walk ends for a volume when what
-//! was chosen overflows the caches of its nodes, or when hardly any address is new.
+//! A cache's contents depend on the latest requests to each address. So the record is walked
+//! backward from the beginning of the first detailed stretch, and only the latest requests to an
+//! address are chosen: enough reads to reach all of its fragments, and enough writes to show how
+//! long its pages have been dirty. The walk of a volume ends when the chosen requests overflow the
+//! caches of its nodes, or when new addresses become rare.
 //!
-//! Left out: earlier requests to an address, which make it no more recent, but more frequent. Policies that count
-//! references see fewer of them.
+//! Left out: earlier requests to an address. They would make it more frequent, but not more recent.
+//! Policies that count references see fewer of them.
 
 use foldhash::fast::FixedState;
 use foretell_algorithms::cache::PolicyKind;
@@ -17,26 +18,32 @@ use hashbrown::HashMap;
 use super::instance::Instance;
 use crate::observed::Recorded;
 
-/// Latest reads of an address that are chosen if they go to fragments at random, so that they find nearly all of them,
-/// or if the policy of a cache tells pages that were read once from others.
+/// Latest reads of an address that are chosen, if reads choose fragments at random (to reach nearly
+/// all of them), or if a cache's policy distinguishes pages that were read once.
 const READS: u32 = 3;
-/// Writes of an address that are chosen of those whose pages may still be dirty.
+/// Number of writes chosen per address, among those whose pages may still be dirty.
 const WRITES: u32 = 8;
+<<<<<<< HEAD
 /// Bytes that are chosen of a volume, as a multiple of what the caches of its nodes hold.
 pub(super) const OVERFLOW: f64 = 1.25;
 /// The walk goes back in this number of steps.
+=======
+/// Bytes chosen of a volume, as a multiple of the caches of its nodes.
+const OVERFLOW: f64 = 1.25;
+/// Number of steps of the walk.
+>>>>>>> read-b
 const STEPS: u64 = 256;
-/// An address is rarely new if it is so in less than this share of the requests of a step.
+/// New addresses are rare if they are less than this share of the requests in a step.
 const FEW_NEW: f64 = 0.01;
-/// Requests of a volume before which that says little.
+/// Requests of a volume to walk before rare new addresses end the walk.
 const MANY: usize = 20_000;
-/// Requests that are chosen in all: so many take a tenth of a second and more.
+/// Maximum number of chosen requests: this many take at least a tenth of a second.
 const MOST: usize = 250_000;
 
-/// By instance: the positions of the recorded requests that fill caches, ascending.
+/// By instance: positions of the chosen recorded requests, ascending.
 pub(super) type Chosen = Vec<Vec<usize>>;
 
-/// What was chosen of an address.
+/// The requests chosen of an address.
 #[derive(Clone, Copy)]
 struct Seen {
     count: u32,
@@ -46,16 +53,16 @@ struct Seen {
 /// A volume during the walk.
 struct Walk {
     seen: HashMap<(Where, Op), Seen, FixedState>,
-    /// Bytes that caches hold of what was chosen, and may hold.
+    /// Bytes that the chosen requests put into caches, and the bytes at which the walk ends.
     bytes: f64,
     enough: f64,
-    /// Bytes in caches for a byte that is written.
+    /// Bytes in caches for each byte written.
     copies: f64,
-    /// Writes since then may not be flushed yet.
+    /// Pages written since this time may still be dirty.
     dirty_since: SimTime,
-    /// Writes of an address are chosen at least this far apart.
+    /// Minimum time between chosen writes of an address.
     apart: SimSpan,
-    /// Reads of an address that are chosen.
+    /// Maximum reads chosen of an address.
     reads: u32,
     walked: usize,
     done: bool,
@@ -90,7 +97,7 @@ impl Walk {
         }
     }
 
-    /// Whether a request, that comes before all that were looked at, is chosen.
+    /// Whether to choose a request, which is earlier than all requests walked so far.
     fn takes(&mut self, request: &Recorded) -> bool {
         let Recorded { issued, offset, size, op, .. } = *request;
         let fresh = Seen { count: 0, earliest: SimTime::MAX };
@@ -106,7 +113,7 @@ impl Walk {
         if seen.count > 0 && !again {
             return false;
         }
-        // only the first time brings new pages; a read may find other fragments the next time
+        // only the first request brings new pages; a later read may reach other fragments
         if seen.count == 0 {
             let copies = if op == Op::Write { self.copies } else { 1.0 };
             self.bytes += copies * f64::from(size);
@@ -115,7 +122,7 @@ impl Walk {
         true
     }
 
-    /// After a step, in which this number of requests was looked at, and chosen.
+    /// Ends a step of the walk, with the number of requests walked and chosen.
     fn stepped(&mut self, looked_at: usize, chosen: usize) {
         self.walked += looked_at;
         let few = (chosen as f64) < FEW_NEW * looked_at as f64;
@@ -123,7 +130,7 @@ impl Walk {
     }
 }
 
-/// Chooses among the requests that were recorded before a time.
+/// Chooses among the requests recorded before a time.
 pub(super) fn choose(scenario: &Scenario, instances: &[Instance], until: SimTime) -> Chosen {
     let mut walks: Vec<Walk> =
         scenario.volumes.iter().map(|volume| Walk::of(scenario, volume, until)).collect();

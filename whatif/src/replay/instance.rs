@@ -1,4 +1,4 @@
-//! A workload on one client: when it issues what.
+//! A workload on one client: its requests and their times.
 
 use foretell_scenarios::model::{Arrivals, Think};
 use foretell_systems::process::transaction_thread;
@@ -24,11 +24,11 @@ pub(super) struct Instance {
     done: bool,
     stream: Stream,
     pub(super) choosing: Stream,
-    /// Requests that it issued in the last stretch of detail.
+    /// Number of requests that it issued in the last detailed stretch.
     pub(super) issued: u64,
 }
 
-/// How far an instance has come.
+/// The progress of an instance.
 #[derive(Clone, Debug)]
 pub(super) struct Position {
     requests: Requests,
@@ -37,14 +37,14 @@ pub(super) struct Position {
     choosing: Stream,
 }
 
-/// When it issues.
+/// The arrival process of an instance.
 #[derive(Clone, Copy, Debug)]
 enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
-    /// At the recorded times, stretched from `origin` on; then with such gaps, or not at all.
+    /// At the recorded times, stretched from `origin` on; after them with these gaps, or no more.
     Recorded { stretch: f64, origin: SimTime, then: Option<Gaps> },
-    /// With such gaps.
+    /// With drawn gaps.
     Drawn(Gaps),
 }
 
@@ -84,7 +84,7 @@ impl Instance {
                 }
                 _ => None,
             };
-            // each thread is one of its own where threads have work of their own
+            // threads with their own work are instances of their own
             let all: Vec<(usize, u32, Requests)> = if let Some(count) = threads {
                 let of_client = |place: usize| {
                     let threads = Requests::of_threads(
@@ -140,7 +140,7 @@ impl Instance {
                         Pace::Recorded { stretch, origin: SimTime::ZERO, then: None }
                     }
                 };
-                // a trace has so many requests and no more, and a benchmark may
+                // a trace has a fixed number of requests; a benchmark may have one, too
                 let ends = scenario.duration.is_none()
                     || known.ended
                     || matches!(pace, Pace::Recorded { then: None, .. });
@@ -163,12 +163,13 @@ impl Instance {
         instances
     }
 
-    /// Whether it issues whatever has completed.
+    /// Whether it is an open loop.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self.pace, Pace::Closed { .. })
     }
 
-    /// When it issues its next request without waiting for anything, at such a rate a second.
+    /// The time of its next request if it does not wait for completions. A closed loop issues
+    /// `per_s` requests a second then.
     pub(super) fn passes_at(&mut self, now: SimTime, per_s: f64) -> Option<SimTime> {
         if self.done || per_s <= 0.0 && !self.is_open() {
             return None;
@@ -179,10 +180,10 @@ impl Instance {
         Some(now + SimSpan::from_secs_f64(1.0 / per_s))
     }
 
-    /// Leaves out the requests that were recorded before a time, as far as it has not come to them.
+    /// Leaves out its requests that were recorded before a time and are still to come.
     ///
-    /// Those that follow are the same whatever the changed rate is, so that the replay of the recorded run in the
-    /// same stretches sees them, too.
+    /// The requests after that are the same at any rate. So the replay of the recorded run in the
+    /// same stretches has them too.
     pub(super) fn leave_out_until(&mut self, time: SimTime) {
         if let Pace::Recorded { origin, .. } = &mut self.pace {
             *origin = time;
@@ -190,7 +191,7 @@ impl Instance {
         self.leave_out_to(self.requests.recorded_before(time));
     }
 
-    /// Leaves out the requests before a position in its record, as far as it has not come to them.
+    /// Leaves out its requests before a position in its record that are still to come.
     pub(super) fn leave_out_to(&mut self, position: usize) {
         let count = self.requests.leave_out_to(position);
         if let Some(left) = &mut self.left {
@@ -198,34 +199,34 @@ impl Instance {
         }
     }
 
-    /// Whether its requests are recorded ones, with times.
+    /// Whether its requests are recorded ones that have times.
     pub(super) fn has_times(&self) -> bool {
         self.requests.is_as_recorded() && self.requests.has_times()
     }
 
-    /// What was recorded of it, or of the one that it is like.
+    /// Its record, or that of the stream that it resembles.
     pub(super) fn record(&self) -> &[Recorded] {
         self.requests.record()
     }
 
-    /// How many requests were recorded before a time.
+    /// Number of requests that were recorded before a time.
     pub(super) fn recorded_before(&self, time: SimTime) -> usize {
         self.requests.recorded_before(time)
     }
 
-    /// When its next request was recorded, if it was.
+    /// Recorded time of its next request, if it has one.
     pub(super) fn next_recorded(&self) -> Option<SimTime> {
         self.requests.next_issued()
     }
 
-    /// How far it has come; `choosing`: what it draws fragments from.
+    /// Its progress; `choosing`: the random stream that chooses its fragments.
     pub(super) fn position(&self, choosing: &Stream) -> Position {
         let Self { requests, left, stream, .. } = self;
         let (requests, stream) = (requests.clone(), stream.clone());
         Position { requests, left: *left, stream, choosing: choosing.clone() }
     }
 
-    /// Goes on from where another one like it has come to; what it draws fragments from then.
+    /// Takes over the progress of another instance like it. Returns the random stream that chooses fragments.
     pub(super) fn go_to(&mut self, position: &Position) -> Stream {
         let Position { requests, left, stream, choosing } = position.clone();
         (self.requests, self.left, self.stream) = (requests, left, stream);
@@ -253,7 +254,7 @@ impl Instance {
         }
     }
 
-    /// Mean time between a completion and the request that follows it.
+    /// Mean time from a completion to the request that follows it.
     pub(super) fn mean_think(&self) -> SimSpan {
         match self.pace {
             Pace::Closed { think, .. } if think.mean().is_zero() => self.requests.mean_pause(),
@@ -262,7 +263,7 @@ impl Instance {
         }
     }
 
-    /// When an open instance issues next.
+    /// The time of an open instance's next request.
     fn next_at(&mut self, now: SimTime) -> Option<SimTime> {
         match self.pace {
             Pace::Closed { .. } => None,
@@ -280,14 +281,14 @@ impl Instance {
 }
 
 impl Replay<'_> {
-    /// An instance begins.
+    /// Starts an instance.
     pub(super) fn begin(&mut self, id: u32) {
         let event = Event::Issue { instance: id };
         let (begin, now) = (self.engine.now, self.engine.time_of_clients());
         let instance = &mut self.instances[id as usize];
         if let Pace::Closed { outstanding, think } = instance.pace {
             for _ in 0..outstanding {
-                // it is found thinking
+                // it starts in the middle of its think time
                 let lead = match think {
                     Think::Fixed(SimSpan::ZERO) => SimSpan::ZERO,
                     Think::Fixed(span) => instance.stream.part_of(span),
@@ -300,7 +301,7 @@ impl Replay<'_> {
         }
     }
 
-    /// An instance issues its next request, if it has one.
+    /// Issues an instance's next request, if it has one.
     pub(super) fn issue(&mut self, id: u32) {
         let instance = &mut self.instances[id as usize];
         if instance.done {
@@ -325,7 +326,7 @@ impl Replay<'_> {
         }
     }
 
-    /// A request of an instance has completed.
+    /// Follows up the completion of an instance's request.
     pub(super) fn follow_up(&mut self, id: u32) {
         let instance = &mut self.instances[id as usize];
         let Pace::Closed { think, .. } = instance.pace else { return };
@@ -342,8 +343,8 @@ impl Replay<'_> {
         }
     }
 
-    /// What a client does between a completion and the request that follows it, which took so long
-    /// when it was recorded: all that its processor had to do.
+    /// A client's own work between a completion and the request that follows it. It took the time
+    /// `recorded` in the recorded run, all of it on the processor.
     fn work_alone(&mut self, id: u32, recorded: SimSpan) {
         let Instance { client, workload, .. } = self.instances[id as usize];
         let engine = &mut self.engine;
@@ -355,7 +356,7 @@ impl Replay<'_> {
         engine.work(client, thread, work, Then::Load { number: id });
     }
 
-    /// A request of an instance.
+    /// An instance's request for the protocol.
     pub(super) fn request_of(&self, id: u32, wanted: Wanted) -> Issue {
         let Instance { client, workload, volume, whole, .. } = self.instances[id as usize];
         let Wanted { op, offset, size } = wanted;
@@ -374,7 +375,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Who writes the journal of a guest.
+    /// The request under which a guest writes its journal.
     pub(super) fn journal_of(&self, guest: HostId) -> Issue {
         let of_it = |instance: &Instance| HostId(instance.client) == guest;
         let owner = self.instances.iter().position(of_it).expect("somebody has written");

@@ -1,13 +1,12 @@
-//! The network, as far as a predictor needs it: full-duplex cables to one switch, and connections
-//! that share them.
+//! The network model of the predictor: full-duplex cables to one switch, and connections that share them.
 //!
-//! A message goes over its connection in trains of segments, in order. A train takes its bytes' time
-//! on the sender's cable and on the receiver's, which overlap segment by segment; each cable serves
-//! trains first come, first served. A connection has no more under way than its window, which opens
-//! by slow start, closes when idle, and is halved where a port of the switch has no more room for
-//! what it sends (congestion avoidance: Jacobson, *Congestion Avoidance and Control*, SIGCOMM 1988).
-//! Nothing is lost there: who finds a port full waits until it has drained. Left out: the timeouts
-//! that many short answers at once may run into.
+//! A message is sent over its connection in trains of segments, in order. A train takes its
+//! transfer time on the sender's cable and on the receiver's; the two overlap segment by segment.
+//! Each cable serves trains first come, first served. A connection has no more bytes in flight than
+//! its window. The window opens by slow start, closes when idle, and is halved if a port of the
+//! switch has no room for the connection's data (congestion avoidance: Jacobson, *Congestion
+//! Avoidance and Control*, SIGCOMM 1988). Nothing is lost there: a sender that finds a port full
+//! waits until it has drained. Left out: the timeouts that many short answers at once may cause.
 
 use std::collections::VecDeque;
 
@@ -18,14 +17,14 @@ use foretell_scenarios::model::{Host, NetworkModel, Switch};
 use foretell_units::{Bytes, HostId, Rate, SimSpan, SimTime};
 use hashbrown::HashMap;
 
-/// Bytes on the wire of the longest train: 64 KiB of data.
+/// Bytes of the longest train on the wire: 64 KiB of data.
 const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
 
 /// All cables and connections.
 #[derive(Debug)]
 pub(super) struct Links {
     cables: Vec<Cable>,
-    /// By host: whose cable it has.
+    /// By host: the machine whose cable it uses.
     machines: Vec<u32>,
     /// Connections by sender and receiver.
     directory: HashMap<(u32, u32), u32, FixedState>,
@@ -46,7 +45,7 @@ struct Cable {
     received: SimSpan,
     /// Connections that wait for room in the port to this host.
     waiting: VecDeque<u32>,
-    /// Whether a look at the port is due.
+    /// Whether a look at the port is scheduled.
     looked_at: bool,
 }
 
@@ -55,21 +54,21 @@ struct Connection {
     /// The cables at its ends.
     from: u32,
     to: u32,
-    /// Messages that have not left whole, with what is left of each.
+    /// Messages that are not completely sent, with the bytes left of each.
     queue: VecDeque<(u32, u64)>,
     window: u64,
-    /// From here on it opens by a segment for each window that is acknowledged.
+    /// From this window on, it opens by one segment for each acknowledged window.
     threshold: u64,
     /// When it was last halved.
     halved: SimTime,
     under_way: u64,
-    /// When what is under way will be acknowledged.
+    /// Bytes in flight, and when they will be acknowledged.
     acks: VecDeque<(SimTime, u64)>,
     used: SimTime,
-    /// Whether it waits for its window, or for the port.
+    /// Whether it waits for its window, and whether for the port.
     limited: bool,
     waits: bool,
-    /// When it looks at its window again.
+    /// When it next checks its window.
     looks_at: Option<SimTime>,
 }
 
@@ -77,18 +76,18 @@ struct Connection {
 struct Train {
     connection: u32,
     wire: u64,
-    /// The message that ends with it.
+    /// The message that ends with this train.
     message: u32,
     start: SimTime,
     end: SimTime,
 }
 
-/// What the network wants to be told.
+/// A network event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Step {
-    /// A train begins to leave its sender.
+    /// A train starts to leave its sender.
     Leaves { train: u32 },
-    /// A connection may go on.
+    /// A connection may continue to send.
     Pump { connection: u32 },
     /// A port has room again.
     Port { host: u32 },
@@ -96,11 +95,11 @@ pub(super) enum Step {
     Arrived { message: u32 },
 }
 
-/// Steps to come.
+/// Future steps.
 pub(super) type Steps = Vec<(SimTime, Step)>;
 
 impl Connection {
-    /// Looks at the window then, or earlier.
+    /// Schedules a check of the window, unless an earlier one is scheduled.
     fn look(&mut self, number: u32, at: SimTime, steps: &mut Steps) {
         if self.looks_at.is_none_or(|known| at < known) {
             self.looks_at = Some(at);
@@ -110,7 +109,7 @@ impl Connection {
 }
 
 impl Links {
-    /// `machines`: by host, whose cable it has.
+    /// `machines`: by host, the machine whose cable it uses.
     pub(super) fn new(hosts: &[Host], machines: &[HostId], switch: &Switch) -> Self {
         let cable = |host: &Host| Cable {
             rate: host.nic.rate,
@@ -156,7 +155,7 @@ impl Links {
         number
     }
 
-    /// A message of so many bytes is handed to the sender's adapter.
+    /// Hands a message of `wire` bytes to the sender's adapter.
     pub(super) fn send(
         &mut self,
         now: SimTime,
@@ -171,7 +170,7 @@ impl Links {
         let base =
             ends.map(|end| self.cables[end as usize].latency * 2).into_iter().sum::<SimSpan>();
         if let Some(tcp) = &self.tcp {
-            // an idle timeout halves the window, down to the initial one
+            // each idle timeout halves the window, down to the initial one
             let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);
             let initial = u64::from(tcp.initial_window) * SEGMENT_WIRE;
             let idle = now.saturating_since(connection.used).as_ns() / timeout;
@@ -186,7 +185,7 @@ impl Links {
         }
     }
 
-    /// A step is due.
+    /// Processes a step that is due.
     pub(super) fn step(&mut self, now: SimTime, step: Step, steps: &mut Steps) {
         match step {
             Step::Leaves { train } => self.leaves(train, steps),
@@ -204,7 +203,7 @@ impl Links {
                 let port = &mut self.cables[host as usize];
                 port.looked_at = false;
                 if let Some(first) = port.waiting.pop_front() {
-                    // one train each, in turn
+                    // each waiting connection sends one train, in turn
                     self.connections[first as usize].waits = false;
                     self.pump(now, first, steps);
                 }
@@ -214,7 +213,7 @@ impl Links {
         }
     }
 
-    /// Asks to be told when the port to a host has room, if somebody waits for it.
+    /// Schedules a look at the port to a host when it will have room, if a connection waits for it.
     fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
         let port = &self.cables[host as usize];
         if port.waiting.is_empty() || port.looked_at {
@@ -230,8 +229,7 @@ impl Links {
         steps.push((at, Step::Port { host }));
     }
 
-    /// Bytes that wait in the port to a host, and for how many there is room; nothing if there is room
-    /// for all.
+    /// Bytes queued in the port to a host, and the port's buffer size; `None` if there is always room.
     fn at_port(&self, now: SimTime, host: u32) -> Option<(f64, f64)> {
         let tcp = self.tcp.as_ref()?;
         let port = &self.cables[host as usize];
@@ -240,7 +238,7 @@ impl Links {
         Some((waiting, tcp.port_buffer.get() as f64))
     }
 
-    /// Lets a connection send what its window and the port allow.
+    /// Sends as much of a connection as its window and the port allow.
     fn pump(&mut self, now: SimTime, number: u32, steps: &mut Steps) {
         loop {
             let connection = &mut self.connections[number as usize];
@@ -264,7 +262,7 @@ impl Links {
             let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
             let window = connection.window.min(most).max(SEGMENT_WIRE);
             let allowed = window.saturating_sub(connection.under_way);
-            // what goes out in one go is a third of the window
+            // one burst is at most a third of the window
             let third = (window / 3 / SEGMENT_WIRE * SEGMENT_WIRE).max(SEGMENT_WIRE);
             let wire = left.min(LONGEST_TRAIN).min(third);
             if connection.under_way > 0 && allowed < wire {
@@ -306,13 +304,13 @@ impl Links {
         }
     }
 
-    /// A connection waits for room in the port, where so many bytes are, and halves its window: once
-    /// for each time around.
+    /// Makes a connection wait for room in the port, which holds `waiting` bytes. Its window is
+    /// halved once per round trip.
     fn wait_for_port(&mut self, now: SimTime, number: u32, waiting: f64, steps: &mut Steps) {
         let connection = &mut self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to);
         self.cables[to as usize].waiting.push_back(number);
-        // the window opens again while there is something to send
+        // the window will open again, because there is data to send
         (connection.waits, connection.limited) = (true, true);
         let port = &self.cables[to as usize];
         let around = SimSpan::from_secs_f64(waiting / port.rate.as_bytes_per_s_f64())
@@ -325,7 +323,7 @@ impl Links {
         self.look(now, to, steps);
     }
 
-    /// A train begins to leave: when it will have arrived.
+    /// A train starts to leave. Schedules its arrival.
     fn leaves(&mut self, train: u32, steps: &mut Steps) {
         let Train { connection: number, wire, message, start, end } = *self.trains.remove(train);
         let connection = &self.connections[number as usize];
@@ -349,7 +347,7 @@ impl Links {
         let connection = &mut self.connections[number as usize];
         connection.acks.push_back((acknowledged, wire));
         if connection.limited {
-            // it waits for an acknowledgement that was not known to come
+            // the acknowledgement that it waits for is known only now
             connection.look(number, acknowledged, steps);
         }
         if message != NONE {
@@ -357,7 +355,7 @@ impl Links {
         }
     }
 
-    /// Busy time of a host's cable until `now`: sending, receiving.
+    /// Busy time of a host's cable until `now`: sending, and receiving.
     pub(super) fn busy(&self, host: usize, now: SimTime) -> (SimSpan, SimSpan) {
         let cable = &self.cables[host];
         (
@@ -366,17 +364,17 @@ impl Links {
         )
     }
 
-    /// What goes on a host's cable from now on goes at this rate.
+    /// Sets the rate of a host's cable for data sent from now on.
     pub(super) fn set_rate(&mut self, host: HostId, rate: Rate) {
         self.cables[self.machines[host.index()] as usize].rate = rate;
     }
 
-    /// Time on a host's cable.
+    /// Transfer time on a host's cable.
     pub(super) fn time(&self, host: usize, wire: Bytes) -> SimSpan {
         self.cables[self.machines[host] as usize].rate.time_for(wire)
     }
 
-    /// Whose cable a host has.
+    /// The machine whose cable a host uses.
     pub(super) fn machine(&self, host: HostId) -> HostId {
         HostId(self.machines[host.index()])
     }

@@ -1,11 +1,11 @@
-//! Model `replay`: the recorded requests pushed through a light queueing model of the changed cluster.
+//! Model `replay`: the recorded requests in a light queueing model of the changed cluster.
 //!
-//! The software of the system is its own: protocol, caches, flusher, I/O schedulers, placement. The
-//! hardware is what was measured: processor costs, cable rates, disks' service times. Requests come
-//! as they were recorded, at their own times or after completions, so hit rates, queues and
-//! percentiles of the changed cluster come out, in the middle of the curve too.
+//! The system's software is the real one: protocol, caches, flusher, I/O schedulers, placement. The
+//! hardware follows measurements: processor costs, cable rates, service times of disks. Requests
+//! come as recorded, at their own times or after completions. So the replay yields hit rates,
+//! queues and percentiles of the changed cluster, at moderate load too.
 //!
-//! Left out: what TCP does after losses, the angle of platters.
+//! Left out: TCP's behavior after losses, the angle of platters.
 
 mod agenda;
 mod cpu;
@@ -55,34 +55,39 @@ pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 pub(crate) use tally::{Path, Usage};
 use tracking::Tracking;
 
-/// What predictions draw from. The run's own seed is not known here; it is below 2^63, so the draws
-/// are never the same.
+/// Seed of all draws in predictions. The run's own seed is not known here. It is below 2^63, so the
+/// draws always differ from the run's.
 pub(crate) const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
-/// Events of a replay, at the most, and for each request that is recorded: a request has some twenty
-/// events, and a cluster that is a thousand times faster asks for a thousand times as many.
+/// Maximum number of events of a replay: in any case, and for each recorded request. A request has
+/// some twenty events, and a cluster that is a thousand times faster issues a thousand times as
+/// many requests.
 const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
-/// Requests outstanding in all, beyond which a cluster does not keep up.
+/// Total number of outstanding requests above which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
 
-/// What is replayed.
+/// The input of a replay.
 pub(crate) struct Material<'a> {
     /// The changed cluster.
     pub(crate) scenario: &'a Scenario,
     /// By workload.
     pub(crate) requests: &'a [Streams],
+<<<<<<< HEAD
     /// Records that each request leaves in the Activity DB.
     pub(crate) records_per_request: f64,
     /// By workload: how much later recorded times come now.
+=======
+    /// By workload: the factor by which recorded times are stretched.
+>>>>>>> read-b
     pub(crate) stretch: &'a [f64],
     /// By host and disk.
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
-    /// How much of it is replayed in detail.
+    /// How much of the run is replayed in detail.
     pub(crate) detail: Detail,
-    /// What filled caches for earlier questions.
+    /// Fills of caches from earlier questions.
     pub(crate) fills: &'a KeptFills,
 }
 
-/// A replay under way.
+/// A replay in progress.
 struct Replay<'a> {
     protocol: Protocol,
     engine: Engine<'a>,
@@ -92,24 +97,24 @@ struct Replay<'a> {
     so_far: Vec<(u64, u64)>,
     ready: Vec<u32>,
     finished: Vec<(Tag, disk::Done)>,
-    /// Size of the file of the Activity DB when the last stretch of detail began.
+    /// Size of the Activity DB's file when the last detailed stretch began.
     database_before: Bytes,
     active: usize,
     mark_at: SimTime,
-    /// While time is passed over: no flusher looks before.
+    /// While time is skipped: no flusher acts before this time.
     ticks_from: SimTime,
-    /// Events so far, and at the most.
+    /// Number of events so far, and its maximum.
     events: (u64, u64),
-    /// Requests that are recorded.
+    /// Number of recorded requests.
     recorded: u64,
-    /// Since when measuring goes on, and busy times then.
+    /// Since when the measured time is under way, and busy times then.
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
-    /// By workload: hedged reads until then; empty without any.
+    /// By workload: hedged reads before the measured time; empty without any.
     hedges_before: Vec<u64>,
     measured: SimSpan,
     /// Busy times measured, by host and resource.
     busy: Vec<Vec<Busy>>,
-    /// Of a scenario with events.
+    /// Present in a scenario with events.
     outages: Option<Box<Outages<'a>>>,
 }
 
@@ -123,7 +128,7 @@ pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
 impl<'a> Replay<'a> {
     fn new(material: &Material<'a>) -> Result<Self, WhatIfError> {
         let scenario = material.scenario;
-        // nobody recorded when the timers of hosts were started
+        // the records do not show when the timers of hosts were started
         let clocks = |id: HostId| Owner::new(SEED, scenario.host(id).name.clone());
         let protocol = Protocol::new(scenario, &clocks).map_err(|error| WhatIfError::Refused {
             change: format!("volume.{}", error.volume),
@@ -230,7 +235,7 @@ impl<'a> Replay<'a> {
             self.go_until(Some(self.mark_at))?;
             self.mark();
             self.begin_measuring();
-            // a scenario without an end goes on until every request is done
+            // a scenario without an end lasts until every request is done
             let end = self.engine.scenario.duration.map(|duration| self.mark_at + duration);
             self.go_until(end)?;
             self.end_measuring();
@@ -269,7 +274,7 @@ impl<'a> Replay<'a> {
         Ok(self.outcome())
     }
 
-    /// Replays in detail up to a time, or until all requests are done.
+    /// Replays in detail until a time, or until all requests are done.
     fn go_until(&mut self, end: Option<SimTime>) -> Result<(), WhatIfError> {
         loop {
             let next = self.engine.agenda.next_at();
@@ -296,8 +301,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// More is outstanding than a cluster that keeps up ever has: which workload has most, which of the
-    /// resources is the busiest.
+    /// Too many requests are outstanding. Names the workload with the most, and the busiest resource.
     fn overload(&self) -> WhatIfError {
         let (most, (issued, completed)) = (self.so_far.iter().enumerate())
             .max_by_key(|(_, (issued, completed))| issued.saturating_sub(*completed))
@@ -320,7 +324,7 @@ impl<'a> Replay<'a> {
         WhatIfError::Overload { workload, overload: Overload { resource, factor } }
     }
 
-    /// Counts an event on the way to a time; errors if there are more than a run of so many requests has.
+    /// Counts an event on the way to a time. Errors if there are more than a run with this many requests can have.
     fn work_goes_on(&mut self, until: SimSpan) -> Result<(), WhatIfError> {
         self.events.0 += 1;
         if self.events.0 <= self.events.1 {
@@ -368,8 +372,8 @@ impl<'a> Replay<'a> {
         self.complete_all();
     }
 
-    /// The slice of a core ends; a step of a task may be done, and what follows of it is done by the same
-    /// thread, which keeps its core.
+    /// The slice of a core ends. If a step of a task is done, the same thread continues with what
+    /// follows and keeps its core.
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let end = self.engine.slice_ends(host, core);
         match end.done {
@@ -381,7 +385,7 @@ impl<'a> Replay<'a> {
         self.engine.go_on(host, core, &end);
     }
 
-    /// What follows of requests that have completed.
+    /// Follows up completed requests.
     fn complete_all(&mut self) {
         while let Some(done) = self.protocol.take_done() {
             self.complete(&done);
@@ -394,7 +398,7 @@ impl<'a> Replay<'a> {
         self.protocol.ship_records(&mut self.engine, (HostId(host), store), batch);
     }
 
-    /// A disk of a machine was to be called now.
+    /// A call of a machine's disk is due.
     fn disk(&mut self, machine: HostId, disk: u32) {
         let mut ready = std::mem::take(&mut self.ready);
         let mut finished = std::mem::take(&mut self.finished);
@@ -422,14 +426,14 @@ impl<'a> Replay<'a> {
         self.ready = ready;
     }
 
-    /// The warm-up is over.
+    /// The warm-up ends.
     fn mark(&mut self) {
         for node in self.engine.nodes.iter_mut().flatten() {
             node.software.mark();
         }
     }
 
-    /// What is replayed from now on counts.
+    /// Starts to count.
     fn begin_measuring(&mut self) {
         self.measuring = Some((self.engine.now, self.busy_so_far()));
         self.hedges_before = self.protocol.hedges().to_vec();
@@ -450,7 +454,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// A request is done.
+    /// A request completes.
     fn complete(&mut self, done: &Done) {
         if done.is_journal {
             return;
@@ -508,7 +512,7 @@ impl<'a> Replay<'a> {
                 tally.outcome(seconds, hit_rate, usage, self.engine.paths[index], think_s);
             let scenario = self.engine.scenario;
             if scenario.volume(scenario.workloads[index].volume).hedge.is_some() {
-                // runs with hedged reads are replayed in full detail, and measured in one piece
+                // runs with hedged reads are replayed in full detail and measured in one piece
                 let hedges = self.protocol.hedges()[index];
                 found.hedges = Some(hedges - self.hedges_before[index]);
             }

@@ -1,4 +1,4 @@
-//! A storage node: the software that is known, on disks that were measured.
+//! A storage node: the real software on measured disks.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::disks::{Disks, Tag};
 use super::tracking::Tracking;
 use crate::disk::{Done, Taken};
 
-/// A disk operation that is done: for whom, and what it took.
+/// A completed disk operation: its workload, and its cost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
     pub(super) workload: u32,
@@ -26,25 +26,25 @@ pub(super) struct Served {
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) software: Software,
-    /// Where its part of each disk begins.
+    /// First sector of its part of each disk.
     begins: Vec<Sectors>,
-    /// While disk operations take no time: those that were started.
+    /// While disk operations take no time: the operations that were started.
     instant: Option<Vec<u32>>,
-    /// When the software looks at what has waited, in the time of the whole run.
+    /// When the software acts on what has waited, in the time of the whole run.
     ticks: BTreeSet<SimTime>,
     aside: Option<SetAside>,
-    /// Dirty pages when the last stretch of detail began.
+    /// Dirty pages when the last detailed stretch began.
     dirty_before: u64,
 }
 
-/// What a node needs of the world.
+/// The parts of the engine that a node uses.
 pub(super) struct Around<'a> {
-    /// In the time of what is replayed in detail.
+    /// Time of the part that is replayed in detail.
     pub(super) now: SimTime,
-    /// What was passed over until now.
+    /// Total time that was skipped so far.
     pub(super) skipped: SimSpan,
     pub(super) host: u32,
-    /// Where its disks are, which other virtual machines may share.
+    /// The machine of its disks, which other virtual machines may share.
     pub(super) machine: u32,
     pub(super) disks: &'a mut Disks,
     pub(super) agenda: &'a mut Agenda,
@@ -52,16 +52,16 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// The software is to look then, in the time of the whole run.
+    /// Schedules a tick of the software, in the time of the whole run.
     fn schedule_tick(&mut self, at: SimTime) {
         let at = SimTime::ZERO + (at.saturating_since(SimTime::ZERO + self.skipped));
         let host = self.host;
         self.agenda.schedule(at.max(self.now), Event::Tick { host });
     }
 
-    /// Whom a disk takes a reader for: each virtual machine has readers of its own.
+    /// The reader as a disk identifies it: each virtual machine has its own readers.
     fn reader(&self, reader: u64) -> u64 {
-        // readers are numbers of clients and workloads, which leave the highest bits free
+        // readers are numbers of clients and workloads, which do not use the highest bits
         let is_alone = self.host == self.machine;
         if is_alone { reader } else { reader ^ u64::from(self.host).rotate_right(14) }
     }
@@ -114,7 +114,7 @@ impl Machine for Hardware<'_, '_> {
 }
 
 impl Node {
-    /// `place`: which part of its disks it has.
+    /// `place`: which part of the disks is its own.
     pub(super) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
@@ -140,14 +140,14 @@ impl Node {
         (&mut self.software, hardware)
     }
 
-    /// Serves an access; how many things it waits for.
+    /// Serves an access. Returns the number of operations that it waits for.
     pub(super) fn access(&mut self, around: &mut Around, access: &Access) -> u32 {
         let (software, mut hardware) = self.parts(around);
         software.access(&mut hardware, access)
     }
 
-    /// A disk has finished one of its operations. Appends the legs that need not wait any more to
-    /// `ready`; returns for whom the disk was busy.
+    /// A disk has completed one of its operations. Appends the legs that no longer wait to `ready`.
+    /// Returns the operation and its cost.
     pub(super) fn disk_done(
         &mut self,
         around: &mut Around,
@@ -161,21 +161,21 @@ impl Node {
         Served { workload: operation.workload, op: operation.op, taken }
     }
 
-    /// Disk operations take no time from now on. So many times longer than the last stretch of
-    /// detail is passed over: where disks did not keep up with what was written, they will not then.
+    /// From now on, disk operations take no time. The skipped time is `longer` times the last
+    /// detailed stretch. Where disks could not keep up with writes, dirty pages go on growing.
     pub(super) fn pass_over(&mut self, longer: f64) {
         self.instant = Some(Vec::new());
         let Some(files) = self.software.files_mut() else { return };
         let (limit, background) = files.dirty_limits();
         let dirty = files.dirty_pages();
         let more = dirty.saturating_sub(self.dirty_before);
-        // what is less may be chance
+        // a smaller increase may be chance
         let grows = dirty > background && more > limit / 20;
         let level = if grows { dirty + (more as f64 * longer) as u64 } else { dirty };
         self.aside = Some(files.set_aside(level.max(background)));
     }
 
-    /// Disk operations take their time again.
+    /// Disk operations take time again.
     pub(super) fn resume(&mut self, around: &mut Around) {
         self.instant = None;
         for &at in &self.ticks {
@@ -188,7 +188,7 @@ impl Node {
         self.dirty_before = files.dirty_pages();
     }
 
-    /// An access whose disk operations take no time.
+    /// Serves an access whose disk operations take no time.
     pub(super) fn touch(&mut self, around: &mut Around, access: &Access) {
         let (software, mut hardware) = self.parts(around);
         software.touch(&mut hardware, access);
@@ -204,8 +204,8 @@ impl Node {
         }
     }
 
-    /// A stretch of a file is read or written before the replay begins, in no time, as far as disks that
-    /// are arrays remember it; objects are nothing that it knows.
+    /// Reads or writes part of a file before the replay begins, in no time; only the caches of
+    /// arrays change. Object stores are not affected.
     pub(super) fn touch_disks(
         &self,
         around: &mut Around,
@@ -224,12 +224,12 @@ impl Node {
         }
     }
 
-    /// When the software looks at what has waited, in the time of the whole run.
+    /// When the software next acts on what has waited, in the time of the whole run.
     pub(super) fn next_tick(&self) -> Option<SimTime> {
         self.ticks.first().copied()
     }
 
-    /// The software looks at what has waited, if it is time.
+    /// Lets the software act on what has waited, if it is time.
     pub(super) fn tick(&mut self, around: &mut Around) {
         let now = around.now + around.skipped;
         if self.next_tick().is_none_or(|at| at > now) {

@@ -1,8 +1,9 @@
-//! What hosts that fail, return or are slow do to the replayed cluster, and what its clients see of it.
+//! Effects of hosts that fail, return or are slow on the replayed cluster and its clients.
 //!
-//! The state machines are those of the storage system itself ([`foretell_systems`]); only the machines
-//! underneath are the predictor's. A request belongs to the phase in which it ends, as in a simulation. When a
-//! host sent its last heartbeat before it failed is not in the records: the phases of heartbeats are drawn.
+//! The state machines are those of the storage system itself ([`foretell_systems`]); only the
+//! machines underneath are the predictor's. A request belongs to the phase in which it ends, as in
+//! a simulation. The records do not show when a host sent its last heartbeat before it failed, so
+//! the times of heartbeats are drawn.
 
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{Done, RunPhase, RunPhases, Unit};
@@ -12,10 +13,10 @@ use super::agenda::Event;
 use super::{Engine, Replay};
 use crate::answer::ResponseTimeMs;
 
-/// Events to come, and what clients see of them.
+/// Future events, and the clients' view of them.
 pub(super) struct Outages<'a> {
     events: &'a [OutageEvent],
-    /// When measuring began.
+    /// When the measured time began.
     from: SimTime,
     phases: RunPhases,
     /// By phase and workload.
@@ -30,18 +31,18 @@ struct PhaseTally {
     failed: u64,
 }
 
-/// What events did to the replayed cluster.
+/// Effects of events on the replayed cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct OutageOutcome {
-    /// Phases that lasted at all, in order.
+    /// Phases with nonzero length, in order.
     pub(crate) phases: Vec<PhaseOutcome>,
-    /// When phases began, s after measuring did.
+    /// When phases began, s from the beginning of the measured time.
     pub(crate) phase_changes: Vec<(f64, RunPhase)>,
-    /// In the order in which they began.
+    /// Recoveries, in the order in which they began.
     pub(crate) recoveries: Vec<RecoveryOutcome>,
-    /// Requests that were given up.
+    /// Number of failed requests.
     pub(crate) failed: u64,
-    /// Bytes of volumes that too few fragments are left of.
+    /// Bytes of volumes for which too few fragments are left.
     pub(crate) bytes_lost: Bytes,
 }
 
@@ -54,7 +55,7 @@ pub(crate) struct PhaseOutcome {
     pub(crate) workloads: Vec<PhaseWorkloadOutcome>,
 }
 
-/// What clients of a workload see in a phase.
+/// Figures of a workload in a phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PhaseWorkloadOutcome {
     pub(crate) requests: u64,
@@ -66,10 +67,10 @@ pub(crate) struct PhaseWorkloadOutcome {
 /// A recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct RecoveryOutcome {
-    /// The host whose failure made it necessary, or its disk: `osd1.disk0`; or a volume: `volume.mail`.
+    /// The failed host or disk (`osd1.disk0`) that made it necessary, or a volume: `volume.mail`.
     pub(crate) host: String,
     pub(crate) kind: &'static str,
-    /// From the beginning of measuring, s.
+    /// From the beginning of the measured time, s.
     pub(crate) began_s: f64,
     pub(crate) ended_s: Option<f64>,
     pub(crate) objects: u64,
@@ -79,7 +80,7 @@ pub(crate) struct RecoveryOutcome {
 }
 
 impl<'a> Outages<'a> {
-    /// Of a scenario with events.
+    /// For a scenario with events.
     pub(super) fn of(engine: &Engine<'a>, from: SimTime) -> Option<Box<Self>> {
         let scenario = engine.scenario;
         let events = &scenario.outages.as_ref()?.events[..];
@@ -98,20 +99,20 @@ impl Replay<'_> {
         }
     }
 
-    /// One of the scenario's events happens.
+    /// One of the scenario's events takes place.
     pub(super) fn happens(&mut self, number: u32) {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut().expect("there are events");
         outages.phases.begin();
         let OutageEvent { host, part, action, .. } = outages.events[number as usize];
-        // a host that is cut off is to the others as one that has failed
+        // to the other hosts, a host that is cut off is the same as a failed one
         protocol.happens(engine, Unit { host, disk: part.disk() }, action);
         match action {
             Action::Fail { .. } if part == Part::Link => engine.cut_off.push(host),
             Action::Return if part == Part::Link => engine.cut_off.retain(|other| *other != host),
             Action::Fail { .. } | Action::Add | Action::Drain | Action::Set { .. } => {}
             Action::Return => {
-                // its flusher looks at what has waited meanwhile
+                // its flusher acts on what has waited in the meantime
                 if let Some((node, mut around)) = engine.node(host.0) {
                     node.tick(&mut around);
                 }
@@ -144,14 +145,14 @@ impl Replay<'_> {
         }
     }
 
-    /// Looks at the cluster after an event of the replay.
+    /// Updates the phase from the cluster's health after an event of the replay.
     pub(super) fn look_at_health(&mut self) {
         if let Some(outages) = &mut self.outages {
             outages.phases.look(self.engine.now, self.protocol.health());
         }
     }
 
-    /// A request has ended.
+    /// Counts a request that has ended.
     pub(super) fn note_end(&mut self, done: &Done) {
         let Some(outages) = &mut self.outages else { return };
         if self.engine.now < outages.from {
@@ -167,7 +168,7 @@ impl Replay<'_> {
         }
     }
 
-    /// What the events did, once the replay is over.
+    /// The effects of events, at the end of the replay.
     pub(super) fn outage_outcome(&mut self) -> Option<OutageOutcome> {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut()?;

@@ -1,14 +1,16 @@
-//! Passing over most of a long run: detail in samples, and between them only what lasts.
+//! Skips most of a long run: detailed samples, and between them only long-lived state.
 //!
-//! Queues forget within seconds, caches do not. So a long run is replayed in detail for a stretch of
-//! each of its periods; in between, requests only touch caches and dirty pages, at the rate at which
-//! they were issued in the stretch before (Wunderlich et al., *SMARTS: Accelerating
+//! Queues lose their state within seconds, caches do not. So a long run is divided into periods,
+//! and only one stretch of each is replayed in detail. In between, requests only touch caches and
+//! dirty pages, at the rate of the stretch before (Wunderlich et al., *SMARTS: Accelerating
 //! Microarchitecture Simulation via Rigorous Statistical Sampling*, ISCA 2003, do the same with
-//! processors). What is under way waits meanwhile. Disk operations then take no time, and the flusher
-//! keeps as many pages dirty as the stretch before lets expect. Runs with events are replayed in full detail.
+//! processors). Outstanding requests wait meanwhile. Disk operations take no time then, and the
+//! flusher keeps the number of dirty pages that follows from the stretch before. Runs with events
+//! are replayed in full detail.
 //!
-//! The fast model fills caches before the first of its short stretches (see `fill`) and leaves out what lies between
-//! the stretches. For nodes no time passes there: they go on with the pages that they held, dirty ones among them.
+//! The fast model fills caches before its first short stretch (see `fill`) and leaves out the time
+//! between stretches. For nodes no time passes there: they keep their cached pages, including dirty
+//! ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,26 +26,27 @@ use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Streams;
 
-/// The first part of a stretch, in which queues find their lengths again, is one in so many.
+/// The first of this many parts of a stretch is not measured: queues return to their usual lengths in it.
 pub(super) const SETTLING: u64 = 4;
 
 /// How much of a run is replayed in detail.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Detail {
-    /// Requests that are replayed in detail; of fewer, all are.
+    /// Requests that are replayed in detail; a run with fewer is replayed completely.
     requests: f64,
-    /// Requests of each workload that are replayed in detail: of a few, the mean says little.
+    /// Minimum requests of each workload in detail: the mean of a few says little.
     of_each: f64,
-    /// Requests that longer stretches may have together, where these are needed for a workload or a disk's queue.
+    /// Maximum total requests of stretches that are made longer for a workload or a disk's queue.
     most_requests: f64,
-    /// Shortest stretch, s: disks' queues need some time.
+    /// Shortest stretch, s: queues of disks need some time.
     shortest_s: f64,
-    /// Part of the detail that goes to the beginning: what begins cold must not be taken for its habit.
+    /// Share of the detail that goes to the beginning, so that a cold start is not taken for usual behavior.
     beginning: f64,
-    /// Stretches in the warm-up, and in the measured time.
+    /// Number of stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// Requests before the first stretch, if the run has twice as many; the latest of them fill caches. What comes
-    /// between stretches is then left out. Otherwise all requests between stretches touch caches.
+    /// Requests before the first stretch, if the run has at least twice as many; the latest of them
+    /// fill caches. The time between stretches is then left out. With `None`, all requests between
+    /// stretches touch caches.
     fills: Option<f64>,
 }
 
@@ -58,7 +61,7 @@ impl Detail {
         beginning: 0.25,
         fills: None,
     };
-    /// For a comparison with a replay of the recorded run in the same stretches: chance moves both alike.
+    /// For a comparison with a replay of the recorded run in the same stretches: chance affects both alike.
     pub(crate) const SHORT: Self = Self {
         requests: 2_000.0,
         of_each: 500.0,
@@ -69,13 +72,13 @@ impl Detail {
         fills: Some(300_000.0),
     };
 
-    /// Whether less than all of a run is replayed in detail.
+    /// Whether only part of a run is replayed in detail.
     pub(crate) fn is_part_of(self, scenario: &Scenario, requests: &[Streams]) -> bool {
         Plan::with(self, scenario, requests).is_some()
     }
 
-    /// The share of a run of this length, s, with this number of requests, in all and of the workload that has the
-    /// fewest.
+    /// Share of a run to replay in detail. The run has this length, s, and this number of requests:
+    /// in total, and of the workload with the fewest.
     fn share(self, whole: f64, requests: f64, fewest: f64) -> f64 {
         let periods = f64::from(self.periods.0 + self.periods.1);
         let shortest = self.shortest_s * periods / whole;
@@ -86,28 +89,28 @@ impl Detail {
 
 /// How a long run is replayed: period after period.
 pub(super) struct Plan {
-    /// What comes before; then what is passed over is left out.
+    /// The fill of caches before the first stretch, if any. If there is one, the time between stretches is left out.
     pub(super) fill: Option<Fill>,
     pub(super) periods: Vec<Period>,
 }
 
-/// A stretch in detail, and what is passed over after it.
+/// A detailed stretch, and the skipped time after it.
 #[derive(Clone, Copy)]
 pub(super) struct Period {
     pub(super) detail: SimSpan,
     pub(super) passed_over: SimSpan,
-    /// Whether the warm-up is over.
+    /// Whether it belongs to the measured time.
     pub(super) measured: bool,
 }
 
 impl Plan {
-    /// A plan, unless all is to be replayed in detail.
+    /// A plan, unless the run is replayed in full detail.
     pub(super) fn of(material: &Material) -> Option<Self> {
         Self::with(material.detail, material.scenario, material.requests)
     }
 
     fn with(of: Detail, scenario: &Scenario, requests: &[Streams]) -> Option<Self> {
-        // what is passed over knows no failures, and asks no more nodes than it must
+        // skipped time has no failures and no hedged reads
         if scenario.outages.is_some() || scenario.hedges() {
             return None;
         }
@@ -145,14 +148,14 @@ impl Plan {
             add(of.periods.0 - 1, warmup - first, share, false);
             add(of.periods.1, duration, share, true);
         }
-        // nothing comes after the last stretch
+        // nothing is skipped after the last stretch
         periods.last_mut()?.passed_over = SimSpan::ZERO;
         Some(Self { fill, periods })
     }
 }
 
 impl Replay<'_> {
-    /// Passes over a time, in which requests touch caches; `detail`: how long was replayed in detail before.
+    /// Skips a time in which requests touch caches; `detail`: length of the stretch before.
     pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) -> Result<(), WhatIfError> {
         if span.is_zero() {
             return Ok(());
@@ -175,7 +178,7 @@ impl Replay<'_> {
             next.extend(instance.passes_at(begin, rate).map(|at| Reverse((at, index))));
         }
         let now = self.engine.now;
-        // the Activity DB grows as it did
+        // the Activity DB grows at the rate of the stretch before
         let batch = self.engine.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
         let grown = self.protocol.database().saturating_sub(self.database_before).get() as f64;
         let every = span.as_secs_f64() / (grown * longer / batch as f64).max(1e-9);
@@ -203,8 +206,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Leaves out a time: clients go on in their records, for nodes no time passes. `detail`: how long was replayed in
-    /// detail before.
+    /// Leaves out a time: clients advance in their records, but no time passes for nodes. `detail`:
+    /// length of the stretch before.
     pub(super) fn leave_out(&mut self, span: SimSpan, detail: SimSpan) {
         if !span.is_zero() {
             self.disks_pass_over(span, detail);
@@ -221,8 +224,8 @@ impl Replay<'_> {
         }
     }
 
-    /// Write buffers of devices that were filling go on filling. Returns how many times longer the time is than that in
-    /// detail.
+    /// Write buffers of devices that were filling go on filling. Returns the length of the skipped
+    /// time as a multiple of the detailed one.
     fn disks_pass_over(&mut self, span: SimSpan, detail: SimSpan) -> f64 {
         let longer = span.as_secs_f64() / detail.as_secs_f64().max(1e-9);
         let now = self.engine.now;
@@ -231,7 +234,7 @@ impl Replay<'_> {
         longer
     }
 
-    /// Time is passed over no more; `skipped`: how much was until now.
+    /// Ends skipping; `skipped`: total skipped time so far.
     pub(super) fn resume_at(&mut self, skipped: SimSpan) {
         self.engine.skipped = skipped;
         self.tick_all();
@@ -242,7 +245,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Flushers look whose time has come.
+    /// Lets flushers act whose time has come.
     pub(super) fn tick_all(&mut self) {
         let due = self.engine.now + self.engine.skipped;
         if self.ticks_from > due {
@@ -257,7 +260,7 @@ impl Replay<'_> {
         }
     }
 
-    /// A batch of records is appended to the Activity DB.
+    /// Appends a batch of records to the Activity DB.
     pub(super) fn touch_database(&mut self) {
         let Some(cost) = self.engine.tracking.cost() else { return };
         let (host, size) = (cost.store, cost.batch);
@@ -265,14 +268,14 @@ impl Replay<'_> {
         touch_node(&mut self.engine, &mut self.ticks_from, host, &access);
     }
 
-    /// The next request of an instance touches the nodes' caches; whether there is one.
+    /// Lets an instance's next request touch the nodes' caches. Returns whether there is one.
     pub(super) fn touch(&mut self, index: usize) -> bool {
         let Some(wanted) = self.instances[index].pull() else {
             return false;
         };
         let issue = self.request_of(index as u32, wanted);
         let Self { protocol, engine, ticks_from, .. } = self;
-        // the engine is needed for the nodes meanwhile
+        // a copy, because the engine is borrowed for the nodes meanwhile
         let mut choosing = engine.choosing[index].clone();
         protocol.touch(
             &issue,
@@ -284,7 +287,7 @@ impl Replay<'_> {
     }
 }
 
-/// An access that takes no time.
+/// Serves an access that takes no time.
 fn touch_node(engine: &mut Engine, ticks_from: &mut SimTime, host: HostId, access: &Access) {
     let Some((node, mut around)) = engine.node(host.0) else { return };
     node.touch(&mut around, access);

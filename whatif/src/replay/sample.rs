@@ -1,17 +1,18 @@
-//! More of what was met: requests like those of a record, as many as are wanted.
+//! Generates more requests like those of a record, as many as needed.
 //!
-//! A request does one of three things. It returns to what was asked for a moment ago, as writing a
-//! record back does; it follows what was asked for a moment ago, as the next piece of a file does; or
-//! it chooses an address. Returns and followers keep their distances and their order, so pairs stay
-//! pairs and runs stay runs; what is chosen is chosen as it was. Returns and followers that chance
-//! alone explains, because an address is popular or the addresses are few, count as chosen.
+//! A request does one of three things. It returns to the address of a recent request, as in writing
+//! a record back. It follows a recent request, as the next piece of a file does. Or it chooses an
+//! address. Returns and followers keep their distances and their order, so pairs stay pairs and
+//! runs stay runs. Chosen addresses are drawn like the recorded ones. Returns and followers that
+//! are explained by chance alone (popular addresses, or few addresses) count as chosen.
 //!
-//! Chosen addresses: one that was met often comes as often again. Between those, neighbouring
-//! addresses are taken to be alike, so new ones come as they must, unless what was met shows that
-//! some come again more often than others: then as many are new as were met once only (Good, *The
-//! Population Frequencies of Species and the Estimation of Population Parameters*, Biometrika 1953).
+//! Chosen addresses: an address that was recorded often is drawn as often. Between such addresses,
+//! neighbours are assumed to be equally likely, so the share of new addresses follows. If the
+//! record shows that some are re-referenced more often than others, the share of new addresses
+//! equals the share of requests to addresses recorded only once (Good, *The Population Frequencies
+//! of Species and the Estimation of Population Parameters*, Biometrika 1953).
 //!
-//! Left out: that habits change with time.
+//! Left out: changes of behavior with time.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -23,32 +24,33 @@ use hashbrown::HashMap;
 use super::stream::Wanted;
 use crate::observed::Recorded;
 
-/// So many requests are a moment: later, coming back is a choice.
+/// Number of requests that count as recent. A later return is a choice.
 pub(super) const MOMENT: usize = 64;
-/// An address that was chosen so often is a stretch of its own; so many choices make another.
+/// An address that was chosen this often is a stretch of its own. Otherwise a stretch ends after
+/// [`TOGETHER`] choices.
 const OFTEN: usize = 16;
 const TOGETHER: usize = 64;
-/// Fewer addresses do not tell how far apart places are.
+/// With fewer addresses than this, the distance of places cannot be estimated.
 const FEW: usize = 8;
-/// A smaller share of returns or followers, beyond those of chance, is chance as well.
+/// A share of returns or followers, beyond those of chance, is neglected if it is smaller.
 const NEGLIGIBLE: f64 = 0.01;
-/// Share of the requests that keep the same distance where a stream goes on in order, and of the others
-/// that begin again.
+/// Minimum share of requests at the same distance, if a stream goes in order, and of the other
+/// requests that begin again.
 const NEARLY_ALL: f64 = 0.9;
 
-/// What was met of a workload.
+/// A model of a workload's recorded requests.
 #[derive(Debug)]
 pub(super) struct Sample {
     way: Way,
-    /// By stream and request: what it does. The first request of a stream is nobody's habit.
+    /// By stream and request: its behavior. That of a stream's first request is not used.
     habits: Vec<Vec<Habit>>,
 }
 
-/// How addresses follow.
+/// How addresses follow each other.
 #[derive(Debug)]
 enum Way {
-    /// One after the other, so far behind the end of the last, between these bytes; then from the
-    /// beginning again, in the next lane if they are apart.
+    /// Sequential between these bytes, with this gap after the end of the last request. At the end
+    /// it begins again, in the next lane if there is a gap.
     InOrder {
         from: u64,
         until: u64,
@@ -57,7 +59,7 @@ enum Way {
     Drawn(Choices),
 }
 
-/// What a request does; distances are in requests, 1 to [`MOMENT`].
+/// The behavior of a request; distances are in requests, 1 to [`MOMENT`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Habit {
     Chooses,
@@ -65,16 +67,16 @@ enum Habit {
     Follows(u8),
 }
 
-/// The addresses that are chosen.
+/// The chosen addresses.
 #[derive(Debug)]
 struct Choices {
     chosen: Vec<Chosen>,
     stretches: Vec<Stretch>,
-    /// Behind the last byte that was met.
+    /// End of the last byte recorded.
     until: u64,
 }
 
-/// A request that chose its address.
+/// A recorded request that chose its address.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
     offset: u64,
@@ -83,20 +85,20 @@ struct Chosen {
     stretch: u32,
 }
 
-/// Neighbouring addresses that were chosen about equally often, or one that was chosen very often.
+/// Neighbouring addresses that were chosen about equally often, or one address that was chosen very often.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     from: u64,
-    /// Places, and how far they are apart.
+    /// Number of places, and their distance.
     places: u64,
     grain: u64,
-    /// Whether addresses that were met come again more often than if all places were alike.
+    /// Whether addresses are re-referenced more often than if all places were equally likely.
     repeats: bool,
-    /// Then, which part of the requests goes to new places.
+    /// If so, the share of requests that go to new places.
     new: f64,
 }
 
-/// The last requests of a stream, the latest first: where each began and ended.
+/// The recent requests of a stream, latest first: where each began and ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent(VecDeque<(u64, u64)>);
 
@@ -106,7 +108,7 @@ impl Recent {
         Self(last.map(|request| (request.offset.get(), request.end())).collect())
     }
 
-    /// Where the last of them begins.
+    /// Beginning of the latest request.
     pub(super) fn begin(&self) -> Option<u64> {
         self.0.front().map(|(first, _)| *first)
     }
@@ -119,7 +121,7 @@ impl Recent {
 }
 
 impl Sample {
-    /// What streams that choose from the same addresses have in common; none of them is empty.
+    /// The common behavior of streams that choose from the same addresses; none of them is empty.
     pub(super) fn of(streams: &[&[Recorded]], volume: Bytes, draws: &mut Stream) -> Self {
         if let Some(way) = Way::in_order(streams, volume) {
             return Self { way, habits: Vec::new() };
@@ -142,8 +144,8 @@ impl Sample {
         Self { way: Way::Drawn(Choices::of(chosen, until.unwrap_or(0))), habits }
     }
 
-    /// What a stream has done that is about to begin beside those that begin at `others`: in order, it
-    /// begins as far as can be from them.
+    /// The history of a new stream beside streams that begin at `others`. A sequential stream
+    /// begins as far from them as possible.
     pub(super) fn begin(&self, like: &[Recorded], others: &[u64]) -> Recent {
         let Way::InOrder { from, until, gap } = self.way else { return Recent::default() };
         let (span, step) =
@@ -153,24 +155,24 @@ impl Sample {
         known.dedup();
         let next = known.iter().skip(1).copied().chain(known.first().map(|at| at + span));
         let apart = known.iter().zip(next).map(|(at, next)| (next - at, *at));
-        // of equals the first
+        // the first of equal gaps
         let widest = apart.max_by_key(|(apart, at)| (*apart, Reverse(*at)));
         let at = widest.map_or(0, |(apart, at)| (at + apart / 2) % span);
         let begin = from + at / step * step;
         Recent(VecDeque::from([(begin, begin.wrapping_sub(gap))]))
     }
 
-    /// What a stream asks for that has done what `recent` says.
+    /// The next request of a stream with the history `recent`.
     ///
-    /// `like`: the record of stream number `stream`, whose request number `index`, counted from its
-    /// beginning and again, this one is like.
+    /// `like`: the record of stream number `stream`. The request resembles number `index` of it,
+    /// counted from its beginning and again from there at its end.
     pub(super) fn next(
         &self,
         (like, stream, index): (&[Recorded], usize, usize),
         recent: &mut Recent,
         draws: &mut Stream,
     ) -> Wanted {
-        // what the first does of a record that begins somewhere tells nothing
+        // the behavior of a record's first request is unknown, because the record may begin anywhere
         let place = match like.len() {
             0 | 1 => 0,
             count => 1 + (index + count - 2) % (count - 1),
@@ -210,8 +212,9 @@ impl Sample {
 }
 
 impl Way {
-    /// The way of streams that go on in order, each request as far behind the last as any other, and
-    /// begin again at the end. Where none was seen to begin again, that is the end of the volume.
+    /// The sequential order of streams, if each request is at the same distance from the last and
+    /// streams begin again at the end. If no stream was seen to begin again, the end is that of the
+    /// volume.
     fn in_order(streams: &[&[Recorded]], volume: Bytes) -> Option<Self> {
         let all = || streams.iter().flat_map(|requests| requests.iter());
         let pairs = || streams.iter().flat_map(|requests| requests.windows(2));
@@ -235,18 +238,18 @@ impl Way {
     }
 }
 
-/// How often what was met: what chance alone makes of it.
+/// Counts of recorded addresses, from which the effect of chance follows.
 struct Seen {
     requests: f64,
-    /// By address: requests that begin there, and those that end there.
+    /// By address: number of requests that begin there, and that end there.
     begins: HashMap<u64, u32, FixedState>,
     ends: HashMap<u64, u32, FixedState>,
-    /// Share of the requests that return, and that follow, for a reason.
+    /// Share of the requests that return, and that follow, beyond chance.
     returns: f64,
     follows: f64,
 }
 
-/// The nearest of the last requests that one returns to, and that it follows.
+/// Distances to the nearest recent request that one returns to, and that it follows.
 type Nearest = (Option<u8>, Option<u8>);
 
 impl Seen {
@@ -275,22 +278,22 @@ impl Seen {
         this
     }
 
-    /// The chance that one of the last requests was to this address, if all are independent.
+    /// The chance that a recent request had this address, if all are independent.
     fn chance_to_return(&self, offset: u64) -> f64 {
         within_a_moment((f64::from(self.begins[&offset]) - 1.0) / self.requests)
     }
 
-    /// The chance that one of the last requests ended there, if all are independent.
+    /// The chance that a recent request ended there, if all are independent.
     fn chance_to_follow(&self, offset: u64) -> f64 {
         within_a_moment(f64::from(self.ends.get(&offset).copied().unwrap_or(0)) / self.requests)
     }
 
-    /// What each request of a stream does.
+    /// The behavior of each request of a stream.
     fn habits(&self, requests: &[Recorded], draws: &mut Stream) -> Vec<Habit> {
         let mut habits = Vec::with_capacity(requests.len());
         for (request, (back, behind)) in requests.iter().zip(nearest(requests)) {
             let offset = request.offset.get();
-            // of those that return, as many do it for a reason
+            // keeps as many of the returns (or followers) as are beyond chance
             let mut for_a_reason = |share: f64, chance: f64| {
                 let reason = share / (share + (1.0 - share) * chance).max(f64::MIN_POSITIVE);
                 reason > NEARLY_ALL || draws.chance(reason)
@@ -309,12 +312,12 @@ impl Seen {
     }
 }
 
-/// The chance that of the requests of a moment one is of a kind that so many of all are.
+/// The chance that at least one recent request is of a kind with this share of all requests.
 fn within_a_moment(share: f64) -> f64 {
     1.0 - (1.0 - share.clamp(0.0, 1.0)).powf(MOMENT as f64)
 }
 
-/// How many there were, beyond those of chance.
+/// Number of returns or followers, compared with chance.
 #[derive(Default)]
 struct Excess {
     seen: f64,
@@ -329,14 +332,14 @@ impl Excess {
         self.all += 1.0;
     }
 
-    /// The share of all that are there for a reason.
+    /// The share of all requests that is beyond chance.
     fn share(&self) -> f64 {
         let share = (self.seen - self.by_chance) / (self.all - self.by_chance).max(1.0);
         if share < NEGLIGIBLE { 0.0 } else { share.min(1.0) }
     }
 }
 
-/// For each request of a stream what it returns to and what it follows, if that was a moment ago.
+/// For each request of a stream: the recent requests that it returns to and follows.
 fn nearest(requests: &[Recorded]) -> impl Iterator<Item = Nearest> + '_ {
     let mut begun: HashMap<u64, usize, FixedState> = HashMap::default();
     let mut ended: HashMap<u64, usize, FixedState> = HashMap::default();
@@ -355,7 +358,7 @@ fn nearest(requests: &[Recorded]) -> impl Iterator<Item = Nearest> + '_ {
 impl Choices {
     fn of(mut chosen: Vec<Chosen>, until: u64) -> Self {
         let grain = chosen.iter().map(|one| one.offset).fold(0, gcd).max(512);
-        // equal addresses stay in the order in which they came
+        // a stable sort: equal addresses keep their order
         chosen.sort_by_key(|one| one.offset);
         let mut stretches = Vec::new();
         let mut first = 0;
@@ -376,7 +379,7 @@ impl Choices {
             }
             let number = stretches.len() as u32;
             chosen[first..end].iter_mut().for_each(|one| one.stretch = number);
-            // a few addresses say little of how far apart places are
+            // a few addresses do not show how far apart places are
             let from = chosen[first].offset;
             let apart = chosen[first..end].iter().map(|one| one.offset - from).fold(0, gcd);
             let grain = if counts.len() < FEW { grain } else { apart.max(512) };
@@ -404,11 +407,11 @@ impl Choices {
 }
 
 impl Stretch {
-    /// `counts`: how often each address that was met was.
+    /// `counts`: the number of requests to each recorded address.
     fn of((from, last): (u64, u64), grain: u64, counts: &[usize]) -> Self {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
-        // distinct addresses if all places were alike
+        // expected distinct addresses if all places were equally likely
         let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powf(requests as f64));
         let single = counts.iter().filter(|&&count| count == 1).count();
         Self {

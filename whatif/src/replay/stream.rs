@@ -1,8 +1,8 @@
-//! The requests of one client: as recorded, and more of the like.
+//! The requests of one client: the recorded ones, and more like them.
 //!
-//! A faster cluster asks for more requests than were recorded, and a client more for requests of its
-//! own: both are drawn from what was met of the workload ([`Sample`]). Of a benchmark whose clients have
-//! files of their own, a client more does what another did, on files beside those.
+//! A faster cluster needs more requests than were recorded, and an additional client needs its own.
+//! Both are drawn from the workload's record ([`Sample`]). If the clients of a benchmark have their
+//! own files, an additional client does the same as another one, on files beside those.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use super::SEED;
 use super::sample::{Recent, Sample};
 use crate::observed::{Recorded, Sharing, Streams};
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Wanted {
     pub(super) op: Op,
@@ -20,16 +20,16 @@ pub(super) struct Wanted {
     pub(super) size: Bytes,
 }
 
-/// What is known of a workload's requests.
+/// The record of a workload's requests.
 #[derive(Debug)]
 struct Known {
     name: String,
     streams: Vec<Arc<[Recorded]>>,
     /// Bytes of the volume.
     volume: Bytes,
-    /// Of all streams together, or of each where clients have addresses of their own; when it is needed.
+    /// One sample of all streams together, or one of each if clients have their own addresses; computed when needed.
     samples: Vec<OnceLock<Sample>>,
-    /// By stream: the mean pause of its client, when it is needed.
+    /// By stream: the mean pause of its client, computed when needed.
     mean_pauses: Vec<OnceLock<SimSpan>>,
 }
 
@@ -37,17 +37,17 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     known: Arc<Known>,
-    /// Whose record these are, or are like.
+    /// The stream that these requests are, or resemble.
     stream: usize,
-    /// From which of its requests on.
+    /// The first of its requests that is used.
     from: usize,
-    /// So many bytes further.
+    /// Offset of the addresses in bytes.
     beside: u64,
-    /// How many were asked for.
+    /// Number of requests issued so far.
     next: usize,
-    /// Completions that were followed.
+    /// Number of completions followed up so far.
     followed: usize,
-    /// The last of them, where they are not as recorded.
+    /// The recent requests, if they differ from the record.
     recent: Option<Recent>,
 }
 
@@ -56,7 +56,7 @@ impl Known {
         &self.streams[stream]
     }
 
-    /// What a stream has in common with others, and its number among these.
+    /// The sample of a stream, and the stream's number in it.
     fn sample(&self, stream: usize) -> (&Sample, usize) {
         let draws = |of: usize| SEED.stream(&format!("workload/{}/habits/{of}", self.name));
         let of = |streams: &[&[Recorded]]| Sample::of(streams, self.volume, &mut draws(stream));
@@ -68,7 +68,7 @@ impl Known {
     }
 }
 
-/// How far apart the addresses of two clients lie that have their own.
+/// Distance between the address ranges of two clients that have their own.
 fn apart(streams: &[Arc<[Recorded]>]) -> u64 {
     let first = |stream: &Arc<[Recorded]>| stream.iter().map(|one| one.offset.get()).min();
     let mut begins = streams.iter().filter_map(first);
@@ -79,8 +79,8 @@ fn apart(streams: &[Arc<[Recorded]>]) -> u64 {
 }
 
 impl Requests {
-    /// The requests of each of so many clients of a workload on a volume of so many bytes; `draws`: by
-    /// place of the client.
+    /// The requests of each client of a workload, on a volume of this size; `draws`: random stream
+    /// by position of the client.
     pub(super) fn of_clients(
         (name, known): (&str, &Streams),
         clients: usize,
@@ -126,8 +126,8 @@ impl Requests {
         all
     }
 
-    /// The requests of each of so many threads of a workload's client, at its place: those of threads
-    /// that were recorded, and more of the like.
+    /// The requests of each thread of a workload's client at position `place`: those of recorded
+    /// threads, and more like them.
     pub(super) fn of_threads(
         (name, known): (&str, &Streams),
         place: usize,
@@ -157,7 +157,7 @@ impl Requests {
         all
     }
 
-    /// It asks for requests of its own, beside streams that begin at those addresses.
+    /// Gives it requests of its own, beside streams that begin at these addresses.
     fn begin_beside(&mut self, begins: &mut Vec<u64>, draws: &mut Stream) {
         let like = self.known.record(self.stream);
         self.from = draws.below(like.len() as u64) as usize;
@@ -168,28 +168,28 @@ impl Requests {
         self.recent = Some(begun);
     }
 
-    /// How many were recorded of the client, or of that whose they are like.
+    /// Number of recorded requests of the client, or of the one that it resembles.
     pub(super) fn recorded(&self) -> usize {
         self.known.record(self.stream).len()
     }
 
-    /// Whether all that was recorded was issued at the same time.
+    /// Whether the record has times: not all of its requests were issued at the same time.
     pub(super) fn has_times(&self) -> bool {
         let recorded = self.known.record(self.stream);
         recorded.windows(2).any(|pair| pair[0].issued != pair[1].issued)
     }
 
-    /// Whether nothing was recorded, so that nothing can be said of what follows.
+    /// Whether nothing was recorded, so that nothing can be drawn.
     pub(super) fn is_empty(&self) -> bool {
         self.known.record(self.stream).is_empty()
     }
 
-    /// When the next request was issued, if it is recorded.
+    /// Recorded time of the next request, if it has one.
     pub(super) fn next_issued(&self) -> Option<SimTime> {
         self.known.record(self.stream).get(self.next).map(|request| request.issued)
     }
 
-    /// How long the client works on its own before it follows a completion.
+    /// The client's own working time before it follows up the next completion.
     pub(super) fn next_pause(&mut self) -> SimSpan {
         let recorded = self.known.record(self.stream);
         let Some(followed) = recorded.get(self.followed) else { return SimSpan::ZERO };
@@ -198,7 +198,7 @@ impl Requests {
         pause
     }
 
-    /// The mean of all such times.
+    /// Mean of these times.
     pub(super) fn mean_pause(&self) -> SimSpan {
         let recorded = self.known.record(self.stream);
         let mean = || {
@@ -208,23 +208,23 @@ impl Requests {
         *self.known.mean_pauses[self.stream].get_or_init(mean)
     }
 
-    /// How many requests were issued before a time.
+    /// Number of requests that were issued before a time.
     pub(super) fn recorded_before(&self, time: SimTime) -> usize {
         let recorded = self.known.record(self.stream);
         recorded.partition_point(|request| request.issued < time)
     }
 
-    /// Whether it asks for what was recorded, as far as the record goes.
+    /// Whether it issues the recorded requests, as long as the record lasts.
     pub(super) fn is_as_recorded(&self) -> bool {
         self.recent.is_none()
     }
 
-    /// What was recorded.
+    /// The recorded requests.
     pub(super) fn record(&self) -> &[Recorded] {
         self.known.record(self.stream)
     }
 
-    /// Leaves out the requests before a position of the record, and says how many.
+    /// Leaves out the requests before a position of the record. Returns their number.
     pub(super) fn leave_out_to(&mut self, position: usize) -> u64 {
         let recorded = self.known.record(self.stream);
         let count = position.saturating_sub(self.next);
@@ -250,7 +250,7 @@ impl Requests {
             }
         };
         wanted.offset += Bytes(self.beside);
-        // a smaller volume is wrapped around in
+        // addresses beyond a smaller volume wrap around
         let room = self.known.volume.get().saturating_sub(wanted.size.get()) + 1;
         wanted.offset = Bytes(wanted.offset.get() % room);
         wanted
@@ -282,7 +282,7 @@ mod tests {
         Streams { of_clients, sharing, whole, creates, ended, of_threads }
     }
 
-    /// The first blocks that each of so many clients asks for, of a volume of so many.
+    /// The first `count` blocks that each client requests, on a volume of `volume` blocks.
     fn asked_for(known: &Streams, clients: usize, volume: u64, count: usize) -> Vec<Vec<u64>> {
         let draws = |place| Seed(1).stream(&format!("requests/{place}"));
         let all = Requests::of_clients(("mail", known), clients, Bytes(volume * SIZE), draws);
@@ -293,7 +293,7 @@ mod tests {
         all.into_iter().enumerate().map(blocks).collect()
     }
 
-    /// What is asked for after a record of requests to these blocks, of a volume of so many.
+    /// The blocks requested after a record of requests to these blocks, on a volume of `volume` blocks.
     fn beyond(volume: u64, blocks: impl IntoIterator<Item = u64>, count: usize) -> Vec<u64> {
         let recorded = recorded(blocks);
         let met = recorded.len();
@@ -301,7 +301,7 @@ mod tests {
         asked_for(&known, 1, volume, met + count).remove(0).split_off(met)
     }
 
-    /// Part of the requests to blocks that are among the last `pages` different ones.
+    /// Share of the requests to blocks that are among the last `pages` different ones.
     fn hit_rate(blocks: &[u64], pages: usize) -> f64 {
         let mut cache = PolicyKind::Lru.build(pages);
         let mut hits = 0;
@@ -335,7 +335,7 @@ mod tests {
             assert!((found - 2.5 * met).abs() < 4.0 * found.sqrt(), "{tenth}: {found} {met}");
         }
         let new = found.iter().filter(|block| !met.contains(block)).count();
-        // exp(-2000 / 5000) of the places were not met
+        // a share of exp(-2000 / 5000) of the places was not recorded
         assert!((3150..3550).contains(&new), "{new}");
     }
 
@@ -368,7 +368,7 @@ mod tests {
         for more in &found[2..] {
             let as_recorded = |met: &Vec<u64>| more.iter().zip(met).filter(|(a, b)| a == b).count();
             assert!(met.iter().all(|met| as_recorded(met) < 10), "a copy");
-            // exp(-8000 / 20,000) of all places were not met
+            // a share of exp(-8000 / 20,000) of all places was not recorded
             let new = more.iter().filter(|block| !met.iter().any(|met| met.contains(block)));
             let new = new.count();
             assert!((2550..2820).contains(&new), "{new}");
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn what_is_popular_with_some_is_so_with_others() {
         let mut draws = Seed(6).stream("record");
-        // a third of the requests goes to a block of ten, scattered
+        // a third of the requests goes to ten scattered blocks
         let mut one = || {
             if draws.chance(1.0 / 3.0) { 977 * draws.below(10) } else { draws.below(50_000) }
         };
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn chance_is_no_habit() {
         let mut draws = Seed(7).stream("record");
-        // 1 / block, roughly: some blocks come again soon, some follow each other, and none for a reason
+        // about 1 / block: some blocks are re-referenced soon and some follow each other, all by chance
         let mut zipf = || (20_000_f64.powf(draws.unit()) - 1.0) as u64;
         let mut some = |count: usize| -> Vec<u64> { (0..count).map(|_| zipf()).collect() };
         let known = streams(vec![recorded(some(10_000))], Sharing::Shared);

@@ -1,4 +1,4 @@
-//! What the clients of the replayed cluster see.
+//! The clients' view of the replayed cluster.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use super::outages::OutageOutcome;
 use crate::answer::ResponseTimeMs;
 use crate::circumstances::Figures;
 
-/// Completions of one workload while it was measured.
+/// Completed requests of one workload in the measured time.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     bytes: u64,
     /// By [`Op`].
     requests: [u64; 2],
-    /// How many were issued.
+    /// Number of issued requests.
     issued: u64,
     /// Response times, ns.
     responses: Vec<u64>,
 }
 
-/// What the replay found.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// By workload.
     pub(crate) workloads: Vec<WorkloadOutcome>,
     pub(crate) resources: Vec<ResourceOutcome>,
-    /// Measured time.
+    /// Length of the measured time, s.
     pub(crate) seconds: f64,
-    /// Of a scenario with events.
+    /// For a scenario with events.
     pub(crate) outages: Option<OutageOutcome>,
 }
 
 impl Outcome {
-    /// Whether this is what another replay found, too: every workload and every resource. Hosts are
-    /// those of the same name; what is on one side only must have been idle.
+    /// Whether another replay had the same outcome, for every workload and every resource. Hosts
+    /// are matched by name; those on one side only must have been idle.
     pub(crate) fn goes_as(&self, hosts: &[Host], other: &Self, others: &[Host]) -> bool {
         let named = |outcome: &Self, hosts: &[Host]| -> BTreeMap<(String, usize), [u64; 3]> {
             let known = outcome.resources.iter().map(|found| {
@@ -57,62 +57,61 @@ impl Outcome {
     }
 }
 
-/// What the clients of a workload see.
+/// Figures of a workload.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadOutcome {
     pub(crate) completed: u64,
     pub(crate) throughput_rps: f64,
     pub(crate) throughput_bytes_per_s: f64,
-    /// How many requests completed: by [`Op`].
+    /// Number of completed requests, by [`Op`].
     pub(crate) requests: [u64; 2],
-    /// How many were issued while those completed.
+    /// Number of requests that were issued in the same time.
     pub(crate) issued: u64,
     pub(crate) response_ms: ResponseTimeMs,
     pub(crate) read_hit_rate: Option<f64>,
-    /// Reads that asked one more node, if they do.
+    /// Number of hedged reads (those that asked one more node), if the volume hedges.
     pub(crate) hedges: Option<u64>,
     /// By host and resource.
     pub(crate) usage: Vec<Vec<Usage>>,
     pub(crate) path: Path,
-    /// Mean time between a completion and the request that follows it, s: by the configuration, or
-    /// else as recorded.
+    /// Mean time from a completion to the request that follows it, s: from the configuration, or else as recorded.
     pub(crate) think_s: f64,
 }
 
-/// Requests by which those issued exceed those completed before this is more than chance (assumed: open
+/// Number of requests by which issues must exceed completions to be more than chance (assumed: open
 /// loops that keep up have far fewer outstanding, or they come and go).
 const MORE_THAN_CHANCE: u64 = 50;
-/// An open loop keeps up if at most this many requests are issued for each that completes.
+/// An open loop keeps up if at most this many requests are issued per completion.
 const KEEPS_UP: f64 = 1.05;
 
 impl WorkloadOutcome {
-    /// What past scores compare with the recorded run.
+    /// The figures that past scores compare with the recorded run.
     pub(crate) fn figures(&self) -> Figures {
         (self.throughput_rps, self.response_ms)
     }
 
-    /// Of an open workload: how many times as many requests are issued as completed, unless it keeps up.
+    /// For an open loop that does not keep up: issued requests per completed one.
     pub(crate) fn overload(&self) -> Option<f64> {
         let factor = self.issued as f64 / (self.completed as f64).max(1.0);
         (factor > KEEPS_UP && self.issued > self.completed + MORE_THAN_CHANCE).then_some(factor)
     }
 
-    /// Part of the requests that read.
+    /// Share of the requests that are reads.
     pub(crate) fn read_share(&self) -> f64 {
         self.requests[0] as f64 / (self.completed as f64).max(1.0)
     }
 }
 
-/// What the requests of a workload themselves waited for, all together.
+/// What the requests of a workload waited for, in total.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Path {
-    /// Exchanges with nodes: by [`Op`].
+    /// Number of exchanges with nodes, by [`Op`].
     pub(crate) legs: [u64; 2],
-    /// Latency of cables, there and back, of one exchange a request.
+    /// Round-trip cable latency, counting one exchange per request.
     pub(crate) latency: SimSpan,
 }
 
-/// Busy time of a resource: as its host sees it, and that of the device itself, which writes behind.
+/// Busy time of a resource: as its host sees it, and that of the device itself, including write-back.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Busy {
     pub(super) seen: SimSpan,
@@ -125,17 +124,17 @@ impl From<SimSpan> for Busy {
     }
 }
 
-/// What a workload took of a resource.
+/// A workload's usage of a resource.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
-    /// Time for which its host sees it busy.
+    /// Time for which the host sees it busy.
     pub(crate) seen: SimSpan,
-    /// Time that it cannot give to others.
+    /// Time that others cannot use.
     pub(crate) busy: SimSpan,
     pub(crate) visits: u64,
     /// Sum of the squares of service times, s^2.
     pub(crate) squares_s2: f64,
-    /// Of a disk: what its reads take alone, and how many they are.
+    /// For a disk: time of its reads without queueing, and their number.
     pub(crate) reading: SimSpan,
     pub(crate) reads: u64,
 }
@@ -149,16 +148,16 @@ impl Usage {
     }
 }
 
-/// How busy a resource is.
+/// The load of a resource.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResourceOutcome {
     pub(crate) host: usize,
-    /// Among those of the host: processor, transmit, receive, disks.
+    /// Index among the host's resources: processor, transmit, receive, disks.
     pub(crate) place: usize,
     pub(crate) servers: usize,
-    /// As its host sees it.
+    /// Utilization as its host sees it.
     pub(crate) utilization: f64,
-    /// With what it does behind its host's back: a disk that empties its write buffer.
+    /// Utilization including background work: a disk that empties its write buffer.
     pub(crate) occupancy: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What activity tracking costs the hosts: time for each record, and batches that are shipped.
+//! The cost of activity tracking on hosts: time for each record, and shipping of batches.
 
 use foretell_ati::{KindSet, RecordKind, Requests, Selection};
 use foretell_scenarios::model::{Scenario, TrackingCost};
@@ -6,16 +6,16 @@ use foretell_units::SimSpan;
 
 use super::SEED;
 
-/// Records that hosts post.
+/// Costs of the records that hosts post.
 #[derive(Debug)]
 pub(super) struct Tracking {
     cost: Option<TrackingCost>,
     kinds: KindSet,
-    /// Part of the requests that leave records.
+    /// Share of the requests that leave records.
     share: f64,
     hosts: Vec<Account>,
     due: Vec<u32>,
-    /// Whether posts cost nothing for now.
+    /// Whether posts are free at present.
     pub(super) paused: bool,
 }
 
@@ -44,7 +44,7 @@ impl Tracking {
         let account = |host: &foretell_scenarios::model::Host| Account {
             post_ns: host.cpu.post.as_ns() as f64,
             debt_ns: 0.0,
-            // how full the first batch is when the replay begins is not known
+            // the fill level of the first batch at the beginning of the replay is unknown
             unshipped: batch * SEED.stream(&format!("{}/records", host.name)).unit(),
         };
         Self {
@@ -73,12 +73,12 @@ impl Tracking {
         }
     }
 
-    /// Takes the time that posts have cost a host since the last call.
+    /// Takes the time that a host's posts have cost since the last call.
     pub(super) fn take_debt(&mut self, host: u32) -> SimSpan {
         SimSpan::from_ns(std::mem::take(&mut self.hosts[host as usize].debt_ns) as u64)
     }
 
-    /// A host whose batch is to be shipped.
+    /// A host with a batch to ship.
     pub(super) fn next_due(&mut self) -> Option<u32> {
         self.due.pop()
     }

@@ -1,4 +1,4 @@
-//! What every policy promises, whatever it decides.
+//! Properties that every policy guarantees.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::cache::{Access, MAX_CAPACITY, Policy, PolicyKind, SizedAccess, SizedPolicy};
 
 proptest! {
-    /// Slots are below the capacity, of one object each, stable while it is resident; the map
-    /// from key to slot that a caller can keep is the policy's own.
+    /// Slots are below the capacity, belong to one object each, and are stable while it is
+    /// resident. A map from key to slot that a caller keeps agrees with the policy's own.
     #[test]
     fn a_caller_can_keep_arrays_by_slot(
         keys in prop::collection::vec((0_u64..40, 0_u8..10), 0..500),
@@ -43,7 +43,7 @@ proptest! {
         }
     }
 
-    /// The same with sizes: what is resident fits, and every object that left is reported.
+    /// The same with sizes: the residents fit, and every evicted object is reported.
     #[test]
     fn what_is_used_never_exceeds_the_capacity(
         steps in prop::collection::vec((0_u64..40, 0_u64..30, 0_u8..10), 0..500),
@@ -106,8 +106,8 @@ proptest! {
     }
 }
 
-/// 1,000 caches of the largest capacity, each with one object: if memory were proportional to
-/// the capacity, that would be terabytes.
+/// 1,000 caches of the largest capacity, each with one object. If memory were proportional to the
+/// capacity, this would take terabytes.
 #[test]
 fn memory_grows_with_what_is_held() {
     for &kind in PolicyKind::ALL {
@@ -135,7 +135,7 @@ fn a_cache_that_holds_everything_misses_each_object_once() {
     for &kind in PolicyKind::ALL {
         let mut policy = kind.build(100);
         let misses = (0..1000).filter(|i| !policy.access(i * i % 100).is_hit()).count();
-        // the squares modulo 100 take 22 values
+        // the squares modulo 100 have 22 distinct values
         assert_eq!((misses, policy.len()), (22, 22), "{kind}");
     }
 }

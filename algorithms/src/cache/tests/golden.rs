@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cache::{Policy, PolicyKind, SizedAccess, SizedPolicy};
 
-/// The real traces, where they are present.
+/// The real traces, if they are present.
 fn trace_file(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/traces").join(name);
     if path.exists() {
@@ -16,7 +16,7 @@ fn trace_file(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The block numbers of the `CloudPhysics` trace and the bytes from there, reads and writes alike.
+/// The block numbers of the `CloudPhysics` trace with the bytes from there on, for reads and writes alike.
 fn cloud_physics_with_sizes() -> Option<Vec<(u64, u64)>> {
     let text = std::fs::read_to_string(trace_file("cloudPhysicsIO.csv")?).unwrap();
     let request = |line: &str| {
@@ -26,12 +26,12 @@ fn cloud_physics_with_sizes() -> Option<Vec<(u64, u64)>> {
     Some(text.lines().skip(1).map(request).collect())
 }
 
-/// The block numbers alone.
+/// The same without the sizes.
 fn cloud_physics() -> Option<Vec<u64>> {
     Some(cloud_physics_with_sizes()?.into_iter().map(|(block, _)| block).collect())
 }
 
-/// A trace of one block number a line.
+/// A trace with one block number per line.
 fn block_trace(name: &str) -> Option<Vec<u64>> {
     let mut text = String::new();
     let file = File::open(trace_file(name)?).unwrap();
@@ -110,7 +110,7 @@ const MISSES: &[Golden] = &[
     ]),
 ];
 
-/// libCacheSim and we differ in a case that LIRS meets rarely; see the policy's header.
+/// libCacheSim and we differ in a case that is rare in LIRS; see the policy's header.
 const LIRS_TOLERANCE: f64 = 0.0005;
 
 #[test]

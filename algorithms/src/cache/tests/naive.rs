@@ -1,5 +1,4 @@
-//! The policies without ghosts as plain lists, as slow as they are clear: the oracles of the fast
-//! ones.
+//! The policies without ghosts as plain lists, simple and slow: the oracles of the fast ones.
 
 use proptest::prelude::*;
 
@@ -9,9 +8,9 @@ use crate::cache::{
 
 /// A naive policy.
 pub(super) trait Oracle {
-    /// Whether it was a hit, and who left.
+    /// Returns whether it was a hit, and which objects left.
     fn access(&mut self, key: u64, size: u64) -> (bool, Vec<u64>);
-    /// Whether it was there.
+    /// Returns whether it was there.
     fn remove(&mut self, key: u64) -> bool;
     fn residents(&self) -> Vec<u64>;
 }
@@ -23,7 +22,7 @@ struct Object {
     size: u64,
     used: bool,
     accesses: u64,
-    /// The access to the cache that was the last to this object.
+    /// Number of the cache's access that was the last to this object.
     last: u64,
 }
 
@@ -32,11 +31,11 @@ struct List {
     objects: Vec<Object>,
     capacity: u64,
     clock: u64,
-    /// SIEVE's hand: the key of the object it points at, if it points at one.
+    /// SIEVE's hand: the key of the object at which it points, if any.
     hand: Option<u64>,
-    /// What a hit at an index does.
+    /// The effect of a hit at an index.
     hit: fn(&mut Vec<Object>, usize),
-    /// Which index leaves.
+    /// The index of the object to evict.
     victim: fn(&mut Vec<Object>, &mut Option<u64>) -> usize,
 }
 
@@ -134,7 +133,7 @@ fn sieve(capacity: u64) -> List {
 }
 
 fn lfu(capacity: u64) -> List {
-    // among equal numbers of accesses, who reached the number first: whose last access is oldest
+    // among equal numbers of accesses, the one that reached the number first: its last access is oldest
     list(
         capacity,
         |_, _| {},

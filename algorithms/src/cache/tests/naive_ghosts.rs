@@ -9,13 +9,13 @@ use crate::cache::{Arc, Lirs, Policy, S3Fifo, TwoQ};
 
 type List = VecDeque<u64>;
 
-/// Takes `key` out of `list`; whether it was there.
+/// Removes `key` from `list`. Returns whether it was there.
 fn take(list: &mut List, key: u64) -> bool {
     let at = list.iter().position(|&other| other == key);
     at.is_some_and(|at| list.remove(at).is_some())
 }
 
-/// The part `share` of `capacity`, one at least.
+/// The share `share` of `capacity`, at least one.
 fn part(capacity: usize, share: f64) -> usize {
     ((capacity as f64 * share) as usize).max(1)
 }
@@ -148,7 +148,7 @@ impl Oracle for NaiveArc {
 #[derive(Default)]
 struct NaiveS3Fifo {
     capacity: usize,
-    /// With their hits.
+    /// Keys with their numbers of hits.
     small: VecDeque<(u64, u32)>,
     main: VecDeque<(u64, u32)>,
     ghosts: List,
@@ -330,7 +330,7 @@ proptest! {
         agrees(&mut Lirs::new(capacity), &mut oracle, &steps)?;
     }
 
-    /// Larger, so that the HIR part is more than one object.
+    /// A larger cache, so that the HIR part is more than one object.
     #[test]
     fn oracle_lirs_matches_naive_lists_with_room(seed in any::<u64>(), capacity in 200_usize..400) {
         let mut stream = foretell_units::Seed(seed).stream("keys");

@@ -1,25 +1,25 @@
-//! What CFQ knows of how a thread issues its reads.
+//! CFQ's statistics of how a thread issues its reads.
 
 use foretell_units::{Sectors, SimSpan, SimTime};
 
 use super::IDLE;
 use crate::io_scheduler::Io;
 
-/// A thread that seeks is waited for no longer.
+/// Maximum time for which the disk is kept idle for a thread that seeks.
 const IDLE_SEEKY: SimSpan = SimSpan::from_ms(2);
-/// A jump of more sectors is a seek.
+/// A jump of more sectors than this is a seek.
 const SEEK: u64 = 800;
-/// So many of the last 32 operations may be seeks before a thread counts as one that seeks.
+/// A thread counts as seeking if more than this number of its last 32 operations are seeks.
 const SEEKS: u32 = 32 / 8;
 
-/// Habits of one thread.
+/// Statistics of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habits {
-    /// Weighted as the kernel does it: each sample counts an eighth of what is known.
+    /// Weighted as in the kernel: each new sample has a weight of one eighth.
     samples: u64,
     total_ns: u64,
     mean: SimSpan,
-    /// The last 32 operations, one bit each: whether it was a seek.
+    /// The last 32 operations, one bit each: whether the operation was a seek.
     seeks: u32,
     /// Where its last operation ended.
     place: Option<Sectors>,
@@ -28,7 +28,7 @@ pub(super) struct Habits {
 }
 
 impl Habits {
-    /// The thread issues an operation; `merged`: into a request that waits already.
+    /// The thread issues an operation; `merged`: it was merged into a waiting request.
     pub(super) fn issues<T>(&mut self, now: SimTime, io: &Io<T>, merged: bool) {
         let place = self.place.replace(io.lbn + io.sectors);
         if merged {
@@ -56,13 +56,13 @@ impl Habits {
         self.seeks.count_ones() > SEEKS
     }
 
-    /// How long it thinks between two operations, once three or so have been seen.
+    /// Mean think time between two operations, once about three have been seen.
     pub(super) fn think(&self) -> Option<SimSpan> {
         (self.samples > 80).then_some(self.mean)
     }
 
-    /// How long the disk is kept idle for its next operation; `disk_queues`: whether the disk holds
-    /// several commands.
+    /// How long the disk is kept idle for the thread's next operation; `disk_queues`: whether the
+    /// disk holds several commands.
     pub(super) fn idle(&self, disk_queues: bool) -> SimSpan {
         match self.think() {
             Some(think) if think > IDLE => SimSpan::ZERO,
@@ -103,7 +103,7 @@ mod tests {
         assert!(issue(801).seeky());
         assert_eq!(issue(0).idle(false), SimSpan::from_ms(2));
         assert_eq!(issue(0).idle(true), SimSpan::ZERO);
-        // of the bits, newest last, 1111 0 1 00: after 25 more sequential ones the first falls out
+        // the bits, newest last, are 1111 0 1 00: after 25 more sequential ones the first is shifted out
         for _ in 0..24 {
             assert!(issue(0).seeky());
         }

@@ -1,30 +1,30 @@
-//! Linux's CFQ: every thread's reads have the disk for a slice of time, in turn.
+//! Linux's CFQ: the reads of each thread have the disk for a time slice, in turn.
 //!
 //! After `block/cfq-iosched.c` of Linux 2.6.32 (with the seek history of 2.6.33) and its defaults,
-//! for threads of equal, usual priority:
+//! for threads of equal, default priority:
 //!
-//! - each thread has a queue for its reads; writes, being written back by nobody in particular,
-//!   share one; operations are merged within a queue;
-//! - the queue whose turn it is has the disk for 100 ms (writes: 40 ms or 16 requests), counted from
-//!   its first completion, with up to 8 requests in the drive (any number if nobody else waits);
-//! - when it runs empty before that, the disk is kept idle for the thread's next read: up to 8 ms, 2 ms
-//!   for a thread that seeks, not at all for one that seeks on a drive that holds several commands,
-//!   for one whose thinking takes longer, or if something is in the drive;
-//! - a slice begins with the oldest request if that has waited 125 ms (a write 250 ms); else and then
-//!   the next by address is taken, where distances backwards count double and those beyond 16 MiB
-//!   are not gone unless nothing lies ahead;
-//! - a queue that gets requests lines up behind the others, by what is due to it: 80 ms (writes 140)
-//!   for each of them from now, less what was left of its last slice (or more what it overran), unless
-//!   it ended for want of requests;
-//! - a read takes the turn away from writes; writes wait while reads are in the drive, and a thread
-//!   for which the disk would idle waits while writes are.
+//! - each thread has a queue for its reads; writes, which are written back on behalf of no thread,
+//!   share one queue; operations are merged within a queue;
+//! - the active queue has the disk for 100 ms (writes: 40 ms or 16 requests), counted from its
+//!   first completion, with up to 8 requests in the drive (any number if no other queue waits);
+//! - if it runs empty before that, the disk is kept idle for the thread's next read: up to 8 ms, 2
+//!   ms for a thread that seeks. It is not kept idle for a thread that seeks on a drive that holds
+//!   several commands, for one with a longer think time, or if the drive holds requests;
+//! - a slice begins with the oldest request if that has waited 125 ms (a write 250 ms). Otherwise,
+//!   and after that, the next by address is taken, where backward distances count double and those
+//!   beyond 16 MiB are used only if nothing lies ahead;
+//! - a queue that gets requests joins the round behind the others. Its due time is 80 ms (writes
+//!   140) from now for each of them, less the unused part of its last slice (or more if it
+//!   overran), unless that slice ended for lack of requests;
+//! - a read preempts the turn of writes; writes wait while reads are in the drive, and a thread for
+//!   which the disk would idle waits while writes are in the drive.
 //!
-//! Of direct I/O ([`Writes::Synchronous`]) a thread waits for its writes as for its reads, and both are in
-//! its queue.
+//! With direct I/O ([`Writes::Synchronous`]) a thread waits for its writes as for its reads, and
+//! both are in its queue.
 //!
-//! Left out: classes and priorities, groups, synchronous writes among others, cooperating threads whose queues
-//! are joined, the separate trees of later kernels for threads that are not idled for, their depth
-//! limits.
+//! Left out: classes and priorities, groups, a mix of synchronous and other writes, joined queues
+//! of cooperating threads, and the separate trees (with their depth limits) of later kernels for
+//! threads without idling.
 
 mod habits;
 
@@ -54,11 +54,11 @@ const EXPIRY: [SimSpan; 2] = [SimSpan::from_ms(125), SimSpan::from_ms(250)];
 const BACK_SEEK_MAX: u64 = 16 * 1024 * 2;
 /// `back_seek_penalty`.
 const BACK_SEEK_PENALTY: u64 = 2;
-/// The slice of the highest priority, from which a queue's place in the round is measured.
+/// The slice of the highest priority, from which a queue's due time in the round is computed.
 const SLICE_BEST: SimSpan = SimSpan::from_ms(180);
 
-/// Whose queue: what a thread waits for (its reads, and its writes if they are synchronous), or all
-/// writes that nobody waits for.
+/// The owner of a queue: a thread (for its reads, and its writes if they are synchronous), or all
+/// writes that no thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Owner {
     Thread(u64),
@@ -66,7 +66,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// Whose operation `io` is, if writes are of that kind.
+    /// The owner of operation `io`, given the kind of writes.
     fn of<T>(io: &Io<T>, writes: Writes) -> Self {
         match (io.op, writes) {
             (Op::Read, _) | (Op::Write, Writes::Synchronous) => Self::Thread(io.thread),
@@ -74,7 +74,7 @@ impl Owner {
         }
     }
 
-    /// Index of its kind.
+    /// Index of the owner's kind.
     fn kind(self) -> usize {
         match self {
             Self::Thread(_) => SYNC,
@@ -82,7 +82,7 @@ impl Owner {
         }
     }
 
-    /// How long its turn lasts.
+    /// Length of its slice.
     fn slice(self) -> SimSpan {
         match self {
             Self::Thread(_) => SLICE_SYNC,
@@ -91,12 +91,12 @@ impl Owner {
     }
 }
 
-/// Indices of what threads wait for, and of what nobody does.
+/// Indices of operations that threads wait for, and of those that none waits for.
 const SYNC: usize = 0;
 const ASYNC: usize = 1;
 
-/// Places in the round: the lowest is next. First when a queue is due, nanoseconds (before the
-/// beginning, if much was left of its slice); the second number tells equal ones apart.
+/// A position in the round; the lowest is next. First the due time of a queue, ns (it may be negative if much
+/// of its slice was left); the second number distinguishes equal times.
 type Place = (i64, u64);
 
 #[derive(Debug)]
@@ -104,18 +104,18 @@ struct Queue<T> {
     waiting: Pool<T>,
     /// Requests in the drive.
     in_drive: u32,
-    /// Its place while it waits for its turn.
+    /// Its position while it waits for its turn.
     place: Option<Place>,
-    /// What was left of its last slice (negative: what it overran), nanoseconds.
+    /// Unused part of its last slice, ns (negative if it overran).
     left_ns: i64,
     habits: Habits,
 }
 
-/// The queue whose turn it is.
+/// The active queue.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     owner: Owner,
-    /// When the slice is over; known from the first completion on.
+    /// End of the slice; known from the first completion on.
     end: Option<SimTime>,
     taken: u32,
     /// Until when the disk idles for it.
@@ -128,7 +128,7 @@ pub(super) struct Cfq<T> {
     round: BTreeSet<(Place, Owner)>,
     lined_up: u64,
     turn: Option<Turn>,
-    /// Requests in the drive: those that threads wait for, and writes that nobody does.
+    /// Requests in the drive: those that threads wait for, and writes that none waits for.
     in_drive: [u32; 2],
     disk_queues: bool,
     writes: Writes,
@@ -152,7 +152,7 @@ impl<T: Copy> Cfq<T> {
         self.queues.get_mut(&owner).expect("an owner has a queue from its first operation on")
     }
 
-    /// Gives a queue its place in the round: by what is due to it, or before all others.
+    /// Gives a queue its position in the round: by its due time, or before all others.
     fn line_up(&mut self, now: SimTime, owner: Owner, before_all: bool) {
         let others = self.round.len() as u64 + u64::from(self.turn.is_some());
         self.lined_up += 1;
@@ -172,7 +172,7 @@ impl<T: Copy> Cfq<T> {
         self.round.insert((place, owner));
     }
 
-    /// Ends the turn. What is left of it is kept for the next one, unless the queue gave it up.
+    /// Ends the turn. The rest of the slice is kept for the next one, unless the queue gave it up.
     fn end_turn(&mut self, now: SimTime, gave_up: bool) {
         let Some(turn) = self.turn.take() else { return };
         let queue = self.queue(turn.owner);
@@ -186,7 +186,7 @@ impl<T: Copy> Cfq<T> {
         }
     }
 
-    /// What the queue whose turn it is has to say; `None` if its turn is over.
+    /// The choice of the active queue; `None` if its turn is over.
     fn go_on(&mut self, now: SimTime, head: Sectors) -> Option<Choice<T>> {
         let alone = self.round.is_empty();
         let (disk_queues, in_drive) = (self.disk_queues, self.in_drive);
@@ -199,7 +199,7 @@ impl<T: Copy> Cfq<T> {
         let idle = if kind == SYNC { queue.habits.idle(disk_queues) } else { SimSpan::ZERO };
         if queue.waiting.is_empty() {
             return match turn.idle {
-                // whoever comes asks again
+                // a newly arriving operation asks again
                 _ if alone => Some(Choice::Nothing),
                 Some(until) if until > now => Some(Choice::Wait(until)),
                 None if queue.in_drive > 0 && !idle.is_zero() => Some(Choice::Nothing),
@@ -227,7 +227,7 @@ impl<T: Copy> Cfq<T> {
     }
 }
 
-/// The next request by address: upwards, or backwards if that is less than half as far.
+/// The next request by address: upwards, or backwards if that is less than half as far away.
 fn nearest<T: Copy>(waiting: &Pool<T>, head: Sectors) -> Option<Number> {
     let upwards = waiting.above(head).map(|(number, lbn)| (lbn.get() - head.get(), number));
     let backwards = waiting.below(head).and_then(|(number, lbn)| {
@@ -237,7 +237,7 @@ fn nearest<T: Copy>(waiting: &Pool<T>, head: Sectors) -> Option<Number> {
     match (upwards, backwards) {
         (Some((up, _)), Some((down, number))) if down < up => Some(number),
         (Some((_, number)), _) | (None, Some((_, number))) => Some(number),
-        // all lie far behind: from the lowest again
+        // all are far behind: start again from the lowest
         (None, None) => waiting.lowest(),
     }
 }
@@ -289,7 +289,7 @@ impl<T: Copy + Debug + Send> Scheduler<T> for Cfq<T> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.owner == owner) else { return };
         let end = *turn.end.get_or_insert(now + owner.slice());
         if queue.waiting.is_empty() && queue.in_drive == 0 {
-            // not if it would think for longer than its slice lasts
+            // not if its think time exceeds the rest of its slice
             let worth = drive_is_empty
                 && owner.kind() == SYNC
                 && queue.habits.think().is_none_or(|think| now + think <= end);

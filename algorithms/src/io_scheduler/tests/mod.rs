@@ -1,4 +1,4 @@
-//! Claims about the order of service.
+//! Tests of the order of service.
 
 mod naive;
 
@@ -18,7 +18,7 @@ fn new(name: SchedulerKind) -> Box<dyn Scheduler<u64>> {
     scheduler(name, 1)
 }
 
-/// The next request, which must be one.
+/// Takes the next request; there must be one.
 fn take(queue: &mut dyn Scheduler<u64>, now: SimTime, head: u64) -> Request<u64> {
     match queue.next(now, Sectors(head)) {
         Choice::Serve(request) => request,
@@ -26,14 +26,14 @@ fn take(queue: &mut dyn Scheduler<u64>, now: SimTime, head: u64) -> Request<u64>
     }
 }
 
-/// Takes a request and serves it within a millisecond: its direction and address.
+/// Takes a request and serves it within a millisecond. Returns its direction and address.
 fn serve(queue: &mut dyn Scheduler<u64>, now: u64, head: u64) -> (Op, u64) {
     let request = take(queue, ms(now), head);
     queue.served(ms(now + 1), &request);
     (request.op, request.lbn.get())
 }
 
-/// Takes all, each from where the last one ended.
+/// Takes all requests, each with the head at the end of the one before.
 fn drain(queue: &mut dyn Scheduler<u64>, now: SimTime, head: u64) -> Vec<u64> {
     let mut head = Sectors(head);
     let mut order = Vec::new();
@@ -79,8 +79,8 @@ fn the_elevator_goes_up_and_begins_again_at_the_lowest() {
 
 #[test]
 fn sstf_takes_the_nearest() {
-    // from 308 both 300 and 316 are 8 away: the lower first, which ends at 308 again; from 324 the
-    // 500 is 176 away, the 100 is 224; from 508 the 900 is 392 away, the 100 is 408
+    // from 308 both 300 and 316 are 8 away: the lower is first, which ends at 308 again; from 324
+    // the 500 is 176 away, the 100 is 224; from 508 the 900 is 392 away, the 100 is 408
     assert_eq!(order(Sstf, 308), [300, 316, 500, 900, 100]);
 }
 
@@ -103,7 +103,7 @@ fn deadline_and_cfq_merge_before_any_noop_before_the_last_to_grow() {
     for name in [Deadline, Cfq] {
         assert_eq!(merged(name, &[100, 500, 492]), [(100, 8, 1), (492, 16, 2)], "{name:?}");
     }
-    // the 100 came first and none has grown yet: noop looks there
+    // the 100 came first and none has grown yet, so noop checks that one
     assert_eq!(merged(Noop, &[100, 500, 492]), [(100, 8, 1), (500, 8, 1), (492, 8, 1)]);
     assert_eq!(merged(Noop, &[100, 500, 92]), [(92, 16, 2), (500, 8, 1)]);
     // the 500 has grown
@@ -148,7 +148,7 @@ fn deadline_goes_up_in_batches_and_begins_again_with_the_oldest() {
     for lbn in [500, 300, 700, 100] {
         queue.add(SimTime::ZERO, io(Op::Read, 0, lbn));
     }
-    // from the oldest, 500, to 700; none lies beyond, and the oldest is then 300
+    // from the oldest, 500, to 700; none is beyond that, and the oldest is then 300
     assert_eq!(drain(&mut *queue, SimTime::ZERO, 0), [500, 700, 300, 100]);
 }
 
@@ -169,7 +169,7 @@ fn deadline_a_read_that_has_waited_500_ms_or_a_write_5_s_begins_the_next_batch()
         for number in 0..16 {
             assert_eq!(serve(&mut *queue, 1, 0).1, 1000 + 100 * number);
         }
-        // else the next batch goes on upwards
+        // otherwise the next batch continues upwards
         assert_eq!(serve(&mut *queue, now, 0).1, seventeenth, "{op:?} at {now} ms");
     }
 }
@@ -185,11 +185,11 @@ fn deadline_a_batch_of_the_other_direction_begins_with_the_oldest() {
         queue.add(ms(0), io(Op::Write, 0, lbn));
     }
     let mut next = || serve(&mut *queue, 0, 0);
-    // no read is left; of the writes 900 is the oldest, and nothing lies above it
+    // no read is left; of the writes 900 is the oldest, and nothing is above it
     assert_eq!([next(), next(), next()], [(Op::Read, 600), (Op::Write, 900), (Op::Write, 100)]);
 }
 
-/// Each of thread 1's reads follows the last, one at a time, and takes 5 ms.
+/// Each read of thread 1 continues the last, one at a time, and takes 5 ms.
 fn sequential_reads(queue: &mut dyn Scheduler<u64>, now: u64, number: u64) {
     queue.add(ms(now), io(Op::Read, 1, 1000 + 8 * number));
 }
@@ -223,10 +223,10 @@ fn cfq_waits_8_ms_for_the_thread_whose_turn_it_is() {
     queue.served(ms(5), &first);
     // 5 ms + 8 ms
     assert!(matches!(queue.next(ms(5), Sectors(108)), Choice::Wait(until) if until == ms(13)));
-    // its next one comes in time
+    // its next read arrives in time
     queue.add(ms(12), io(Op::Read, 1, 108));
     assert_eq!(serve(&mut *queue, 12, 108).1, 108);
-    // and then none, after 13 ms
+    // then none arrives, after 13 ms
     assert!(matches!(queue.next(ms(13), Sectors(116)), Choice::Wait(until) if until == ms(21)));
     assert_eq!(serve(&mut *queue, 21, 116).1, 9000);
 }
@@ -237,12 +237,12 @@ fn cfq_waits_for_nobody_when_nobody_else_does() {
     queue.add(ms(0), io(Op::Read, 1, 100));
     serve(&mut *queue, 0, 0);
     assert!(matches!(queue.next(ms(1), Sectors(108)), Choice::Nothing));
-    // a newcomer finds the disk idling until 1 + 8 ms
+    // a new thread finds the disk idling until 1 + 8 ms
     queue.add(ms(4), io(Op::Read, 2, 9000));
     assert!(matches!(queue.next(ms(4), Sectors(108)), Choice::Wait(until) if until == ms(9)));
 }
 
-/// CFQ after thread 1 has jumped about, with a request of thread 2 waiting.
+/// CFQ after thread 1 has seeked, with a waiting request of thread 2.
 fn after_jumps(depth: u32) -> Box<dyn Scheduler<u64>> {
     let mut queue = scheduler(Cfq, depth);
     for number in 0..6 {
@@ -256,7 +256,7 @@ fn after_jumps(depth: u32) -> Box<dyn Scheduler<u64>> {
 #[test]
 fn cfq_waits_2_ms_for_a_thread_that_seeks() {
     let mut queue = after_jumps(1);
-    // its last was done at 6 ms
+    // its last request completed at 6 ms
     assert!(matches!(queue.next(ms(6), Sectors(0)), Choice::Wait(until) if until == ms(8)));
     assert_eq!(serve(&mut *queue, 8, 0).1, 100);
 }
@@ -272,7 +272,7 @@ fn cfq_does_not_wait_for_a_thread_that_thinks_for_longer() {
     let mut queue = new(Cfq);
     for number in 0..4 {
         queue.add(ms(10 * number), io(Op::Read, 1, 8 * number));
-        // done within 1 ms: 9 of thinking
+        // completed within 1 ms: a think time of 9 ms
         serve(&mut *queue, 10 * number, 0);
     }
     queue.add(ms(31), io(Op::Read, 2, 9000));
@@ -292,7 +292,7 @@ fn cfq_a_slice_begins_with_a_read_that_has_waited_125_ms_or_a_write_250_ms() {
             queue.add(ms(0), io(op, 1, lbn));
         }
         assert_eq!(serve(&mut *queue, now, 0).1, first, "{op:?} at {now} ms");
-        // only the first of a slice
+        // only the first request of a slice
         assert_eq!(serve(&mut *queue, now, 0).1, if first == 1000 { 2000 } else { 1000 });
     }
 }
@@ -313,13 +313,13 @@ fn cfq_counts_distances_backwards_double_and_does_not_go_back_over_16_mib() {
     // 16 MiB are 32 768 sectors
     assert_eq!(from(100_000, &[200_000, 67_232]), 67_232);
     assert_eq!(from(100_000, &[200_000, 67_231]), 200_000);
-    // with nothing ahead and all too far behind, it begins again at the lowest
+    // with nothing ahead and all too far behind, it starts again at the lowest
     assert_eq!(from(100_000, &[60_000, 10_000]), 10_000);
 }
 
 #[test]
 fn cfq_writes_have_16_requests_or_40_ms() {
-    // each takes 1 ms or 5 ms; in the first 45 ms are 9 of 5
+    // each takes 1 ms or 5 ms; the first 45 ms hold 9 of 5 ms
     for (service, most) in [(1, 16), (5, 9)] {
         let mut queue = new(Cfq);
         for number in 0..40 {
@@ -366,7 +366,7 @@ fn cfq_gives_a_thread_eight_places_in_a_drive_that_others_wait_for() {
             taken.push(request);
         }
         assert_eq!(taken.len(), most);
-        // one done, one more
+        // one completed, one more may be taken
         queue.served(ms(1), &taken[0]);
         assert_eq!(matches!(queue.next(ms(1), Sectors(0)), Choice::Serve(_)), others > 0);
     }

@@ -1,11 +1,11 @@
-//! The indexed queues against lists that are searched from end to end.
+//! The indexed queues, compared with lists that are searched completely.
 
 use proptest::prelude::*;
 
 use super::super::pool::{LARGEST, Merging, Number, Pool};
 use super::*;
 
-/// What [`Pool`] does, as a list in the order of arrival.
+/// [`Pool`] as a list in the order of arrival.
 struct List {
     merging: Merging,
     requests: Vec<(Number, Request<u64>)>,
@@ -60,7 +60,7 @@ enum Step {
     Take(prop::sample::Index),
 }
 
-/// Many that touch, on a short disk; some that together are too large.
+/// Many operations that touch, on a short disk; some are too large to be merged.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let op = prop_oneof![3 => Just(Op::Read), 1 => Just(Op::Write)];
     let sectors = prop_oneof![8 => Just(8_u64), 1 => Just(16), 1 => Just(600)];

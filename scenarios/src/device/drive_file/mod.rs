@@ -1,12 +1,13 @@
 //! Device files of detailed drives (`kind = "drive"`): text to [`Drive`] and back.
 //!
-//! A file says where sectors lie either zone by zone (`[[zone]]`) or by a data sheet's figures
-//! (`[medium]`): capacity, and either the media rate at the edge and at the hub or the number of
-//! cylinders and the share of sectors that an innermost track has of an outermost; between these,
-//! zones are derived. Skews that are not given are derived as a manufacturer chooses them: just
-//! enough that a sequential access loses no turn at a change of track or cylinder. Seek times are
-//! measured points, Ruemmler & Wilkes's three parts, or a data sheet's three figures (single
-//! cylinder, average, full stroke). What a file does not say of the cache is off.
+//! A file gives the layout of sectors in one of two ways. Either zone by zone (`[[zone]]`), or by a
+//! data sheet's values (`[medium]`): the capacity, and either the media rates at the edge and at
+//! the hub, or the number of cylinders and the sectors of an innermost track as a share of an
+//! outermost one. From these, zones are derived. Missing skews are derived as a manufacturer
+//! chooses them: just large enough that a sequential access loses no revolution at a change of
+//! track or cylinder. Seek times are measured points, Ruemmler & Wilkes's three parts, or a data
+//! sheet's three values (single cylinder, average, full stroke). Cache features that a file does
+//! not mention are off.
 
 pub(crate) mod raw;
 mod write;
@@ -27,10 +28,10 @@ use raw::{
     RequestedName, SeekTable, Span, SparingName, ZoneTable,
 };
 
-/// Why a text is not a drive.
+/// Why a text is not a drive file.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum DriveFileError {
-    /// The text is not TOML of the right form. The message names line and column.
+    /// The text is not TOML of the right form. The message gives line and column.
     #[error("{message}{}", nearest.as_ref().map_or(String::new(), |name| format!("did you mean `{name}`?\n")))]
     Form {
         /// What is wrong and where.
@@ -41,14 +42,14 @@ pub enum DriveFileError {
     /// Two settings contradict each other, or one is missing.
     #[error("{0}")]
     Settings(String),
-    /// The figures describe no drive.
+    /// The values do not describe a possible drive.
     #[error(transparent)]
     Fault(#[from] Fault),
 }
 
 impl From<toml::de::Error> for DriveFileError {
     fn from(error: toml::de::Error) -> Self {
-        // serde names what it expected: "unknown field `x`, expected one of `a`, `b`"
+        // serde lists what it expected: "unknown field `x`, expected one of `a`, `b`"
         let quoted: Vec<_> = error.message().split('`').skip(1).step_by(2).collect();
         let nearest = match (error.message().starts_with("unknown "), quoted.split_first()) {
             (true, Some((found, known))) => known
@@ -74,7 +75,7 @@ fn settings<T>(message: impl Into<String>) -> Result<T, DriveFileError> {
 }
 
 impl File {
-    /// The drive that it describes.
+    /// The drive described by the file.
     pub(crate) fn checked(self) -> Result<Drive, DriveFileError> {
         Ok(Drive::new(self.specification()?)?)
     }
@@ -117,7 +118,7 @@ impl File {
         let period_ns = 60e9 / f64::from(rpm);
         for (zone, (track_skew, cylinder_skew)) in zones.iter_mut().zip(given) {
             let sector_ns = period_ns / f64::from(zone.sectors_per_track.max(1));
-            // sectors that pass during a move, settled for writing; the next one begins after it
+            // sectors that pass during a move, including the settling of a write; the next one begins after it
             let passing = |moved: SimSpan| {
                 let settled = moved.as_ns().saturating_add_signed(self.write_settle.0.max(0));
                 (settled as f64 / sector_ns).floor() + 1.0
@@ -211,7 +212,7 @@ impl SeekTable {
 }
 
 impl Medium {
-    /// Zones of as many cylinders each, on whose tracks the number of sectors falls in equal steps.
+    /// Zones with equal numbers of cylinders, whose sectors per track decrease in equal steps.
     fn zones(&self, rpm: u32, heads: u32) -> Result<Vec<Zone>, DriveFileError> {
         let count = self.zones;
         if !(1..=1000).contains(&count) {
@@ -225,7 +226,7 @@ impl Medium {
                 (outer + (inner - outer) * inwards).round().clamp(1.0, 1e6) as u32
             })
             .collect();
-        // so many cylinders in each zone hold all
+        // this number of cylinders in each zone holds the capacity
         let per_step: u64 = per_track.iter().map(|sectors| u64::from(*sectors)).sum();
         let each = sectors.div_ceil(per_step * u64::from(heads));
         let most = 4_000_000 / count;

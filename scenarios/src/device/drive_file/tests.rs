@@ -95,7 +95,7 @@ fn writes_what_it_reads() {
     assert_eq!(parse(&write(&drive)).unwrap(), drive);
 }
 
-/// A specification with any of everything.
+/// A specification with random values of all settings.
 #[allow(clippy::too_many_lines, reason = "one specification has that many settings")]
 fn specification() -> impl Strategy<Value = Specification> {
     let span = || (0_u64..10_000_000_000).prop_map(SimSpan::from_ns);

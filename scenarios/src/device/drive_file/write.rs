@@ -1,4 +1,4 @@
-//! A drive as a drive file.
+//! Writes a drive as a drive file.
 
 use std::fmt::{Display, Write as _};
 
@@ -10,8 +10,8 @@ use crate::drive::{
     SeekFormula, Sparing, Zone,
 };
 
-/// The text of a drive file; [`super::parse`] reads the same drive from it. What is off or nothing
-/// is left out.
+/// The text of a drive file; [`super::parse`] reads the same drive from it. Features that are off
+/// and values that are zero are left out.
 pub fn write(drive: &Drive) -> String {
     let spec = drive.specification();
     let geometry = &spec.geometry;
@@ -68,7 +68,7 @@ struct Text(String);
 
 impl Text {
     fn set(&mut self, key: &str, value: impl Display) {
-        // writing to a string does not fail
+        // writing to a string cannot fail
         let _ = writeln!(self.0, "{key} = {value}");
     }
 
@@ -246,7 +246,7 @@ impl Text {
         }
     }
 
-    /// An array, so many items a line.
+    /// An array with this number of items per line.
     fn list(&mut self, key: &str, items: impl Iterator<Item = String>, per_line: usize) {
         let items: Vec<_> = items.collect();
         if items.len() <= per_line {
@@ -258,7 +258,7 @@ impl Text {
     }
 }
 
-/// The shortest decimal that reads back as the same number, with a point.
+/// The shortest decimal number, with a point, that reads back as the same number.
 fn real(number: f64) -> String {
     format!("{number:?}")
 }
