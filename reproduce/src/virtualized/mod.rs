@@ -1,10 +1,10 @@
 //! `foretell reproduce virtualized`: Noorshams et al. 2013, "Predictive performance modeling of virtualized storage
 //! systems using optimized statistical regression techniques" (Noorshams et al., ICPE 2013).
 //!
-//! The system under study (`scenarios/virtualized.toml`) is simulated in the configurations of Table 1;
-//! four regression models learn each of four targets from what was measured, with standard parameters and
-//! with those that the paper's search finds by cross-validation of the same rows; then they are asked
-//! about configurations that nobody learned from.
+//! The system under study (`scenarios/virtualized.toml`) is simulated in the configurations of Table 1. Four
+//! regression models learn each of four targets from the measurements. They use standard parameters, and those
+//! found by the paper's search with cross-validation on the same rows. Then they predict configurations that no
+//! model learned from.
 
 mod design;
 mod figures;
@@ -29,12 +29,12 @@ struct Summary {
     paper: &'static str,
     quick: bool,
     full: bool,
-    /// Configurations that models learned from.
+    /// Number of configurations that models learned from.
     learned: usize,
     rows: Vec<Claim>,
 }
 
-/// Does the experiments, and returns what holds of the claims.
+/// Runs the experiments, and returns the claims with their results.
 pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<Vec<Claim>, Error> {
     let quick = options.quick;
     let effort = match (options.full, quick) {
@@ -84,20 +84,20 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
 
 /// All measurements.
 struct Study {
-    /// What models learn from.
+    /// Training configurations.
     learned: Vec<(Point, Measured)>,
-    /// Configurations within that range, for predictions of reads and of writes.
+    /// Configurations within the range of the training, for predictions of reads and of writes.
     reads: Vec<(Point, Measured)>,
     writes: Vec<(Point, Measured)>,
-    /// Outside of it.
+    /// Configurations outside that range.
     beyond: Vec<(Point, Measured)>,
-    /// On two and three machines; so many of each scheduler and pattern, in their order.
+    /// Configurations on two and on three machines: `each` for every scheduler and pattern, in their order.
     two: Vec<(Point, Measured)>,
     three: Vec<(Point, Measured)>,
     each: usize,
 }
 
-/// Learns, predicts, and compares.
+/// Trains models, predicts, and compares with the paper.
 fn evaluate(study: &Study, how: Learning) -> Result<Vec<Page>, Error> {
     let Study { learned, reads, writes, beyond, two, three, each } = study;
     let pairs = learn(learned, how)?;
