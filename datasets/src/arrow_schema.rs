@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::column::Role;
 
-    /// Follows the words from the root as a reader does.
+    /// Follows the offsets from the root like a reader.
     #[test]
     fn a_reader_finds_names_types_and_metadata() {
         let column = |name: &str, kind| Column::new(name, kind, Role::Observed, "ms", "what it is");

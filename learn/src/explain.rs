@@ -276,7 +276,7 @@ mod tests {
     use crate::table::Table;
     use crate::transform::Transform;
 
-    /// y = 10·a + (5 if kind is q); b tells nothing.
+    /// y = 10·a + 1, plus 5 if kind is q; b has no effect.
     fn data() -> Dataset {
         let mut stream = Seed(1).stream("explain");
         let mut text = String::from("a,b,kind,y\n");

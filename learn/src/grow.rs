@@ -452,8 +452,8 @@ mod tests {
         best
     }
 
-    /// y is 10 where x is missing and 0 or 1 elsewhere: missing rows are a side of their own, and go with
-    /// the side that is like them where another column tells the rest.
+    /// y is 10 where x is missing, and 0 or 1 elsewhere. Missing rows form a side of their own; where
+    /// another column explains the rest, they join the side that is similar to them.
     #[test]
     fn rows_with_missing_values_go_where_they_fit() {
         let (nan, one) = (f64::NAN, 1.0);

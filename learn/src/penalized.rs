@@ -298,8 +298,8 @@ mod tests {
         assert!((mean(&weights) - 1.0).abs() < 1e-12);
     }
 
-    /// Two columns, not correlated and of variance 1, of which the second's penalty is doubled: each
-    /// coefficient is its correlation less λ times the factor.
+    /// Two uncorrelated columns of variance 1; the penalty of the second is doubled. Each coefficient is
+    /// its correlation minus λ times the factor.
     #[test]
     fn penalties_are_divided_by_weights() {
         let columns = [vec![1.0, 1.0, -1.0, -1.0], vec![1.0, -1.0, 1.0, -1.0]];

@@ -797,7 +797,7 @@ mod tests {
         for text in ["lrm", "mars:degree=1,nnodes=201,threshold=0.00001", "cart:cp=0,prune=cv"] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
-        // another name brings its parameters, to which others are added
+        // an alias brings its parameters, and further ones are added
         for (text, meant) in [
             ("inside-out", "two-level"),
             ("auto-dtl:alpha=1", "two-level:first=tree,alpha=1"),
@@ -806,7 +806,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), meant);
         }
-        // what is set to its default is not told
+        // values equal to the default are not written
         assert_eq!(
             "cubist:ntrees=1,nsplits=7".parse::<Spec>().unwrap().to_string(),
             "cubist:nsplits=7"

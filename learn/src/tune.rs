@@ -266,8 +266,8 @@ mod tests {
     use crate::dataset::{Feature, Schema};
     use crate::matrix::Matrix;
 
-    /// Each of ten groups has rows that are alike but for a little, and a target of its own that no
-    /// column tells: left out row by row, the others of the group give it away.
+    /// Ten groups of nearly equal rows, each group with its own target that no column explains. If
+    /// single rows are held out, the other rows of their group reveal the target.
     #[test]
     fn groups_stay_together_where_a_searched_model_chooses_its_own_penalty() {
         let mut stream = Seed(4).stream("tune");
@@ -295,7 +295,7 @@ mod tests {
         let range = SearchRange { name: "l1_ratio".to_owned(), low: 0.5, high: 1.0, whole: false };
         let settings = SearchSettings { iterations: 1, ..SearchSettings::default() };
         let spec: Spec = "elasticnet".parse().unwrap();
-        // every fold afresh, with its groups and without
+        // every fold from scratch, with its groups and without
         let afresh = |data: &Dataset| {
             let of_fold = |fold| {
                 let (train, test) = folds.split(fold);

@@ -211,9 +211,9 @@ mod tests {
         assert_eq!(kept(&[0.0, 0.0, 3.0, 0.0], 1.0), [2]);
     }
 
-    /// Loads that are learned from, or larger ones; some do nothing. What is asked for is proportional to
-    /// one counter less another, which counts other work; both are off by 2 %. The rest does not depend on
-    /// the load, and is far from all that was learned where loads are larger.
+    /// Training loads, or larger ones; every fifth load is 0. The target is proportional to the difference
+    /// of two counters, of which the second counts other work; both have an error of 2 %. The other
+    /// columns do not depend on the load, and with larger loads they are far from all training rows.
     fn loads(rows: usize, is_larger: bool, stream: &mut Stream) -> (Matrix, Vec<f64>) {
         let noise = |stream: &mut Stream| 2.0 * stream.unit() - 1.0;
         let (mut columns, mut y) = (vec![Vec::new(); 50], Vec::new());
@@ -231,7 +231,7 @@ mod tests {
         (Matrix::from_columns(&columns).unwrap(), y)
     }
 
-    /// The counters alone tell the target to 1 %.
+    /// The counters alone predict the target within 1 %.
     #[test]
     fn columns_that_hardly_matter_do_not_mislead_where_they_are_far_off() {
         let levels = [

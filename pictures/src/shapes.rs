@@ -193,7 +193,7 @@ mod tests {
             (columns(Align::Right), columns(Align::Left), columns(Align::Middle));
         assert!(right[0] >= 39 && left[left.len() - 1] <= 41, "{right:?} {left:?}");
         assert!(middle[0] < 40 && middle[middle.len() - 1] > 40, "{middle:?}");
-        // none hangs below the line it stands on, at 15
+        // no letter hangs below the baseline at 15
         assert!(!written("address", Align::Right)[16 * 80..].iter().any(|shade| *shade < 200));
     }
 

@@ -193,7 +193,7 @@ reads = 0.5
         }
     }
 
-    /// The profile that `run` reads from the text of this one.
+    /// The profile that `run` reads from this profile's text.
     fn read_back(profile: &CpuProfile, notes: &Notes) -> CpuProfile {
         let text = text(profile, &machine(), notes);
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
@@ -204,7 +204,7 @@ reads = 0.5
     }
 
     fn cost() -> impl Strategy<Value = Cost> {
-        // as fits give them: three digits
+        // as in fits: three digits
         let whole = (1..1000_u64, 0..7_u32).prop_map(|(digits, zeros)| digits * 10_u64.pow(zeros));
         (whole.clone(), any::<bool>(), prop::option::of(whole)).prop_map(|(fixed, free, rate)| {
             Cost {

@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(found["in"]["z"]["half_width"], json!(0.0));
     }
 
-    /// Of intervals that are said to hold 95 % of the time, as many hold.
+    /// Intervals at a level of 95 % cover about 95 % of the true values.
     #[test]
     fn intervals_hold_as_often_as_they_say() {
         for (count, seed) in [(3, 1), (5, 2), (20, 3)] {

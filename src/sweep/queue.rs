@@ -110,7 +110,8 @@ mod tests {
     fn no_job_runs_far_ahead_of_another() {
         let threads = NonZeroUsize::MIN.saturating_add(3);
         let (first, most) = (Mutex::new(true), Mutex::new(0));
-        // job 0 waits until another could have got too far, were it allowed to
+        // job 0 waits until another job has got as far ahead as it may, so that a further one would
+        // show
         let (done, failure) = perform((0..WINDOW + 100).map(Ok), threads, |job: u64| {
             if job == 0 {
                 while *most.lock().unwrap() < WINDOW - 1 {

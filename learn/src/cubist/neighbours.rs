@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn oracle_neighbours_are_those_of_looking_at_all_rows() {
         let mut stream = Seed(3).stream("rows");
-        // a grid has many rows that are equally near; of other columns few are
+        // on a grid many rows are equally near; with random columns few are
         for (columns, steps) in [(1, 3), (2, 40), (5, 4), (9, 1000)] {
             let mut values = || (0..700).map(|_| stream.below(steps) as f64).collect::<Vec<_>>();
             let x: Vec<Vec<f64>> = (0..columns).map(|_| values()).collect();

@@ -429,7 +429,7 @@ mod tests {
             .map(|band| (band.from as u32, band.to as u32, band.name))
             .collect();
         assert_eq!(found, [(0, 2, "before".to_owned()), (2, 8, "degraded".to_owned())]);
-        // many short ones: no more than a chart can show, without a hole
+        // many short phases: no more bands than a chart can show, and no gap between them
         let changes: Vec<Value> = (0..50_000)
             .map(|place| (f64::from(place), ["degraded", "recovering"][place as usize % 2]))
             .map(|(at, phase)| json!({ "at_s": at, "phase": phase }))

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn accuracy_is_what_the_mean_relative_error_leaves() {
-        // errors 10 % and 30 %; where nothing was read there is nothing to predict
+        // errors of 10 % and 30 %; rows without reads have nothing to predict
         assert_eq!(accuracy(&[10.0, 0.0, 10.0], &[11.0, 5.0, 7.0]), Some(80.0));
         assert_eq!(accuracy(&[1.0], &[9.0]), Some(0.0));
         assert_eq!(accuracy(&[0.0], &[9.0]), None);

@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Six loads of a small cluster are learned from, and two others predicted.
+    /// Trains on six loads of a small cluster, and predicts two others.
     #[test]
     fn what_clients_see_is_told_from_the_hosts_metrics() {
         let place = tempfile::tempdir().unwrap();

@@ -242,7 +242,7 @@ mod tests {
         };
         // 3 numbers of drivers × 4 of workers × 2 kinds of request × 5 shares of reads
         assert_eq!((needed(&["tab01"]), needed(&["fig08"]), needed(&[])), (120, 120, 0));
-        // six other sizes, of which Figure 3 has the three up to 8 and the one of 20
+        // six other sizes; Figure 3 uses the three up to 8, and 20
         assert_eq!((needed(&["fig06"]), needed(&["fig03"])), (7 * 120, 5 * 120));
         assert_eq!(needed(&["fig09"]), setups.len());
     }

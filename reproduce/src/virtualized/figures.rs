@@ -738,7 +738,7 @@ mod tests {
         let point = design::learned(true).remove(0);
         let within = [(point.clone(), measured(9.0)), (point, measured(10.0))];
         let again = [measured(11.0), measured(10.0)];
-        // one is 20 % of their mean off, the other nothing
+        // one pair differs by 20 % of its mean, the other by nothing
         let found = noise(Target::ALL[0], &within, &again);
         assert!((found - 10.0 / std::f64::consts::SQRT_2).abs() < 1e-9, "{found}");
         let throughput = noise(Target::ALL[2], &within, &again);

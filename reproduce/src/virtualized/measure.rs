@@ -247,7 +247,7 @@ mod tests {
         // nothing is left to simulate
         let found = open().measure(&points[..2]).unwrap();
         assert_eq!(found, [measured(0.0), measured(1.0)]);
-        // but for other draws
+        // except with other random draws
         let lab = open();
         assert_ne!(
             lab.document(&points[0], "").unwrap().0,

@@ -163,8 +163,8 @@ mod tests {
     use super::measure::Direction;
     use super::*;
 
-    /// A system that is a law: what is read takes as long as its inputs say, what is written half as
-    /// long again.
+    /// A system that follows a formula: the time of reads is a sum of the inputs, and writes take half as long
+    /// again.
     fn law(points: Vec<Point>) -> Vec<(Point, Measured)> {
         let measured = |point: &Point| {
             let response_ms = 2.0
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_lawful_system_is_predicted_and_every_figure_has_its_claims() {
         let mut learned = law(design::learned(true));
-        // a quarter is enough, and soon searched
+        // a quarter of the configurations is enough, and quickly searched
         learned.retain(|(point, _)| {
             [1024, 51_200, 102_400].contains(&point.file_set_mib)
                 && [4096, 32_768].contains(&point.request_bytes)
@@ -233,7 +233,7 @@ mod tests {
                 std::fs::read_to_string(directory.path().join(format!("{}.csv", page.file)));
             assert!(table.unwrap().lines().count() > 90, "{}", page.file);
             let claims = page.claims.iter();
-            // one scheduler is as fast as the other here, and no cache ends anywhere
+            // both schedulers are equally fast here, and there is no limit of a cache
             let holds = claims.filter(|claim| claim.holds).count();
             assert_eq!(holds, if page.file == "fig05" { 5 } else { 0 }, "{:?}", page.claims);
         }
