@@ -1,8 +1,8 @@
 //! Conditions on the factors of a design point: `nodes >= 5 or encoding == "1-of-1"`.
 //!
-//! Names are those of factors. Numbers may have the units of scenarios (`access <= 64 KiB`, `reads
-//! > 50%`); texts are quoted. The operators are `+ - * /`, the six comparisons, `and`, `or`, `not`,
-//! and parentheses.
+//! Names are those of factors. Numbers may have the units of scenarios (`access <= 64 KiB`,
+//! `reads > 50%`); texts are quoted. The operators are `+ - * /`, the six comparisons, `and`, `or`,
+//! `not`, and parentheses.
 
 use std::ops::Range;
 

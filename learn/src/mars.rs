@@ -3,10 +3,10 @@
 //! A term is a product of hinges max(0, x − t), max(0, t − x) and of plain features. The forward pass
 //! ([`forward`]) adds the pair of hinges that lowers the squared error most, times a term that is
 //! already in the model. The backward pass ([`backward`]) drops terms and keeps the set with the
-//! lowest generalised cross-validation error GCV = (RSS/n) / (1 − C/n)², C = terms + penalty × (terms
-//! − 1) / 2. `threshold`: the forward pass ends when R² grows by less than this, or is within this of
-//! 1. `nnodes` caps the forward terms, counting a pair as two even where only one of it is used;
-//! `nprune` caps the terms that remain.
+//! lowest generalised cross-validation error GCV = (RSS/n) / (1 − C/n)², with
+//! C = terms + penalty × (terms − 1) / 2. `threshold`: the forward pass ends when R² grows by less than
+//! this, or when 1 − R² is below this. `nnodes` caps the forward terms, counting a pair as two even where
+//! only one of it is used; `nprune` caps the terms that remain.
 
 mod backward;
 mod candidates;
