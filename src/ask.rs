@@ -1,4 +1,4 @@
-//! `foretell ask`: what would be, from the records of a run alone.
+//! `foretell ask`: predicts the effect of changes, from the records of a run alone.
 
 mod outages;
 mod questions;
@@ -44,7 +44,7 @@ pub(crate) fn open(directory: &std::path::Path) -> Result<Observed, Failure> {
     })
 }
 
-/// A figure with four digits: of an interval no more are of use.
+/// A figure with four digits; more digits are of no use in an interval.
 fn short(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
         return format!("{value:.0}");
@@ -53,7 +53,7 @@ fn short(value: f64) -> String {
     format!("{value:.*}", digits as usize)
 }
 
-/// What the clients of each workload would see.
+/// Latency and throughput for the clients of each workload.
 fn workloads(answer: &Answer) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING);
@@ -98,7 +98,7 @@ fn workloads(answer: &Answer) -> Table {
     table
 }
 
-/// The answer as a person reads it.
+/// The answer as text.
 fn table(answer: &Answer) -> String {
     let mut text = crate::output::notes(&answer.notes);
     let _ =

@@ -1,4 +1,4 @@
-//! `foretell calibrate`: profiles of real hardware, and costs of clusters' software, from measurements.
+//! `foretell calibrate`: measures profiles of real hardware, and fits costs of clusters' software.
 
 mod cluster;
 mod codecs;

@@ -1,10 +1,10 @@
-//! How much volumes hold and survive, as a table.
+//! Table of how much data volumes hold and how many failures they survive.
 
 use std::fmt::Write as _;
 
 use foretell_core::Capacities;
 
-/// For people.
+/// The table as text.
 pub(crate) fn text(capacity: &Capacities) -> String {
     let cost = format!("{}/usable TiB", capacity.currency);
     let mut table = crate::tables::table(&[
@@ -32,7 +32,7 @@ pub(crate) fn text(capacity: &Capacities) -> String {
     text
 }
 
-/// How many of each kind may fail: `2 osds or 2 hosts`.
+/// Number of each kind that may fail: `2 osds or 2 hosts`.
 pub(crate) fn survivors(kinds: impl Iterator<Item = (usize, String)>) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let some = kinds.filter(|(count, _)| *count > 0);

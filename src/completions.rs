@@ -1,7 +1,7 @@
-//! `foretell completions`: what a shell needs to complete our commands, options and names.
+//! `foretell completions`: a script with which a shell completes our commands, options and names.
 //!
-//! Names of scenarios are offered to `run` by bash alone, which falls back to files where no name fits;
-//! other shells would no longer offer files.
+//! Names of scenarios are offered to `run` only in bash, which falls back to files where no name fits.
+//! Other shells would no longer offer files.
 
 use clap::Command;
 use clap_complete::Shell;

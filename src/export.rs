@@ -1,4 +1,5 @@
-//! `foretell export`: the tables of a run's store as Parquet or CSV, or its metrics as dstat's files.
+//! `foretell export`: the tables of a run's store as Parquet or CSV, or its metrics as files of
+//! dstat.
 
 mod dstat;
 
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::sweep::plain_record_table;
 
-/// Tables of facts and roll-ups are small, and any table of theirs is exported as it is.
+/// Tables of facts and roll-ups are small; any such table is exported unchanged.
 const FACTS: &str = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
 
 /// Runs the command.
@@ -44,14 +45,14 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// Puts files in the place of those of an earlier export, when all are whole.
+/// Replaces the files of an earlier export once all new files are complete.
 fn replace(directory: &Directory, files: Vec<(NewFile, String)>) -> Result<(), Failure> {
     directory.clear(&[])?;
     Ok(NewFile::commit_all(directory, files)?)
 }
 
-/// The tables that have rows, with their columns; and what is to be said of others, whose names would
-/// become those of files.
+/// The tables that have rows, with their columns; and notes about tables that are skipped because
+/// their names cannot be file names.
 fn tables(run: &RunDb) -> Result<(Vec<TableSchema>, String), Failure> {
     let names: Vec<String> = query(run, FACTS, |row| row.get(0))?;
     let known = table_names();
@@ -75,7 +76,7 @@ fn tables(run: &RunDb) -> Result<(Vec<TableSchema>, String), Failure> {
     Ok((found, notes))
 }
 
-/// A table of facts; a column without a type of its own holds texts.
+/// The schema of a table of facts; a column without a declared type holds texts.
 fn facts(run: &RunDb, name: &str) -> Result<TableSchema, Failure> {
     let columns = query(run, &format!("PRAGMA table_info(\"{name}\")"), |row| {
         let (column, kind): (String, String) = (row.get(1)?, row.get(2)?);

@@ -1,4 +1,4 @@
-//! How a command fails, and what it says then.
+//! Failures of commands, and their messages.
 
 use std::fmt;
 use std::io::Write;
@@ -27,7 +27,7 @@ pub enum Failure {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
-    /// What was asked for is wrong in another way.
+    /// The request is wrong in another way.
     #[error("{0}")]
     Usage(String),
     /// Data or a model is wrong.
@@ -42,16 +42,16 @@ pub enum Failure {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The user asked for an end.
+    /// The user interrupted the command.
     #[error("interrupted after {done}")]
     Interrupted {
-        /// What was done until then.
+        /// The work done until then.
         done: String,
     },
-    /// A file or directory is not ours to write, or cannot be written.
+    /// A file or directory does not belong to this program, or cannot be written.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// A check found that something is not as it is said to be; the results say what.
+    /// A check found a difference from what was stated; the results give details.
     #[error("{0}")]
     Differs(String),
     /// The run failed.
@@ -63,20 +63,20 @@ pub enum Failure {
     /// There is no prediction.
     #[error(transparent)]
     WhatIf(#[from] WhatIfError),
-    /// What was given as a run cannot be read as one.
+    /// The path given as a run cannot be read as one.
     #[error(transparent)]
     NotARun(StoreError),
     /// A file or directory cannot be written.
     #[error("cannot {what} `{}`: {error}", path.display())]
     File {
-        /// What was tried.
+        /// The failed action.
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// What was asked about is incomplete; the results, which were printed, say what is missing.
+    /// The data asked about is incomplete; the printed results say what is missing.
     #[error("something is missing")]
     Incomplete,
     /// Standard output is closed or full.
@@ -114,13 +114,13 @@ impl From<foretell_reproduce::Error> for Failure {
 }
 
 impl Failure {
-    /// For `map_err`: `what` was tried with the file at `path`.
+    /// For `map_err`: the failed action `what` on the file at `path`.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::File { what, path, error }
     }
 
-    /// Whether the user's input is at fault, rather than the run.
+    /// Whether the failure is due to the user's input, rather than to the run.
     fn is_input(&self) -> bool {
         match self {
             Self::Scenario(_)
@@ -139,7 +139,7 @@ impl Failure {
             Self::Files(error)
             | Self::Store(StoreError::Files(error))
             | Self::Data(DataError::Files(error)) => error.is_refusal(),
-            // what may not be read is the input's fault; what cannot be, the system's
+            // a refused file is the input's fault; any other read error is the system's
             Self::File { error, .. } | Self::Data(DataError::File { error, .. }) => {
                 foretell_input::is_refusal(error) || leads_nowhere(error)
             }
@@ -153,7 +153,7 @@ impl Failure {
         }
     }
 
-    /// Whether the user asked for an end.
+    /// Whether the user interrupted the command.
     fn is_interruption(&self) -> bool {
         matches!(
             self,
@@ -163,7 +163,7 @@ impl Failure {
         )
     }
 
-    /// Says what went wrong, on standard error, and gives the exit status.
+    /// Prints the message on standard error and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let status = match &self {
             failure if failure.is_interruption() => interrupt::STATUS,
@@ -172,7 +172,7 @@ impl Failure {
         };
         let status = ExitCode::from(status);
         match self {
-            // whoever reads our output has read enough
+            // the reader of our output has closed it: not an error
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
@@ -184,17 +184,17 @@ impl Failure {
     }
 }
 
-/// Whether a name that the user gave leads to nothing that could be used.
+/// Whether a path given by the user leads to nothing usable.
 fn leads_nowhere(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
 
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }
 
-/// Characters of a line of a message, at the most: what is quoted from a file may be long.
+/// Maximum number of characters in a line of a message, as quotes from a file may be long.
 const LONGEST_QUOTED: usize = 2000;
 
-/// A message whose lines are cut where nobody would read on.
+/// A message whose long lines are cut.
 fn short(message: &str) -> String {
     let cut = |line: &str| match line.char_indices().nth(LONGEST_QUOTED) {
         Some((end, _)) => format!("{} ...", &line[..end]),
@@ -203,17 +203,17 @@ fn short(message: &str) -> String {
     message.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// What is to be known of a command that goes on.
+/// Prints a note about a command that continues.
 pub(crate) fn note(text: &str) {
     say(&format!("note: {text}\n"));
 }
 
-/// To standard error; where nobody listens, the exit status must do.
+/// Prints to standard error; if that fails, the exit status must suffice.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Says that the command line is wrong, as all errors are said; or gives the help that was asked for.
+/// Prints an error of the command line in the form of all errors, or the help that was asked for.
 /// Returns the exit status.
 pub fn report_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
@@ -224,7 +224,7 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
     }
     let text = error.render().to_string();
     let Some(text) = text.strip_prefix("error: ") else {
-        // no command at all: its help is what is wanted
+        // without any command, the help is printed
         say(&text);
         return ExitCode::from(2);
     };
@@ -233,13 +233,13 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// How all errors look.
+/// The appearance of all errors.
 fn handler() -> MietteHandler {
-    // whoever looks for a word finds it in one piece; a terminal wraps by itself
+    // messages are not wrapped, so that searching finds them in one piece; a terminal wraps by itself
     MietteHandlerOpts::new().terminal_links(false).wrap_lines(false).build()
 }
 
-/// An error that has no place in a text.
+/// An error without a position in a text.
 #[derive(Error)]
 #[error("{message}")]
 struct Plain<'a> {
@@ -264,7 +264,7 @@ fn show_plain(message: String, help: Option<&str>) {
     say(&format!("{:?}", Plain { message, help, handler: handler() }));
 }
 
-/// Says what is wrong with a scenario: each error once, with its line.
+/// Shows the errors of a scenario, each once, with its line.
 fn show(errors: &ScenarioErrors) {
     let handler = handler();
     for (index, error) in errors.errors().iter().enumerate() {
@@ -278,11 +278,11 @@ fn show(errors: &ScenarioErrors) {
     }
 }
 
-/// Characters of a line that is still shown; of a longer one nobody would find the underlined part
-/// (and the handler panics beyond 65535).
+/// Maximum length of a line that is shown, in characters. In a longer one the underlined part is hard
+/// to find (and the handler panics beyond 65535).
 const LONGEST_LINE: usize = 500;
 
-/// An error of a scenario as people see it: the message, the line with the value underlined, help.
+/// An error of a scenario as it is shown: the message, the line with the value underlined, help.
 #[derive(Error)]
 struct Shown<'a> {
     error: &'a ScenarioError,
@@ -290,7 +290,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Whether lines around the underlined values can be shown.
+    /// Whether the lines around the underlined values are short enough to be shown.
     fn has_lines(&self) -> bool {
         let Some(text) = self.error.text() else { return false };
         self.error.spans().all(|span| {
@@ -319,7 +319,7 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// As the error itself, but for the code, which says nothing to people.
+/// Like the error itself, but without the code, which means nothing to users.
 impl Diagnostic for Shown<'_> {
     fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
         self.error.help()

@@ -1,4 +1,4 @@
-//! `foretell import`: real traces and descriptions of real things into files of our own.
+//! `foretell import`: converts real traces and descriptions of real systems into our own files.
 
 mod ceph;
 mod cluster;
@@ -59,7 +59,7 @@ fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
     crate::output::print(&printed)
 }
 
-/// What it is, in a line.
+/// A description in one line.
 fn headline(import: &Import) -> String {
     let specification = import.drive.specification();
     let (heads, zones) = (specification.geometry.heads, specification.geometry.zones.len());
@@ -78,7 +78,7 @@ fn noted(import: &Import, before: &str) -> String {
     })
 }
 
-/// The device file: what was left out stands at its head.
+/// The text of the device file, with notes about omissions at its head.
 fn device_file(import: &Import) -> String {
     let (headline, notes) = (headline(import), noted(import, "# "));
     format!("# {headline}\n{notes}{}", drive_file::write(&import.drive))

@@ -1,4 +1,4 @@
-//! `foretell init`: a first scenario, with comments, and what to do with it.
+//! `foretell init`: writes a first scenario with comments, and shows the next commands.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) fn init(arguments: &InitArguments) -> Result<(), Failure> {
         Some(name) => shipped(name)?,
         None => FIRST,
     };
-    // any other ending would make it a trace
+    // any other extension would make it a trace
     if file.file_name().is_some() && file.extension().is_none_or(|ending| ending != "toml") {
         let shown = file.display();
         if shown.to_string() != "-" && !shown.to_string().ends_with('/') {
@@ -58,10 +58,10 @@ fn shipped(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-/// Commands to go on with, and what they do.
+/// Commands to continue with, and their effects.
 fn next(file: &Path, copied: bool) -> Vec<(String, &'static str)> {
     let file = file.display().to_string();
-    // a name with a NUL, which no shell takes, was not written
+    // a name with a NUL byte, which no shell accepts, could not be written
     let file = shlex::try_quote(&file).expect("the file was written");
     let mut next = vec![(format!("foretell run {file}"), "simulate it")];
     if !copied {

@@ -1,4 +1,4 @@
-//! `foretell inspect`: what a block trace is like.
+//! `foretell inspect`: statistics of a block trace.
 
 mod pictures;
 
@@ -51,7 +51,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     crate::output::print(&text)
 }
 
-/// Names of the two directions, as they stand in a profile's pairs.
+/// Names of the two directions, in the order of a profile's pairs.
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 
 fn document(name: &str, trace: &TraceReader, profile: &Profile) -> Value {
@@ -116,7 +116,7 @@ fn document(name: &str, trace: &TraceReader, profile: &Profile) -> Value {
     })
 }
 
-/// Requests in a second, if they took any time.
+/// Requests a second, if the trace has a duration.
 fn rate(requests: u64, seconds: f64) -> Option<f64> {
     (seconds > 0.0).then(|| requests as f64 / seconds)
 }
@@ -204,7 +204,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
         }
     }
     let facts = fitted(&facts, 1);
-    // without the empty header
+    // drop the empty header line
     let facts = facts.split_once('\n').map_or(facts.as_str(), |(_, rest)| rest);
     let _ = writeln!(text, "{facts}");
     text
@@ -214,7 +214,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// An amount of bytes to three digits.
+/// A number of bytes with three digits.
 fn amount(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let unit = (bytes.max(1).ilog2() / 10) as usize;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// A bar on a terminal that shows how many jobs are done. Ctrl-C ends the work.
+/// A bar on a terminal with the number of finished jobs. Ctrl-C ends the work.
 struct Bar(Mutex<Option<ProgressBar>>);
 
 impl Watch for Bar {
@@ -42,13 +42,14 @@ impl Bar {
     }
 }
 
-/// Threads for the jobs of a library. It does one set of jobs after the other, so that one bar serves them all.
+/// Worker threads for the jobs of a library. The library runs one set of jobs after the other, so one bar
+/// serves them all.
 pub(crate) fn workers(asked: Option<NonZeroUsize>) -> Workers<'static> {
     static SHOWN: Bar = Bar(Mutex::new(None));
     Workers { threads: threads(asked), watch: &SHOWN }
 }
 
-/// Does the jobs on this number of threads, and shows a bar ([`Workers::perform`]).
+/// Runs the jobs on this number of threads, with a bar ([`Workers::perform`]).
 pub(crate) fn perform<J: Sync, T: Send>(
     jobs: &[J],
     threads: NonZeroUsize,
@@ -58,12 +59,12 @@ pub(crate) fn perform<J: Sync, T: Send>(
     Workers { threads, watch: &watch }.perform(jobs, job)
 }
 
-/// How many threads to use: as many as were asked for, or one for each processor.
+/// The number of threads to use: the number asked for, or one for each processor.
 pub(crate) fn threads(asked: Option<NonZeroUsize>) -> NonZeroUsize {
     asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// On a terminal only.
+/// The bar; it is shown on a terminal only.
 fn bar(length: u64) -> ProgressBar {
     let style =
         ProgressStyle::with_template("{bar:30} {pos}/{len} runs  elapsed {elapsed}, left {eta}");

@@ -11,7 +11,7 @@ use crate::cli::LaboratoryArguments;
 use crate::failure::Failure;
 use crate::output;
 
-/// The engine's file.
+/// File name of the engine.
 const ENGINE: &str = "foretell.wasm";
 
 /// Runs the command.
@@ -26,7 +26,7 @@ pub(crate) fn laboratory(arguments: &LaboratoryArguments) -> Result<(), Failure>
     let Some(page) = arguments.output.as_deref() else {
         return Err(Failure::Usage("a laboratory is written to a file: give -o FILE".to_owned()));
     };
-    // not after lessons were checked
+    // check the output before the lessons, which take time
     foretell_files::check(page)?;
     let reads = arguments.lessons.iter().chain(&arguments.engine);
     let is_page = |input: &&PathBuf| matches!((input.canonicalize(), page.canonicalize()), (Ok(a), Ok(b)) if a == b);

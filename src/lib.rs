@@ -1,4 +1,5 @@
-//! The face of `foretell`: one file for each command. It joins the crates and models nothing.
+//! The command line of `foretell`: one file for each command. It connects the crates and models
+//! nothing.
 
 mod ask;
 mod calibrate;
@@ -43,7 +44,7 @@ use std::process::ExitCode;
 use cli::{Cli, Command};
 pub use failure::{Failure, report_usage};
 
-/// What the program says when nothing is typed but its name.
+/// The text for a call without arguments.
 const WELCOME: &str = "\
 A storage-cluster simulator that predicts what a change would do.
 
@@ -55,12 +56,12 @@ Three commands to try:
 `foretell help` lists all commands, `foretell COMMAND --help` explains one.
 ";
 
-/// Says what to begin with.
+/// Prints how to begin.
 pub fn welcome() -> ExitCode {
     output::print(WELCOME).map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }
 
-/// Runs a command and says how the process ends: 0 success, 1 a run failed, 2 wrong input, 130
+/// Runs a command and returns the exit status: 0 success, 1 a run failed, 2 wrong input, 130
 /// interrupted.
 pub fn execute(cli: Cli) -> ExitCode {
     interrupt::install();

@@ -1,4 +1,4 @@
-//! `foretell list`: the names of what comes with the program and of what a scenario may say.
+//! `foretell list`: names of shipped files and of the words that a scenario may use.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::cli::{Cli, ListArguments, ListKind, here};
 use crate::failure::Failure;
 use crate::{output, screen};
 
-/// The encodings that are named: those of the papers, and common ones.
+/// The encodings that are listed: those of the papers, and common ones.
 const ENCODINGS: [&str; 9] =
     ["1-of-1", "1-of-2", "1-of-3", "2-of-3", "2-of-4", "3-of-5", "4-of-6", "8-of-11", "10-of-14"];
 
@@ -33,7 +33,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
     output::print(&text)
 }
 
-/// The kind that has a word of this name, as `foretell list` calls it.
+/// The kind, as `foretell list` calls it, that has a word of this name.
 pub(crate) fn kind_of_word(name: &str) -> Option<String> {
     let kinds = ListKind::value_variants().iter().filter(|kind| shipped(**kind).is_none());
     let has = |kind: &Listed| kind.items.iter().any(|item| item.name == name);
@@ -45,12 +45,12 @@ struct Document {
     kinds: Vec<Listed>,
 }
 
-/// Things of one kind.
+/// Items of one kind.
 #[derive(Serialize)]
 struct Listed {
     kind: String,
     about: String,
-    /// How one is used.
+    /// How an item is used.
     usage: &'static str,
     items: Vec<Item>,
 }
@@ -59,7 +59,7 @@ struct Listed {
 struct Item {
     name: String,
     about: String,
-    /// Of a profile that stands here and did not come with the program.
+    /// The file of a profile that is in this directory and was not shipped.
     file: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl Item {
     }
 }
 
-/// A sentence without the marks around names that documentation of code needs.
+/// A sentence without the backticks that documentation of code needs around some names.
 fn plain(about: &str) -> String {
     let marked = ["PostMark", "IOzone", "VMware", "UMass"];
     let unmarked = |text: String, name: &str| text.replace(&format!("`{name}`"), name);
@@ -99,7 +99,7 @@ impl Listed {
         })
     }
 
-    /// All items, each with what it is.
+    /// All items with their descriptions.
     fn described(&self) -> String {
         let widest = self.items.iter().map(|item| item.name.chars().count()).max().unwrap_or(0);
         let mut text = format!("{}: {}\n\n", self.about, self.usage);
@@ -128,7 +128,7 @@ fn overview(kinds: &[Listed]) -> String {
     text
 }
 
-/// How one is used: what to type, or where it stands in a scenario.
+/// How an item is used: the command to type, or its place in a scenario.
 fn usage(kind: ListKind) -> &'static str {
     match kind {
         ListKind::Scenarios => "foretell run NAME",
@@ -153,7 +153,7 @@ fn items(kind: ListKind) -> Result<Vec<Item>, Failure> {
         return files(kind);
     }
     let of_path = |path: &[&str]| -> Vec<Item> {
-        // known from records alone, so nothing to write
+        // `recorded` comes from records alone, so users cannot write it
         let words = words(path).into_iter().filter(|word| word.name != "recorded");
         words.map(|word| Item::new(&word.name, &word.about)).collect()
     };
@@ -183,7 +183,7 @@ fn files(kind: ShippedKind) -> Result<Vec<Item>, Failure> {
     kind.names(here()).into_iter().map(item).collect()
 }
 
-/// What an encoding survives and costs.
+/// Fault tolerance and cost of an encoding.
 fn encoding(name: &str) -> Item {
     let encoding: Encoding = name.parse().expect("it is one");
     let (m, n, groups) = (encoding.m(), encoding.n(), encoding.groups());
@@ -205,7 +205,7 @@ fn encoding(name: &str) -> Item {
     Item::new(name, &format!("{what}: survives {lost}, stores {times:.2} times the data"))
 }
 
-/// What the help of `import` says of each format.
+/// The formats, with their descriptions from the help of `import`.
 fn formats() -> Vec<Item> {
     let command = Cli::command();
     let import = command.find_subcommand("import").expect("it is a command");

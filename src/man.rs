@@ -23,7 +23,7 @@ pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
     output::print(&format!("{count} pages in `{}`\n", path.display()))
 }
 
-/// The command that the words lead to.
+/// The command that the words name.
 fn find<'a>(mut command: &'a Command, words: &[String]) -> Result<&'a Command, Failure> {
     for word in words {
         let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();

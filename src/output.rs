@@ -5,7 +5,8 @@ use std::io::Write;
 
 use crate::failure::Failure;
 
-/// Prints results. Names in them may come from files of others: what would steer a terminal is shown as a sign.
+/// Prints results. Names in them may come from foreign files, so control characters are replaced by a visible
+/// sign.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
     let text = text.replace(steers, "\u{fffd}");
@@ -13,7 +14,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
 }
 
-/// What is to be known before a result is read: a line each, and one without anything.
+/// Notes to read before a result: one line each, followed by an empty line.
 pub(crate) fn notes(notes: &[String]) -> String {
     let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
     if !notes.is_empty() {

@@ -1,4 +1,4 @@
-//! `foretell plan`: which data of a cluster a change would move, and what would spare it.
+//! `foretell plan`: the data of a cluster that a change would move, and how to move less.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -91,7 +91,7 @@ fn cluster(paths: &[PathBuf]) -> Result<(ClusterMap, Inventory), Failure> {
     }
 }
 
-/// Bytes as JSON has them.
+/// Bytes as a whole number for JSON.
 fn whole(bytes: f64) -> u64 {
     bytes.round() as u64
 }
@@ -114,7 +114,7 @@ fn document(plan: &Plan, map: &ClusterMap) -> Value {
     let mut by = serde_json::Map::new();
     for (kind, name) in &map.crush.parts().types {
         let places = moves_by(plan, map, *kind);
-        // all below one root says nothing
+        // a level with a single place says nothing
         if *kind == 0 || places.len() > 1 {
             let place = |(name, (into, out)): (&String, &(f64, f64))| json!({ "name": name, "bytes_in": whole(*into), "bytes_out": whole(*out) });
             by.insert(name.clone(), places.iter().map(place).collect());

@@ -17,7 +17,7 @@ pub struct PriceArguments {
 }
 
 impl PriceArguments {
-    /// The prices that are meant.
+    /// The prices to use.
     pub(crate) fn read(&self) -> Result<Prices, Failure> {
         self.prices.as_deref().map_or_else(|| Ok(Prices::shipped()), |path| Ok(Prices::read(path)?))
     }

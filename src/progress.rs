@@ -7,13 +7,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::interrupt;
 
-/// Watches a run: moves the bar, and breaks the run off when the user asks for it.
+/// Watches a run: moves the bar, and stops the run when the user asks for it.
 pub(crate) struct Watch {
     bar: ProgressBar,
 }
 
 impl Watch {
-    /// A bar on standard error if that is a terminal.
+    /// A bar on standard error, if that is a terminal.
     pub(crate) fn new() -> Self {
         interrupt::watch();
         let style = ProgressStyle::with_template(

@@ -1,4 +1,4 @@
-//! `foretell replay-cache`: what caches would have hit of a real trace.
+//! `foretell replay-cache`: hit ratios of simulated caches on a real trace.
 
 mod text;
 
@@ -36,7 +36,7 @@ pub(crate) fn replay_cache(arguments: &ReplayCacheArguments) -> Result<(), Failu
     crate::output::print(&text)
 }
 
-/// What is asked for.
+/// The replay that the arguments ask for.
 fn replay(arguments: &ReplayCacheArguments) -> CacheReplay {
     let policies = arguments.policies.iter().flat_map(|choice| match choice {
         PolicyChoice::All => PolicyKind::ALL.to_vec(),
@@ -61,7 +61,7 @@ fn replay(arguments: &ReplayCacheArguments) -> CacheReplay {
     }
 }
 
-/// On a terminal only.
+/// The bar; it is shown on a terminal only.
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{bar:30} {percent:>3} %  {binary_bytes} read, {msg}  elapsed {elapsed}, left {eta}",

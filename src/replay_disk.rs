@@ -1,4 +1,4 @@
-//! `foretell replay-disk`: a disk model beside the real disk whose trace it replays.
+//! `foretell replay-disk`: compares a disk model with the real disk whose trace it replays.
 
 use std::io::BufReader;
 use std::path::Path;

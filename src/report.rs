@@ -1,4 +1,4 @@
-//! `foretell report`: results as a page. What each thing given is, its files say; `foretell-report` shows it.
+//! `foretell report`: results as a page. Each path is recognised by its files; `foretell-report` makes the page.
 
 mod clusters;
 mod sources;
@@ -11,13 +11,13 @@ use serde_json::json;
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
 
-/// Results that a page shows at most: more lines over each other cannot be told apart.
+/// Maximum number of results on a page; more lines in one chart cannot be told apart.
 const MOST_RESULTS: usize = 6;
 
 /// Runs the command.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let output = arguments.output.as_path();
-    // not after the records were read
+    // check the output before the records are read
     foretell_files::check(output)?;
     if arguments.results.len() > MOST_RESULTS {
         return Err(Failure::Usage(format!(
@@ -61,7 +61,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     ))
 }
 
-/// The page about these results.
+/// The page with these results.
 pub(crate) fn page_of(results: &[PathBuf], title: Option<&str>) -> Result<Page, Failure> {
     let names = sources::names(results);
     let sources = results.iter().zip(&names);
@@ -70,8 +70,8 @@ pub(crate) fn page_of(results: &[PathBuf], title: Option<&str>) -> Result<Page, 
     Ok(page(title, &sources))
 }
 
-/// Whether the output would be a file beside or below what is read, other than a page: results there could not be read
-/// any more.
+/// Whether the output would be a file, other than a page, beside or below an input. Such a file could make the results
+/// there unreadable.
 fn is_among_results(input: &Path, output: &Path) -> bool {
     let is_page = output.extension().is_some_and(|ending| {
         ending.eq_ignore_ascii_case("html") || ending.eq_ignore_ascii_case("htm")
@@ -85,12 +85,12 @@ fn is_among_results(input: &Path, output: &Path) -> bool {
     else {
         return false;
     };
-    // beside a document that stands alone, anything may be written
+    // beside a single document any file may be written
     let is_result = input.is_dir() || sources::FILES.iter().any(|name| input.ends_with(name));
     !is_page && is_result && place.starts_with(&directory)
 }
 
-/// Whether writing the output would change an input: the same file, or one of a directory's own.
+/// Whether writing the output would change an input: the same file, or one of the files of an input directory.
 fn reads(input: &Path, output: &Path) -> bool {
     let Ok(output) = output.canonicalize() else { return false };
     let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == output);

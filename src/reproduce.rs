@@ -1,7 +1,7 @@
-//! `foretell reproduce`: the experiments of a paper, each figure as a table and a picture, and what
-//! holds of its claims.
+//! `foretell reproduce`: the experiments of a paper, each figure as a table and a picture, and the
+//! paper's claims with their results.
 //!
-//! `foretell-reproduce` does them; here are the arguments, and the tables at the end.
+//! `foretell-reproduce` does the experiments; this file has the arguments and the final tables.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
 
-/// The environment variable that says where the sources are.
+/// The environment variable with the directory of the sources.
 const VARIABLE: &str = "FORETELL_CLUSTERS";
-/// Where they are, if nothing says it.
+/// Default directory of the sources.
 const USUAL: &str = "../shared/data/clusters";
 
 /// Names of all figures.
@@ -62,7 +62,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         Paper::InsideOut => "reproduce inside-out",
         Paper::Clusters => "reproduce clusters",
     };
-    // figures made before stay until they are made again
+    // earlier figures stay until they are made again
     let purpose = Purpose::of(made).forced(arguments.force);
     let directory = Directory::take(&arguments.output, purpose)?;
     let data = if paper == Paper::Clusters { data(arguments)? } else { PathBuf::new() };
@@ -78,7 +78,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     crate::output::print(&text(&found, directory.path()))
 }
 
-/// Where the measured clusters are.
+/// The directory of the measured clusters.
 fn data(arguments: &ReproduceArguments) -> Result<PathBuf, Failure> {
     let named = arguments.data.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
     let path = named.unwrap_or_else(|| PathBuf::from(USUAL));
@@ -92,7 +92,7 @@ fn data(arguments: &ReproduceArguments) -> Result<PathBuf, Failure> {
     )))
 }
 
-/// What is printed at the end.
+/// The text printed at the end.
 fn text(found: &Reproduction, directory: &Path) -> String {
     let text = match found {
         Reproduction::UrsaMinor(summary) => ursa_minor(summary),
@@ -110,7 +110,7 @@ fn text(found: &Reproduction, directory: &Path) -> String {
     format!("{text}\nTables and pictures are in {}\n", directory.display())
 }
 
-/// Of Thereska et al. 2006: claims, and how near predictions came.
+/// For Thereska et al. 2006: claims, and the accuracy of predictions.
 fn ursa_minor(summary: &Summary) -> String {
     let mut text = table_of_claims(&summary.rows);
     let mut models = Table::new();
@@ -147,7 +147,7 @@ fn ursa_minor(summary: &Summary) -> String {
     text
 }
 
-/// Of Ra and Lee 2018: claims, and the mixes that the aware estimator learns from.
+/// For Ra and Lee 2018: claims, and the mixes that the aware estimator learns from.
 fn constant_capacity(verdict: &Verdict) -> String {
     let mut text = table_of_claims(&verdict.rows);
     for (storage, told) in &verdict.told_read_percent {
@@ -162,7 +162,7 @@ fn constant_capacity(verdict: &Verdict) -> String {
     text
 }
 
-/// A paper's claims as people read them.
+/// The table of a paper's claims.
 fn table_of_claims(rows: &[Claim]) -> String {
     let mut claims = Table::new();
     claims.load_preset(NOTHING);

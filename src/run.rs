@@ -17,7 +17,7 @@ use crate::progress::Watch;
 use crate::{output, tables};
 use foretell_core::{Outcome, Reached, RunDirectory, SCENARIO_FILE, Simulation, TRUTH_FILE};
 
-/// The scenario that a bare trace is replayed in.
+/// The scenario in which a bare trace is replayed.
 const TRACE_SCENARIO: &str = include_str!("../scenarios/trace-replay.toml");
 
 /// Runs the command.
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut outcome = Outcome::new(truth, &scenario, &prices);
     if let Some(precision) = &arguments.precision {
         outcome.precision = Some(precision.reached(&outcome.truth));
-        // what is kept is the run that its scenario gives
+        // the scenario that is kept must reproduce the run, so it gets the run's duration
         let duration_ns = (outcome.truth.simulated_seconds * 1e9).round();
         document.set("duration", &format!("{duration_ns} ns"))?;
     }
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     output::print(&printed)
 }
 
-/// How well the figure is known that was asked for.
+/// The precision that was reached for the figure asked for, in words.
 fn in_words(reached: &Reached) -> String {
     let what = if reached.figure == "mean" { "mean response time" } else { "throughput" };
     let known = reached
@@ -93,7 +93,7 @@ fn in_words(reached: &Reached) -> String {
     )
 }
 
-/// Writes what stands beside the records, and replaces an earlier run.
+/// Writes the files beside the records, and replaces an earlier run.
 fn keep(
     mut directory: RunDirectory,
     document: &Document,
@@ -108,7 +108,7 @@ fn keep(
     Ok(directory.replace()?)
 }
 
-/// The scenario with the changes asked for.
+/// The scenario with the changes that were asked for.
 fn load(arguments: &RunArguments) -> Result<Document, Failure> {
     let path = &arguments.scenario;
     if path == Path::new("-") {
@@ -138,18 +138,18 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
     Ok(document)
 }
 
-/// Whether a file is a block trace rather than a scenario: by its name, as nobody gives a trace
-/// the ending `.toml`.
+/// Whether a file is a block trace rather than a scenario. The extension decides, as nobody gives a
+/// trace the extension `.toml`.
 fn is_trace(path: &Path) -> bool {
     path.is_file() && path.extension().is_none_or(|ending| ending != "toml" && ending != "md")
 }
 
-/// Whether a trace tells when its requests were issued.
+/// Whether a trace has the times at which its requests were issued.
 fn has_times(path: &Path) -> Result<bool, Failure> {
     let trace = TraceReader::open(path, &ReadOptions::default());
     match trace {
         Ok(trace) => Ok(trace.has_times()),
-        // which may still be given with `--set workload.replay.format`
+        // the format may still be given with `--set workload.replay.format`
         Err(TraceError::UnknownFormat { .. }) => Ok(true),
         Err(error) => Err(error.into()),
     }

@@ -1,4 +1,4 @@
-//! Scenarios as commands are given them: a file, also a lesson, or the name of one that comes with the program.
+//! Loads the scenario of a command: a file, a lesson, or the name of a shipped scenario.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use foretell_scenarios::{Change, Document};
 
 use crate::failure::Failure;
 
-/// The scenario in that file, or of that name. A file of the name goes first.
+/// The scenario in this file, or with this name. A file of this name takes precedence.
 pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
     if path.extension().is_some_and(|ending| ending == "md") && path.is_file() {
         let text = crate::laboratory::scenario_in(path)?;
@@ -21,8 +21,7 @@ pub(crate) fn load(path: &Path) -> Result<Document, Failure> {
     Ok(foretell_core::Scenario::load(path)?.into_document())
 }
 
-/// Makes changes given with `--set`. What has no effect is said on standard error: the run is what it
-/// would have been without it.
+/// Applies changes given with `--set`. A change without effect is reported on standard error.
 pub(crate) fn set(document: &mut Document, changes: &[Change]) -> Result<(), Failure> {
     let before = document.clone();
     for change in changes {

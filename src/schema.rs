@@ -13,7 +13,7 @@ macro_rules! documents {
     };
 }
 
-/// By name.
+/// The schemas by name.
 const DOCUMENTS: &[(&str, &str)] = documents![
     "ask",
     "calibrate-cluster",

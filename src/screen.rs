@@ -1,35 +1,35 @@
-//! Tables no wider than the screen that they are read on.
+//! Tables that fit the width of the screen.
 //!
-//! A terminal says how wide it is, and the environment variable `COLUMNS` says it for any reader. Where
-//! neither does (a file, a pipe) tables are as wide as they are, so that programs find a row in a line.
-//! A table that is too wide is cut between columns: its first columns stand again before each part.
+//! A terminal reports its width, and the environment variable `COLUMNS` gives it for any reader. If
+//! neither is known (a file, a pipe), tables keep their full width, so that programs find a row in one
+//! line. A table that is too wide is cut between columns, and each part repeats the first columns.
 
 use comfy_table::Table;
 
-/// Narrower than this no table can be shown.
+/// Minimum width; no table fits a narrower screen.
 const LEAST: usize = 20;
 
-/// Columns of the screen, if anybody says so.
+/// Width of the screen in characters, if known.
 fn columns() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let known = told.or_else(|| Table::new().width().map(usize::from));
     known.filter(|columns| *columns >= LEAST)
 }
 
-/// The text of a table, with no spaces at the ends of its lines and no end of the last one. `keys`: how
-/// many of its first columns say what a row is about.
+/// The text of a table, without spaces at the ends of lines and without a final line end. `keys`: how
+/// many of its first columns identify a row.
 pub(crate) fn fitted(table: &Table, keys: usize) -> String {
     cut(table, keys, columns())
 }
 
-/// A text after a head, in lines no wider than the screen; further lines begin below the text.
+/// A text after a head, in lines no wider than the screen; further lines are indented below the text.
 pub(crate) fn wrapped(head: &str, text: &str) -> String {
     wrap(head, text, columns())
 }
 
 fn wrap(head: &str, text: &str, columns: Option<usize>) -> String {
     let indent = head.chars().count();
-    // beside a head that leaves no room, lines are as long as they are
+    // if the head leaves no room, lines are not wrapped
     let most = columns.filter(|columns| *columns > indent + LEAST).unwrap_or(usize::MAX);
     let below = " ".repeat(indent);
     let lines = textwrap::Options::new(most)
@@ -47,7 +47,7 @@ fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {
     let mut spans = Vec::new();
     let mut at = 0;
     for width in table.column_max_content_widths() {
-        // a space on either side
+        // one space on either side
         let end = at + usize::from(width) + 2;
         spans.push(at..end);
         at = end;
@@ -77,7 +77,7 @@ fn cut(table: &Table, keys: usize, columns: Option<usize>) -> String {
     shown
 }
 
-/// Which columns stand side by side: the keys, and as many others as there is room for, one at least.
+/// The columns of each part: the keys, and as many other columns as fit, but at least one.
 fn parts(widths: &[usize], keys: usize, most: usize) -> Vec<Vec<usize>> {
     let keys = keys.min(widths.len());
     let first: usize = widths[..keys].iter().sum();

@@ -1,4 +1,4 @@
-//! `foretell serve`: a page in which scenarios are written, run, asked and compared.
+//! `foretell serve`: a page on which scenarios are written, run, asked about and compared.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use foretell_serve::{Options, Tools};
 use crate::cli::ServeArguments;
 use crate::failure::Failure;
 
-/// What other commands do for the server.
+/// The functions of other commands that the server uses.
 struct Commands;
 
 impl Tools for Commands {
@@ -34,7 +34,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         let directory = arguments.directory.display();
         let token = if arguments.token.is_some() { "?token=..." } else { "" };
         let said = format!("Serving `{directory}` at http://{address}/{token} until Ctrl-C.\n");
-        // without standard output it serves all the same
+        // the server works even without standard output
         let _ = crate::output::print(&said);
     };
     foretell_serve::serve(&options, Commands, ready)

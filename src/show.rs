@@ -23,7 +23,7 @@ pub(crate) fn show(arguments: &ShowNamedArguments) -> Result<(), Failure> {
     })))
 }
 
-/// Why there is no such file: perhaps the name is a word of scenarios.
+/// The error for a name without a file; the name may be a word of scenarios.
 fn missing(name: &str, errors: ScenarioErrors) -> Failure {
     match list::kind_of_word(name) {
         Some(kind) => Failure::Usage(format!(

@@ -1,7 +1,7 @@
 //! `foretell sweep`: many runs from a design of experiments, as a data set.
 //!
-//! Every finished run goes into a journal at once; a data set is made of complete journals, in the
-//! order of runs. So its content depends on neither threads, shards nor interruptions.
+//! Every finished run is added to a journal at once. The data set is made from complete journals, in
+//! the order of runs. So its content does not depend on threads, shards or interruptions.
 #![allow(clippy::similar_names, reason = "the words of the domain")]
 
 mod check;
@@ -30,17 +30,17 @@ use crate::failure::Failure;
 use crate::{interrupt, jobs, output};
 use tables::Tables;
 
-/// Version of the program: results of another may differ.
+/// Version of the program; results of other versions may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Directory of the journals of all shards.
 const SHARDS: &str = "shards";
-/// Copies of what a sweep was made from.
+/// Copies of the files from which a sweep was made.
 const SWEEP: &str = "sweep.toml";
 const SCENARIO: &str = "scenario.toml";
-/// The journal of a shard, in the directory of its name.
+/// The journal of a shard, in the directory named after it.
 const JOURNAL: &str = "runs.journal";
-/// What a sweep writes besides, which nothing of somebody else's may stand in the way of.
+/// Other files that a sweep writes; foreign files of these names must not be in the way.
 const OUTCOME: [&str; 6] =
     [MANIFEST_FILE, SWEEP, SCENARIO, "README.md", "croissant.json", "content.json"];
 
@@ -50,12 +50,12 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
         (Some(SweepStep::Missing(arguments)), _) => join::missing(arguments),
         (Some(SweepStep::Merge(arguments)), _) => join::merge(arguments),
         (None, Some(file)) => run(arguments, file),
-        // the command line is not taken without one of them
+        // the command line requires one of them
         (None, None) => Err(Failure::Usage("a sweep file is wanted".to_owned())),
     }
 }
 
-/// A sweep that can be run.
+/// A sweep that is ready to run.
 struct Prepared {
     sweep: Sweep,
     tables: Tables,
@@ -99,7 +99,7 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     {
         return print_whole(path, &prepared.manifest, &content, arguments.json);
     }
-    // nothing is made for a sweep that is wrong
+    // check the sweep before anything is written
     let watched = std::io::stderr().is_terminal();
     let plan = check::check(&prepared, shard, threads, watched)?;
     if watched {
@@ -128,19 +128,19 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     print_whole(path, &prepared.manifest, &content, arguments.json)
 }
 
-/// What a sweep takes its directory for.
+/// The purpose for which a sweep takes its directory.
 const SWEEPING: Purpose<'static> = Purpose::of("sweep");
-/// The same of a shard.
+/// The purpose of a shard's directory.
 const SHARD: Purpose<'static> = Purpose::of("sweep --shard");
 
-/// Shards may be done side by side; who does all, or replaces it, is alone.
+/// Shards may run side by side; a whole sweep, or one that replaces it, has the directory alone.
 fn purpose(shard: Shard, force: bool) -> Purpose<'static> {
     let shared = shard != Shard::WHOLE && !force;
     SWEEPING.with_access(if shared { Access::Shared } else { Access::Alone }).forced(force)
 }
 
-/// What a directory holds, if that is the whole data set. Errors if it holds another sweep, or if this
-/// shard of it was begun and is not to be gone on with.
+/// The content of a directory, if it holds the whole data set. Errors if it holds another sweep, or if
+/// this shard of it was begun and `resume` is not set.
 fn begun(
     directory: &Path,
     shard: Shard,
@@ -168,7 +168,8 @@ fn format_of(csv: bool) -> Format {
     if csv { Format::Csv } else { Format::Parquet }
 }
 
-/// Makes the data set of complete journals, and removes these; `own`: the shard that was done now.
+/// Makes the data set from complete journals, and removes the journals; `own`: the shard that was done
+/// now.
 fn whole(
     directory: &Directory,
     own: Option<Directory>,
@@ -178,7 +179,7 @@ fn whole(
     interrupt::watch();
     let journals = journals(directory.path())?;
     let content = finish(directory, manifest, &journals, format, &interrupt::asked)?;
-    // everything is in the data set; if this fails, what stays does no harm
+    // all is in the data set now; if this fails, the remaining files do no harm
     if let Some(own) = own {
         let _ = own.clear(&[]);
     }
@@ -214,25 +215,25 @@ fn print_whole(
     output::print(&text)
 }
 
-/// Where a shard of a sweep is written.
+/// The place where a shard of a sweep is written.
 struct Place {
     shard: Shard,
     journal: PathBuf,
-    /// Journals of other shards, or of other divisions into shards, that a whole sweep goes on with.
+    /// Journals of other shards, or of other divisions into shards, that a whole sweep continues from.
     others: Vec<PathBuf>,
-    /// What the journal is in.
+    /// The directory of the journal.
     own: Directory,
-    /// What all of the sweep is in.
+    /// The directory of the whole sweep.
     directory: Directory,
 }
 
 impl Place {
-    /// Takes the directory for this shard of a sweep, and keeps the sweep's sources in it. By force,
-    /// what is ours in it goes.
+    /// Takes the directory for this shard of a sweep, and keeps the sweep's sources in it. With
+    /// `force`, our own files in it are removed.
     fn take(path: &Path, shard: Shard, force: bool, prepared: &Prepared) -> Result<Self, Failure> {
         let directory = Directory::take(path, purpose(shard, force))?;
         if force {
-            // a sweep may be made again from what it kept
+            // keep the sources, as a sweep may be made again from its own copies
             directory.clear(&[SWEEP, SCENARIO])?;
         }
         directory.check(&OUTCOME)?;
@@ -246,7 +247,7 @@ impl Place {
         Ok(Self { shard, journal, others, own, directory })
     }
 
-    /// Removes what was only made to take it, if no run was done; as far as nobody else needs it.
+    /// If no run was done, removes what was made to take the directory, unless other shards need it.
     fn leave(self) {
         let runs = || {
             let mut journals = Journals::open(&self.all(), None).ok()?;
@@ -255,7 +256,7 @@ impl Place {
         if runs().is_some() {
             return;
         }
-        // if this fails, `--resume` goes on with what stays
+        // if this fails, `--resume` can continue from what remains
         let Self { own, directory, .. } = self;
         let _ = own.clear(&[]);
         drop(own);
@@ -266,7 +267,7 @@ impl Place {
         }
     }
 
-    /// All journals that tell what was done.
+    /// All journals with finished runs.
     fn all(&self) -> Vec<PathBuf> {
         std::iter::once(self.journal.clone()).chain(self.others.iter().cloned()).collect()
     }
@@ -291,12 +292,12 @@ fn journals(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// Keeps the sweep file and the base scenario in the data set, so that these make it again.
+/// Keeps the sweep file and the base scenario in the data set, so that it can be made again from them.
 fn keep_sources(prepared: &Prepared, directory: &Directory) -> Result<(), Failure> {
     let (sweep, base) = prepared.sweep.texts(SCENARIO);
     let base = base.map(|base| (SCENARIO, base));
     for (name, text) in base.into_iter().chain([(SWEEP, sweep.as_str())]) {
-        // shards that begin together write the same
+        // shards that begin at the same time write the same text
         let path = directory.path().join(name);
         if foretell_input::text(&path, Limit::SCENARIO).ok().as_deref() != Some(text) {
             directory.write(name, text.as_bytes())?;
@@ -305,18 +306,18 @@ fn keep_sources(prepared: &Prepared, directory: &Directory) -> Result<(), Failur
     Ok(())
 }
 
-/// How many runs a shard has.
+/// Number of runs of a shard.
 fn runs_of(shard: Shard, all: u64) -> u64 {
-    // those with a number below `all` that leaves the rest `number - 1`
+    // the runs below `all` whose number modulo `of` is `number - 1`
     (all + shard.of.get() - shard.number) / shard.of
 }
 
-/// Bytes, for people.
+/// Bytes in a suitable unit.
 fn size(bytes: f64) -> String {
     if bytes < 1e6 { format!("{:.0} kB", bytes / 1e3) } else { format!("{:.1} MB", bytes / 1e6) }
 }
 
-/// Threads and the time that they save.
+/// Time on this number of threads.
 fn share(total_s: f64, threads: NonZeroUsize) -> f64 {
     total_s / threads.get() as f64
 }

@@ -1,4 +1,4 @@
-//! Results as a person reads them.
+//! Results of a run as tables.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,12 +18,12 @@ use foretell_units::Bytes;
 
 use crate::screen::fitted;
 
-/// Hosts beyond so many are shown group by group.
+/// With more hosts than this, resources are shown by group.
 const MOST_HOSTS: usize = 24;
 
-/// What clients saw and resources did.
+/// Latency and throughput of clients, and utilization of resources.
 ///
-/// `cpu`: processor time that the run took on the computer that simulated it.
+/// `cpu`: processor time that simulating the run took on this computer.
 pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -86,7 +86,7 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     text
 }
 
-/// What the figures of a workload do not say.
+/// Remarks that the figures of a workload do not show.
 fn remarks(name: &str, workload: &WorkloadTruth) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(trace) = workload.trace.filter(TraceTruth::is_cut) {
@@ -116,7 +116,7 @@ fn remarks(name: &str, workload: &WorkloadTruth) -> Vec<String> {
     remarks
 }
 
-/// How much of a trace was replayed that was cut off.
+/// The part of a trace that was replayed, if it was cut off.
 fn cut(name: &str, trace: &TraceTruth) -> String {
     let requests = match trace.requests_total {
         Some(total) => {
@@ -135,7 +135,7 @@ fn cut(name: &str, trace: &TraceTruth) -> String {
     format!("`{name}` replayed {requests}{time}")
 }
 
-/// Where the run is, and how large.
+/// Place and size of a kept run.
 pub(crate) fn what_was_kept(directory: &Path, summary: &Summary) -> String {
     format!(
         "{} records, {:.1} MB in {}\n",
@@ -145,7 +145,7 @@ pub(crate) fn what_was_kept(directory: &Path, summary: &Summary) -> String {
     )
 }
 
-/// Reads that asked one more node.
+/// Number of hedged reads, which asked one more node.
 fn hedges(truth: &Truth) -> Option<String> {
     let of_workload = |(name, workload): (&String, &WorkloadTruth)| {
         Some(format!("{name} {} of {} requests", workload.hedges?, workload.requests))
@@ -169,7 +169,7 @@ fn workloads(truth: &Truth) -> Table {
     ]);
     for (name, workload) in &truth.workloads {
         let response = &workload.response_time_ms;
-        // of no requests nothing is known
+        // without requests nothing is known
         let known = |text: String| if workload.requests == 0 { String::new() } else { text };
         table.add_row([
             name.clone(),
@@ -281,7 +281,8 @@ fn benchmarks(truth: &Truth) -> Option<Table> {
     any.then_some(table)
 }
 
-/// A row a host, or a row a group where there are many: the mean of its hosts and the highest.
+/// One row a host; with many hosts one row a group, with the mean over its hosts and the highest
+/// value.
 fn resources(scenario: &Scenario, truth: &Truth) -> Table {
     let grouped = scenario.hosts.len() > MOST_HOSTS;
     let mut rows: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
@@ -337,7 +338,7 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
     table
 }
 
-/// The caches of arrays: pages that reads found, and pages written again before they were destaged.
+/// Hits of arrays' caches: pages found by reads, and pages rewritten before they were destaged.
 fn arrays(truth: &Truth) -> Option<Table> {
     let mut table = table(&["host", "disk", "read hits", "write hits"]);
     for (host, resources) in &truth.hosts {
@@ -354,7 +355,7 @@ fn arrays(truth: &Truth) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-/// What writing cost flash: a row a disk, or a row a group where there are many hosts.
+/// Cost of writes on flash: one row a disk, or one row a group with many hosts.
 fn flash(scenario: &Scenario, truth: &Truth) -> Option<Table> {
     let grouped = scenario.hosts.len() > MOST_HOSTS;
     let mut rows: Vec<(String, FlashTruth)> = Vec::new();
@@ -393,7 +394,7 @@ fn flash(scenario: &Scenario, truth: &Truth) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-/// What full ports of the switch cost, if they did.
+/// Effect of full switch ports, if segments were dropped.
 fn losses(truth: &Truth) -> Option<String> {
     let network = &truth.network;
     (network.segments_dropped > 0).then(|| {
@@ -404,7 +405,7 @@ fn losses(truth: &Truth) -> Option<String> {
     })
 }
 
-/// What failures did, in three lines.
+/// Effects of failures, in three lines.
 fn failures(outages: &OutageTruth) -> String {
     let listed = |parts: Vec<String>| match parts.as_slice() {
         [] => "none".to_owned(),
@@ -486,7 +487,7 @@ pub(crate) fn table(header: &[&str]) -> Table {
     table
 }
 
-/// Three significant digits, or whole from a hundred on.
+/// Three significant digits; whole numbers from 100 on.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || value == 0.0 => format!("{value:.0}"),

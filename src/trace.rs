@@ -45,7 +45,7 @@ fn steps(directory: &Path, breadcrumb: u64) -> Result<Vec<Step>, Failure> {
     path::steps(&db, &facts, &records)
 }
 
-/// Why there may be no record of a request.
+/// The reason why a request has no records.
 fn nothing_of(db: &RunDb, breadcrumb: u64) -> Result<String, Failure> {
     let store = db.path().display();
     let selection = db.selection().map_err(Failure::NotARun)?;

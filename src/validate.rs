@@ -1,4 +1,4 @@
-//! `foretell validate`: points that were measured beside what their scenarios predict.
+//! `foretell validate`: compares measured points with the predictions of their scenarios.
 
 use std::fmt::Write as _;
 

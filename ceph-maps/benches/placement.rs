@@ -1,11 +1,12 @@
-//! Mappings per processor second, beside `crushtool --test` on the same map; and how long a report takes.
+//! Placements per processor second, compared with `crushtool --test` on the same map; and the time of a
+//! report.
 //!
 //!     cargo bench --workspace --bench placement
 //!
-//! The map has 300 devices on 25 hosts in five racks, and a rule for three copies on different hosts. Of
-//! `crushtool` the run that prints nothing is taken; it is skipped, visibly, where it is not installed
-//! (Debian: `ceph-base`). A report of 300 OSDs is made from `ceph osd dump` and a CRUSH map in one
-//! document, as `ceph report` has them.
+//! The map has 300 devices on 25 hosts in five racks, and a rule for three copies on different hosts.
+//! `crushtool` is run without output. If it is not installed (Debian: `ceph-base`), it is visibly
+//! skipped. A report of 300 OSDs is made from `ceph osd dump` and a CRUSH map in one document, as in
+//! `ceph report`.
 
 #![allow(clippy::print_stdout, reason = "what a benchmark is for")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
@@ -20,7 +21,7 @@ use serde_json::json;
 
 const INPUTS: u32 = 1_000_000;
 
-/// 25 hosts of 12 devices in five racks, as text of `crushtool -d`.
+/// 25 hosts of 12 devices in five racks, in the text form of `crushtool -d`.
 fn map() -> String {
     let mut text = String::new();
     (0..300).for_each(|osd| writeln!(text, "device {osd} osd.{osd}").unwrap());
@@ -59,7 +60,7 @@ fn map() -> String {
     tunables.to_owned() + &text
 }
 
-/// Processor seconds of `crushtool` for the same inputs, and the map as JSON, as a report has it.
+/// Processor seconds of `crushtool` for the same inputs, and the map as JSON, as in a report.
 fn crushtool(text: &str) -> Option<(f64, serde_json::Value)> {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();
@@ -85,7 +86,7 @@ fn crushtool(text: &str) -> Option<(f64, serde_json::Value)> {
     Some((seconds("user") + seconds("sys"), json))
 }
 
-/// A report of a cluster with this map, as `ceph report` writes it.
+/// A report of a cluster with this map, in the form of `ceph report`.
 fn report(crush: &serde_json::Value) -> String {
     let osd = |osd: u32| json!({ "osd": osd, "up": 1, "weight": 1.0, "primary_affinity": 1.0 });
     let pool = |id: u32| {

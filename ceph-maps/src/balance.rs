@@ -1,4 +1,4 @@
-//! Upmaps: exceptions that even out a cluster, or that keep data where they are.
+//! Upmaps: exceptions to CRUSH's placement that even out a cluster, or that keep data where they are.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::plan::{Domains, Limit, ideal, limits, reached};
 /// Changes of exceptions, as commands of `ceph`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Upmaps {
-    /// Replacements that a group has from now on; none: it loses those it has.
+    /// The replacements of a group from now on; if empty, its existing ones are removed.
     pub items: BTreeMap<Pg, Vec<(i32, i32)>>,
-    /// Whole sets, where replacements cannot give them.
+    /// Whole sets of OSDs, for groups where replacements cannot produce them.
     pub sets: BTreeMap<Pg, Vec<i32>>,
-    /// Groups that no exception can keep: an OSD is out, or gone.
+    /// Groups that no exception can keep in place: an OSD is out, or gone.
     pub lost: Vec<Pg>,
 }
 
 impl Upmaps {
-    /// How many groups get or lose exceptions.
+    /// Number of groups that get or lose exceptions.
     pub fn len(&self) -> usize {
         self.items.len() + self.sets.len()
     }
@@ -44,7 +44,7 @@ impl Upmaps {
         items.chain(sets).collect()
     }
 
-    /// The map with these exceptions.
+    /// The map with these exceptions applied.
     pub fn applied(&self, map: &ClusterMap) -> ClusterMap {
         let mut map = map.clone();
         for (pg, items) in &self.items {
@@ -62,16 +62,16 @@ impl Upmaps {
     }
 }
 
-/// One pool as the balancer sees it.
+/// One pool in the balancer's view.
 struct Shelf {
     groups: Vec<Group>,
     limits: Vec<Limit>,
-    /// How far each OSD that the rule reaches is above its share, in copies or chunks.
+    /// By OSD that the rule reaches: how many copies or chunks it has above its share.
     above: BTreeMap<i32, f64>,
 }
 
 impl Shelf {
-    /// How many moves one at a time it takes at the least until no OSD is further from its share.
+    /// Minimum number of single moves until no OSD is further than `deviation` from its share.
     fn needed(&self, deviation: f64) -> f64 {
         let beyond = |sign: f64| -> f64 {
             self.above.values().map(|above| (sign * above - deviation).max(0.0).ceil()).sum()
@@ -87,14 +87,15 @@ struct Group {
     items: Vec<(i32, i32)>,
 }
 
-/// A small set of upmaps that evens out each pool and the whole: for at most `most` groups, each the best
-/// there is at its time, until no OSD is further than `deviation` copies or chunks from its share of a pool
-/// (and beyond, as long as three groups are touched for four single moves that are needed), or nothing helps any
-/// more. Groups that are touched already come first: to replace more of their members costs no upmap. Pools
-/// in which all OSDs are that near are left alone. The limits are those of `osdmaptool --upmap`.
+/// A small set of upmaps that evens out each pool and the whole cluster. At most `most` groups are changed, each
+/// time the one with the largest gain. The balancer stops when no OSD is further than `deviation` copies or
+/// chunks from its share of a pool, or when nothing helps any more. It continues beyond the deviation as long as
+/// it touches at most three groups for four single moves that are needed. Groups that are already touched come
+/// first, as replacing more of their members costs no further upmap. Pools in which all OSDs are already within
+/// the deviation are left alone. The parameters are those of `osdmaptool --upmap`.
 ///
-/// What counts is the sum of squared distances from the share by weight, per pool and of all pools
-/// together. Only OSDs that are up and in take more; the rule's limits hold.
+/// The objective is the sum of squared distances from the share by weight, for each pool and for all pools
+/// together. Only OSDs that are up and in receive more; the rule's limits hold.
 pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, ClusterMapError> {
     let domains = Domains::new(map);
     let mut work = Workspace::default();
@@ -113,7 +114,7 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
                 *above.entry(*osd).or_default() += 1.0;
                 members += 1.0;
             }
-            // whole sets are somebody's decision
+            // leave whole sets alone: somebody chose them on purpose
             if !map.upmap.contains_key(&pg) {
                 let raw = map.raw(pg, &mut work)?;
                 let items = map.upmap_items.get(&pg).cloned().unwrap_or_default();
@@ -129,14 +130,14 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
         shelves.push(Shelf { groups, limits: limits(rule, pool.size), above });
     }
     let mut upmaps = Upmaps::default();
-    // Groups that may be touched beyond the deviation: three quarters of the single moves that it takes at
-    // the least to come so far. A balancer that moves one member of a group at a time touches more, so this
-    // one is evener with fewer.
+    // Number of groups that may be touched while balancing beyond the deviation: three quarters of the minimum
+    // number of single moves that reach the deviation. A balancer that moves one member of a group at a time
+    // touches more groups, so this one is more even with fewer.
     let needed: f64 = shelves.iter().map(|shelf| shelf.needed(deviation)).sum::<f64>() * 0.75;
     shelves.retain(|shelf| shelf.needed(deviation) > 0.0);
     let mut aim = deviation;
     while upmaps.len() < most {
-        // a group that has exceptions costs none to replace further: those first
+        // groups with exceptions first: further replacements in them cost no upmap
         let touched = |pg: &Pg| upmaps.items.contains_key(pg);
         let again =
             if aim > 0.0 { best(map, &domains, &shelves, &total, aim, touched) } else { None };
@@ -165,7 +166,7 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
     Ok(upmaps)
 }
 
-/// What the balancer does to one group.
+/// A step of the balancer: replacements in one group.
 struct Step {
     gain: f64,
     shelf: usize,
@@ -175,7 +176,7 @@ struct Step {
     items: Vec<(i32, i32)>,
 }
 
-/// The group whose members' replacement evens out most.
+/// The group in which replacing members gains most.
 fn best(
     map: &ClusterMap,
     domains: &Domains,
@@ -195,7 +196,7 @@ fn best(
             if !wanted(&group.pg) {
                 continue;
             }
-            // what the group could gain at the most, were there no rule
+            // upper bound of the group's gain, ignoring the rule
             let gains = group.set.iter().filter_map(|osd| shelf.above.get(osd).map(|_| low(*osd)));
             let most: f64 = gains.map(|high| (high - lowest - 2.0).max(0.0)).sum();
             if most <= best.as_ref().map_or(1e-9, |best| best.gain + 1e-9) {
@@ -210,7 +211,7 @@ fn best(
     best
 }
 
-/// Replaces members of a group as long as that evens out, the best replacement first.
+/// Replaces members of a group, the best replacement first, as long as there is a gain.
 fn replacing(
     domains: &Domains,
     shelf: &Shelf,
@@ -224,12 +225,12 @@ fn replacing(
     loop {
         let mut found: Option<(f64, i32, i32)> = None;
         for &from in &step.set {
-            // who came a moment ago stays
+            // a member that has just come stays
             let came = step.moves.iter().any(|(_, to)| *to == from);
             let Some(high) = shelf.above.get(&from).copied().filter(|_| !came) else { continue };
             for &to in takers {
                 let low = shelf.above[&to];
-                // the squares become smaller by twice this, in the pool and in all
+                // the squares fall by twice this, in the pool and in all pools together
                 let gain = (high - low - 1.0) + (total[&from] - total[&to] - 1.0);
                 if gain <= found.map_or(1e-9, |(gain, _, _)| gain + 1e-9) {
                     break;
@@ -255,16 +256,16 @@ fn replacing(
     }
 }
 
-/// A set with `from` replaced by `to`.
+/// The set with `from` replaced by `to`.
 fn with(set: &[i32], from: i32, to: i32) -> Vec<i32> {
     set.iter().map(|osd| if *osd == from { to } else { *osd }).collect()
 }
 
-/// Replacements with `from` replaced by `to`, besides those there are.
+/// The existing replacements, with `from` now replaced by `to`.
 fn replaced(items: &[(i32, i32)], from: i32, to: i32) -> Vec<(i32, i32)> {
     let mut items = items.to_vec();
     match items.iter().position(|item| item.1 == from) {
-        // back where CRUSH puts it: no exception any more
+        // back where CRUSH puts it, so the exception is not needed any more
         Some(at) if items[at].0 == to => {
             items.remove(at);
         }
@@ -274,7 +275,7 @@ fn replaced(items: &[(i32, i32)], from: i32, to: i32) -> Vec<(i32, i32)> {
     items
 }
 
-/// A set after replacements: each in turn, unless its target is a member already.
+/// The set after replacements, each applied in turn unless its target is already a member.
 fn applied(raw: &[i32], items: &[(i32, i32)]) -> Vec<i32> {
     let mut set = raw.to_vec();
     for (from, to) in items {
@@ -287,7 +288,7 @@ fn applied(raw: &[i32], items: &[(i32, i32)]) -> Vec<i32> {
     set
 }
 
-/// Upmaps that leave all groups of `after` where they belong in `before`. Groups and sizes must be the
+/// Upmaps that leave all groups of `after` where they belong in `before`. The groups and their sizes must be the
 /// same in both; other pools are left alone.
 pub fn stay(before: &ClusterMap, after: &ClusterMap) -> Result<Upmaps, ClusterMapError> {
     let mut upmaps = Upmaps::default();

@@ -1,4 +1,4 @@
-//! How much a cluster holds, and which failures it survives.
+//! Capacity of a cluster, and the failures that it survives.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use crate::inventory::Inventory;
 use crate::plan::{Domains, osd_bytes, shard_bytes};
 use crate::promise::Bounds;
 
-/// Ceph's default: an OSD that is fuller takes no writes.
+/// Ceph's default: an OSD above this fill level accepts no writes.
 const FULL_RATIO: f64 = 0.95;
-/// Bytes in a placement group, an object's, from which on what they take on drives is a measurement.
+/// Minimum number of stored bytes in a placement group, the size of an object, for its measured overhead on
+/// drives to be used.
 const LEAST_MEASURED: f64 = 4_194_304.0;
 
 /// A pool's capacity.
@@ -18,35 +19,36 @@ const LEAST_MEASURED: f64 = 4_194_304.0;
 pub struct Capacity {
     /// Bytes that clients stored; 0 where unknown.
     pub stored_bytes: f64,
-    /// Bytes that clients can store until the first OSD is full, if only this pool grows; what is
-    /// stored included.
+    /// Bytes that clients can store until the first OSD is full if only this pool grows, including the bytes
+    /// already stored.
     pub usable_bytes: f64,
-    /// The OSD that is full first.
+    /// The OSD that becomes full first.
     pub first_full: Option<i32>,
     /// Bytes on drives for each byte that clients store.
     pub overhead: f64,
-    /// How full the fullest OSD is that has some of the pool.
+    /// Fill level of the fullest OSD that stores a part of the pool.
     pub fill: f64,
-    /// Bytes that clients could store if the pool had these drives for itself.
+    /// Bytes that clients could store if the pool had these drives to itself.
     pub alone_bytes: f64,
-    /// The OSDs that have some of it.
+    /// The OSDs that store a part of it.
     pub osds: Vec<i32>,
-    /// Which failures leave all data readable, by type of bucket (0 is a device): any so many at once.
+    /// Failures that leave all data readable, by type of bucket (0 is a device): any this many at the same
+    /// time.
     pub survives: Vec<Survives>,
 }
 
-/// How many failures of one kind a pool survives, whichever they are.
+/// Number of failures of one kind that a pool survives, whichever they are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survives {
     /// `osd`, `host`, `rack`, ...
     pub kind: String,
-    /// With no data lost.
+    /// Failures without data loss.
     pub readable: usize,
-    /// With enough copies or chunks of each group for clients to be served.
+    /// Failures after which every group still has enough copies or chunks to serve clients.
     pub served: usize,
-    /// As many as the rule promises for any placement that it allows, with no data lost.
+    /// Failures without data loss that the rule guarantees for every placement that it allows.
     pub rule_readable: usize,
-    /// The same, with clients served.
+    /// Failures with clients served that the rule guarantees.
     pub rule_served: usize,
 }
 
@@ -55,18 +57,18 @@ pub struct Survives {
 pub struct Whole {
     /// Bytes that clients stored in all pools.
     pub stored_bytes: f64,
-    /// Bytes that they can store until the first OSD is full, if all pools grow by the same factor. None
-    /// where nothing is stored.
+    /// Bytes that they can store until the first OSD is full, if all pools grow by the same factor. `None` if
+    /// nothing is stored.
     pub usable_bytes: Option<f64>,
-    /// The OSD that is full first then.
+    /// The OSD that then becomes full first.
     pub first_full: Option<i32>,
     /// Bytes of all drives that are in.
     pub raw_bytes: f64,
-    /// How much of them is used.
+    /// Used share of these bytes.
     pub fill: f64,
-    /// The fullest OSD, and how full it is.
+    /// The fullest OSD, and its fill level.
     pub fullest: Option<(i32, f64)>,
-    /// Above which fill level an OSD takes no writes.
+    /// Fill level above which an OSD accepts no writes.
     pub full_ratio: f64,
 }
 
@@ -100,7 +102,7 @@ pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]
     }
 }
 
-/// Bytes that are used on each OSD: as reported, or what groups that belong there have.
+/// Used bytes of each OSD: as reported, or computed from the groups that belong there.
 fn used(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> BTreeMap<i32, f64> {
     let mut used: BTreeMap<i32, f64> = BTreeMap::new();
     for (pg, placed) in map.groups().zip(placed) {
@@ -117,7 +119,7 @@ fn used(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> BTreeMap<
     used
 }
 
-/// Each pool's capacity, from where its groups are: `placed` in the order of the map's groups.
+/// Capacity of each pool. `placed`: the placements in the order of the map's groups.
 pub fn capacity(
     map: &ClusterMap,
     inventory: &Inventory,
@@ -139,10 +141,10 @@ pub fn capacity(
         let data = facts.and_then(|facts| facts.data_chunks).unwrap_or(1);
         let stored = facts.and_then(|facts| facts.stored_bytes).unwrap_or(0) as f64;
         let shard = shard_bytes(pool, inventory);
-        // a chunk of a group holds this much of what clients store
+        // a chunk of a group holds one part in this many of the clients' data
         let nominal = f64::from(pool.pg_num) * f64::from(data);
         let overhead = match stored {
-            // of less, what is rounded up to whole blocks says nothing of what will be stored
+            // with less data, rounding up to whole blocks dominates the measured overhead
             stored if stored >= LEAST_MEASURED * f64::from(pool.pg_num) => {
                 shard * f64::from(pool.pg_num) * f64::from(pool.size) / stored
             }
@@ -196,8 +198,8 @@ pub fn capacity(
     all.collect()
 }
 
-/// How many devices, hosts, racks, ... may fail at once, whichever they are, with `needed` members of each of
-/// these groups left.
+/// Number of devices, hosts, racks, ... that may fail at once, whichever they are, so that `needed` members
+/// of each of these groups are left.
 pub fn survived(map: &ClusterMap, sets: &[Vec<i32>], needed: usize) -> Vec<(String, usize)> {
     let domains = Domains::new(map);
     let sets: Vec<&[i32]> = sets.iter().map(Vec::as_slice).collect();
@@ -208,7 +210,8 @@ pub fn survived(map: &ClusterMap, sets: &[Vec<i32>], needed: usize) -> Vec<(Stri
     known.map(|(kind, name)| (name.clone(), survived_of(&domains, *kind, &sets, needed))).collect()
 }
 
-/// How many buckets of a type may fail, whichever they are, with `needed` members of each group left.
+/// Number of buckets of a type that may fail, whichever they are, so that `needed` members of each group are
+/// left.
 fn survived_of(domains: &Domains, kind: u16, sets: &[&[i32]], needed: usize) -> usize {
     let of_group = |set: &&[i32]| {
         let mut counts: BTreeMap<i32, usize> = BTreeMap::new();

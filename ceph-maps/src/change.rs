@@ -1,4 +1,4 @@
-//! Changes that operators make to a cluster, as `PATH=VALUE`.
+//! Changes of a cluster by operators, as `PATH=VALUE`.
 //!
 //! `osd.12=out` (`in`, `down`, `up`), `osd.12.reweight=0.8`, `osd.12.crush_weight=7.3`,
 //! `osd.12.primary_affinity=0.5`, `crush.HOST.weight=40` (the devices below share it as they do now),
@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::inventory::Inventory;
 use crate::text::{did_you_mean, fixed};
 
-/// Why a change cannot be made.
+/// The reason why a change cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the change `{change}`: {what}")]
 pub struct ChangeError {
@@ -24,7 +24,7 @@ pub struct ChangeError {
     what: String,
 }
 
-/// A cluster's map before checks, as changes find it.
+/// An unchecked map of a cluster, to which changes are applied.
 struct Draft {
     crush: MapParts,
     osds: Vec<Option<Osd>>,
@@ -32,7 +32,7 @@ struct Draft {
     inventory: Inventory,
 }
 
-/// The cluster after all `changes`, in order, and what is then known of it.
+/// The cluster after all `changes`, in order, and its inventory.
 pub fn change(
     map: &ClusterMap,
     inventory: &Inventory,
@@ -60,7 +60,7 @@ pub fn change(
     Ok((changed, draft.inventory))
 }
 
-/// Errors if a pool that had a rule has none any more: its groups would be nowhere.
+/// Errors if a pool that had a rule has none after the change: its groups would be nowhere.
 fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<(), String> {
     let before = map.pools().get(&pool.id);
     if before.is_some_and(|before| before.size == pool.size && before.kind == pool.kind) {
@@ -95,7 +95,7 @@ impl Draft {
             change.split_once('=').ok_or("expected PATH=VALUE, as `osd.12.reweight=0.8`")?;
         let (path, value) = (path.trim(), value.trim());
         let (kind, rest) = path.split_once('.').unwrap_or((path, ""));
-        // names may have dots in them; settings have none
+        // names may contain dots; settings do not
         match kind {
             "osd" => self.osd(rest, value),
             "pool" => {
@@ -224,7 +224,7 @@ impl Draft {
             "size" if pool.kind == PoolKind::Replicated => {
                 let before = std::mem::replace(&mut pool.size, number(1)?);
                 if let Some(facts) = self.inventory.pools.get_mut(&pool.id) {
-                    // each copy takes as much as before
+                    // each copy still takes as much space as before
                     let share = f64::from(pool.size) / f64::from(before.max(1));
                     facts.allocated_bytes =
                         facts.allocated_bytes.map(|bytes| (bytes as f64 * share) as u64);
@@ -274,7 +274,7 @@ impl Draft {
     }
 }
 
-/// A CRUSH weight: a decimal of TiB.
+/// A CRUSH weight: a decimal number of TiB.
 fn weight(value: &str) -> Result<u32, String> {
     let number: f64 = value.parse().map_err(|_| format!("found `{value}`, expected a weight"))?;
     fixed(number, "the weight")

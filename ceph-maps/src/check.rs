@@ -1,4 +1,4 @@
-//! Whether the counts that a report has of each OSD are those that its maps give.
+//! Compares the counts of each OSD in a report with those computed from the maps.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use foretell_algorithms::crush::{ClusterMap, NONE, Placed};
 
 use crate::inventory::Reported;
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// How many placement groups were placed.
+    /// Number of placement groups that were placed.
     pub groups: usize,
-    /// How many OSDs were compared.
+    /// Number of OSDs that were compared.
     pub osds: usize,
-    /// For how many of them the number of groups is as reported.
+    /// Number of OSDs whose number of groups is as reported.
     pub osds_equal: usize,
-    /// For how many of them the number of groups that they lead is.
+    /// Number of OSDs whose number of groups as primary is as reported.
     pub primaries_equal: usize,
-    /// The others.
+    /// The OSDs with differences.
     pub differing: Vec<Difference>,
 }
 
-/// An OSD whose counts are not those reported.
+/// An OSD whose computed counts differ from the report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// Its number.
     pub osd: i32,
-    /// What the report says.
+    /// The reported counts.
     pub reported: Reported,
-    /// What the maps give.
+    /// The computed counts.
     pub computed: Reported,
 }
 
-/// Compares `placed`, in the order of the map's groups, with what was reported.
+/// Compares `placed`, in the order of the map's groups, with the reported counts.
 pub fn check(map: &ClusterMap, placed: &[Placed], reported: &BTreeMap<i32, Reported>) -> Check {
     let mut computed: BTreeMap<i32, Reported> =
         map.existing().map(|(osd, _)| (osd, Reported::default())).collect();
@@ -40,7 +40,7 @@ pub fn check(map: &ClusterMap, placed: &[Placed], reported: &BTreeMap<i32, Repor
         for &osd in group.acting.iter().filter(|osd| **osd != NONE) {
             computed.entry(osd).or_default().groups += 1;
         }
-        // the report counts who leads the set that should be, not the set that is
+        // the report counts primaries of the up set, not of the acting set
         if group.up_primary >= 0 {
             computed.entry(group.up_primary).or_default().primaries += 1;
         }

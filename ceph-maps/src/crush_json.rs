@@ -64,7 +64,7 @@ struct RuleJson {
 #[derive(Deserialize, Serialize)]
 struct StepJson {
     op: Option<String>,
-    /// Where the kind of step has no name in JSON.
+    /// Set if the kind of step has no name in JSON.
     opcode: Option<u32>,
     arg1: Option<i32>,
     item: Option<i32>,
@@ -96,7 +96,7 @@ struct ArgJson {
 }
 
 impl CrushJson {
-    /// The parts of a map, not yet checked against each other. Adds what was guessed to `notes`.
+    /// The parts of a map, not yet checked against each other. Adds guesses to `notes`.
     pub(crate) fn parts(self, notes: &mut Vec<String>) -> Result<MapParts, String> {
         let types: BTreeMap<u16, String> =
             self.types.into_iter().map(|kind| (kind.type_id, kind.name)).collect();
@@ -226,8 +226,8 @@ impl StepJson {
     }
 }
 
-/// How replicas are found, with its right name. Reports are made anonymous by replacing parts of words,
-/// in these two, too: the first and last letters and the length still tell them apart.
+/// The mode of finding replicas, with its proper name. Anonymised reports have parts of words replaced,
+/// in these two words, too. The first and last letters and the length still distinguish them.
 fn mode_of(name: &str) -> Option<(Mode, &'static str)> {
     let known = [("firstn", Mode::Firstn), ("indep", Mode::Indep)];
     let ends = |text: &str| text.chars().next().zip(text.chars().next_back());

@@ -1,6 +1,6 @@
-//! The text of a CRUSH map, as `crushtool -d` writes it and `crushtool -c` compiles it.
+//! The text form of a CRUSH map, as written by `crushtool -d` and compiled by `crushtool -c`.
 //!
-//! Weights are read as `crushtool` does: to the nearest 32-bit float, times 65536, cut off.
+//! Weights are read as in `crushtool`: rounded to a 32-bit float, times 65536, truncated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use foretell_algorithms::crush::{
 use crate::error::ReadError;
 use crate::text::did_you_mean;
 
-/// Whether a text has a line that begins as lines of maps do: with what is declared, its number or name, and no `=`.
+/// Whether a text has a line that begins like a line of a map: a keyword, then a number or name, and no `=`.
 pub(crate) fn looks_like_a_map(text: &str) -> bool {
     let declares = |line: &str| {
         let mut words = line.split_whitespace();
@@ -24,7 +24,7 @@ pub(crate) fn looks_like_a_map(text: &str) -> bool {
     text.lines().any(declares)
 }
 
-/// Reads a map's text; `file` names it in errors.
+/// Reads a map's text; `file` is its name in errors.
 pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
     let mut reader = Reader::new(file, text);
     while let Some(word) = reader.next() {
@@ -44,11 +44,11 @@ pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
     Ok(reader.parts)
 }
 
-/// Reads the steps of a rule over a map: `take default class ssd`, `chooseleaf firstn 0 type rack`, `emit`.
+/// Parses the steps of a rule over a map: `take default class ssd`, `chooseleaf firstn 0 type rack`, `emit`.
 ///
 /// # Errors
 ///
-/// The place of the wrong step, and a message that says which word is wrong and what was expected.
+/// The index of the wrong step, and a message with the wrong word and the expected one.
 pub fn rule_steps(parts: &MapParts, steps: &[&str]) -> Result<Vec<Step>, (usize, String)> {
     let mut reader = Reader::new("", "");
     reader.whole = "step";
@@ -70,7 +70,7 @@ pub fn rule_steps(parts: &MapParts, steps: &[&str]) -> Result<Vec<Step>, (usize,
     Ok(found)
 }
 
-/// Words and brackets of a text, with the lines in which they stand; without comments.
+/// Words and brackets of a text with their line numbers; comments are dropped.
 fn words_of(text: &str) -> Vec<(usize, &str)> {
     let mut words = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
@@ -95,17 +95,17 @@ fn words_of(text: &str) -> Vec<(usize, &str)> {
 
 struct Reader<'a> {
     file: &'a str,
-    /// What ends where words end.
+    /// Name of the unit that ended too early if words run out.
     whole: &'static str,
-    /// With the lines in which they stand.
+    /// The words with their line numbers.
     words: Vec<(usize, &'a str)>,
     at: usize,
     parts: MapParts,
     /// Devices and buckets by name.
     items: BTreeMap<String, i32>,
-    /// In the order in which they appear, which gives shadows their ids.
+    /// Device classes in the order of appearance, which determines the ids of shadows.
     classes: Vec<String>,
-    /// Declared ids of shadows.
+    /// Declared ids of shadow buckets.
     shadow_ids: BTreeMap<i32, BTreeMap<String, i32>>,
     shadowed: bool,
 }
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         word.parse().map_err(|_| self.wrong(format!("found `{word}`, expected {what}")))
     }
 
-    /// 16.16 fixed point, as `crushtool` makes it from decimals.
+    /// A weight in 16.16 fixed point, converted from decimals as in `crushtool`.
     fn weight(&mut self) -> Result<u32, ReadError> {
         let weight: f32 = self.number("a weight")?;
         let fixed = weight * 65_536.0;
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
             "chooseleaf_vary_r" => tunables.chooseleaf_vary_r = value,
             "chooseleaf_stable" => tunables.chooseleaf_stable = value > 0,
             "straw_calc_version" => tunables.straw_calc_version = value,
-            // which kinds of buckets Ceph lets people add
+            // the kinds of buckets that Ceph lets users add
             "allowed_bucket_algs" => {}
             _ => return Err(self.wrong(format!("the tunable `{name}` is not known"))),
         }
@@ -302,7 +302,7 @@ impl<'a> Reader<'a> {
                 self.wrong(format!("the items of the uniform bucket `{name}` differ in weight"))
             );
         }
-        // an id may be left out: the first free one
+        // an id may be omitted: take the first free one
         let id = id.filter(|id| *id != 0).unwrap_or_else(|| {
             let taken: BTreeSet<i32> = self.items.values().copied().collect();
             (i32::MIN..0).rev().find(|id| !taken.contains(id)).expect("fewer than 2^31 buckets")
@@ -337,7 +337,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Items that name positions are there; the others fill the gaps in order.
+    /// Items with a position are placed there; the others fill the gaps in order.
     fn in_position(
         &self,
         bucket: &str,

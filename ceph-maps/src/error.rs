@@ -1,9 +1,9 @@
-//! What can be wrong with a file.
+//! Errors of files.
 
 use foretell_algorithms::crush::{ClusterMapError, CrushError};
 use thiserror::Error;
 
-/// Why a file or several cannot be read as a cluster's map.
+/// The reason why files cannot be read as a cluster's map.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The file cannot be opened or read.
@@ -11,18 +11,18 @@ pub enum ReadError {
     File {
         /// Its name.
         file: String,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// JSON is broken off or misses something.
+    /// JSON is cut off or incomplete.
     #[error("{file}: {error}")]
     Json {
         /// Its name.
         file: String,
-        /// What is wrong, and where.
+        /// The error and its place.
         error: serde_json::Error,
     },
-    /// Text of something else.
+    /// A text that is not of a Ceph cluster.
     #[error(
         "{file} is no file of a Ceph cluster: it is neither JSON (`ceph report`, `ceph osd dump -f json`, \
          `ceph osd crush dump`) nor the text of a CRUSH map (`crushtool -d`)"
@@ -31,7 +31,7 @@ pub enum ReadError {
         /// Its name.
         file: String,
     },
-    /// JSON of something else.
+    /// JSON that is not of a Ceph cluster.
     #[error(
         "{file} is none of `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump`, `ceph osd df`, \
          `ceph osd perf`, `perf dump`: it has the keys {keys}"
@@ -47,7 +47,7 @@ pub enum ReadError {
     Value {
         /// Its name.
         file: String,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// The text of a map is wrong.
@@ -55,9 +55,9 @@ pub enum ReadError {
     Text {
         /// Its name.
         file: String,
-        /// In which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// The CRUSH map is wrong.
@@ -65,7 +65,7 @@ pub enum ReadError {
     Crush {
         /// Its name.
         file: String,
-        /// What is wrong.
+        /// The error.
         error: CrushError,
     },
     /// The cluster's map is wrong.
@@ -73,10 +73,10 @@ pub enum ReadError {
     Cluster {
         /// Its name.
         file: String,
-        /// What is wrong.
+        /// The error.
         error: ClusterMapError,
     },
-    /// A part is there twice, or missing.
+    /// A part appears twice, or is missing.
     #[error("{0}")]
     Parts(String),
 }

@@ -1,4 +1,4 @@
-//! Which file is what, and how several make one cluster.
+//! Recognises files, and joins several into one cluster.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::inventory::{Inventory, ReportJson};
 use crate::osd_json::{OsdMapJson, Wrong};
 use crate::statistics::Statistics;
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug)]
 pub enum Imported {
-    /// A cluster: its map, and what else is known of it.
+    /// A cluster: its map, and the inventory.
     Cluster(Box<ClusterMap>, Box<Inventory>),
-    /// A CRUSH map alone.
+    /// A single CRUSH map.
     Crush(Box<CrushMap>),
 }
 
@@ -38,20 +38,20 @@ struct ReportMaps {
     crushmap: CrushJson,
 }
 
-/// Parts of a cluster as they are found.
+/// Parts of a cluster, collected file by file.
 #[derive(Default)]
 struct Parts {
-    /// With the file's name.
+    /// The CRUSH map, with the file's name.
     crush: Option<(String, MapParts)>,
     osds: Option<(String, OsdMapJson)>,
     report: Option<ReportJson>,
     statistics: Statistics,
     notes: Vec<String>,
-    /// The CRUSH map as JSON, where it was JSON.
+    /// The CRUSH map as JSON, if it was JSON.
     kept_crush: Option<serde_json::Value>,
 }
 
-/// Reads a report, or an OSD map with a CRUSH map, or a CRUSH map alone, from as many files.
+/// Reads a report, or an OSD map with a CRUSH map, or a CRUSH map alone, from one or more files.
 pub fn read_files<P: AsRef<Path>>(files: &[P]) -> Result<Imported, ReadError> {
     read_parts(files)?.join()
 }
@@ -72,18 +72,19 @@ fn read_parts<P: AsRef<Path>>(files: &[P]) -> Result<Parts, ReadError> {
     Ok(parts)
 }
 
-/// What these files say of a cluster, in one document that [`read_files`] reads: without keys,
-/// addresses, serial numbers, or anything else that is not used.
+/// The content of these files in one document that [`read_files`] can read. Keys, addresses, serial
+/// numbers, and anything else that is not used are dropped.
 pub fn keepable<P: AsRef<Path>>(files: &[P]) -> Result<String, ReadError> {
     read_parts(files)?.keepable()
 }
 
-/// The same of one file's text, which `file` names in errors. The text of a CRUSH map is kept as it is.
+/// The same for the text of one file; `file` is its name in errors. The text of a CRUSH map is kept
+/// unchanged.
 pub fn keepable_text(file: &str, text: &str) -> Result<String, ReadError> {
     let mut parts = Parts::default();
     parts.add(file.to_owned(), text)?;
     if parts.osds.is_some() && parts.kept_crush.is_some() {
-        // where data belong, without what is stored
+        // keep the placement, without information on stored data
         parts.report = None;
         return parts.keepable();
     }
@@ -117,7 +118,7 @@ impl Parts {
     }
 }
 
-/// Reads one file's text; `file` names it in errors.
+/// Reads the text of one file; `file` is its name in errors.
 pub fn read_text(file: &str, text: &str) -> Result<Imported, ReadError> {
     let mut parts = Parts::default();
     parts.add(file.to_owned(), text)?;
@@ -228,15 +229,15 @@ impl Parts {
     }
 }
 
-/// Whether a text is what Prometheus reads, and not a CRUSH map.
+/// Whether a text is in Prometheus format, and not a CRUSH map.
 fn is_prometheus(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.any(|line| line.starts_with("ceph_"))
         && lines.all(|line| !line.starts_with("tunable ") && !line.starts_with("device "))
 }
 
-/// Without the line `report 1234567890` that `ceph report` prints to standard error, and that ends in
-/// many a file.
+/// The text without the line `report 1234567890`, which `ceph report` prints to standard error and
+/// which ends up in many files.
 fn without_frame(text: &str) -> &str {
     let is_frame = |line: &str| {
         line.strip_prefix("report ").is_some_and(|number| number.trim().parse::<u64>().is_ok())

@@ -1,29 +1,29 @@
-//! What a report says besides where data belong: drives, hosts, what is stored, counts to check by.
+//! Information in a report besides placement: drives, hosts, stored data, counts for checks.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a report says of a cluster besides its maps.
+/// Information in a report besides the maps.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Inventory {
-    /// Ceph's version, as `17.2.5`.
+    /// Ceph's version, such as `17.2.5`.
     pub version: Option<String>,
     /// OSDs that exist, by number.
     pub osds: BTreeMap<i32, OsdFacts>,
     /// Pools, by number.
     pub pools: BTreeMap<i64, PoolFacts>,
-    /// How many groups each OSD has, where the report says so.
+    /// Number of groups of each OSD, if reported.
     pub reported: Option<BTreeMap<i32, Reported>>,
-    /// Bytes of all OSDs, and how many are used.
+    /// Bytes of all OSDs, and used bytes.
     pub total_bytes: Option<(u64, u64)>,
-    /// Above which fill level an OSD takes no more writes.
+    /// Fill level above which an OSD accepts no more writes.
     pub full_ratio: Option<f64>,
-    /// Above which it warns.
+    /// Fill level above which an OSD warns.
     pub nearfull_ratio: Option<f64>,
-    /// How long an OSD's reads and writes take in the mean, milliseconds, as `perf dump` counts.
+    /// Mean latency of an OSD's reads and of its writes in milliseconds, as counted by `perf dump`.
     pub op_ms: (Option<f64>, Option<f64>),
-    /// What was guessed, for people.
+    /// Guesses that were made, for users.
     pub notes: Vec<String>,
 }
 
@@ -34,17 +34,17 @@ pub struct OsdFacts {
     pub host: Option<String>,
     /// The host's processor.
     pub cpu: Option<String>,
-    /// Its device class by its drive: `hdd`, `ssd`, `nvme`.
+    /// Its device class according to its drive: `hdd`, `ssd`, `nvme`.
     pub class: Option<String>,
     /// The size of its drive.
     pub bytes: Option<u64>,
-    /// How much of it is used.
+    /// Used bytes of the drive.
     pub used_bytes: Option<u64>,
-    /// The size of a separate device for its database.
+    /// Size of a separate device for its database.
     pub db_bytes: Option<u64>,
     /// The drive's maker and model; its serial number is dropped.
     pub model: Option<String>,
-    /// How long a commit takes, milliseconds, as `ceph osd perf` says.
+    /// Latency of a commit in milliseconds, from `ceph osd perf`.
     pub commit_ms: Option<f64>,
     /// Whether the drive is attached by `NVMe`.
     pub nvme: bool,
@@ -55,41 +55,41 @@ pub struct OsdFacts {
 /// A pool.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct PoolFacts {
-    /// How many chunks hold data, in an erasure-coded pool.
+    /// Number of data chunks, for an erasure-coded pool.
     pub data_chunks: Option<u32>,
-    /// Bytes of data in a stripe, of an erasure-coded pool.
+    /// Bytes of data in a stripe, for an erasure-coded pool.
     pub stripe_bytes: Option<u64>,
-    /// The pool before which it is a cache.
+    /// The pool that it is a cache of.
     pub tier_of: Option<i64>,
     /// Bytes that clients stored.
     pub stored_bytes: Option<u64>,
     /// Objects that clients stored.
     pub objects: Option<u64>,
-    /// Bytes on drives.
+    /// Bytes that it takes on drives.
     pub allocated_bytes: Option<u64>,
-    /// What clients have read and written since the pool was made.
+    /// Reads and writes of clients since the pool was made.
     pub traffic: Option<Traffic>,
 }
 
-/// What clients have read and written.
+/// Reads and writes of clients.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Traffic {
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Bytes that they asked for.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that they brought.
+    /// Bytes written.
     pub written_bytes: u64,
 }
 
-/// How many groups an OSD has.
+/// Number of groups of an OSD.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Reported {
-    /// In whose acting set it is.
+    /// Groups whose acting set contains it.
     pub groups: u64,
-    /// Whose up set it leads.
+    /// Groups whose up set it leads.
     pub primaries: u64,
 }
 
@@ -183,7 +183,7 @@ struct SumJson {
 }
 
 impl ReportJson {
-    /// Adds what the report says.
+    /// Adds the report's information.
     pub(crate) fn add_to(self, inventory: &mut Inventory) {
         inventory.version = self.version;
         for metadata in self.osd_metadata {

@@ -1,9 +1,9 @@
-//! Readers of what a Ceph cluster says of itself.
+//! Readers for the status output of a Ceph cluster.
 //!
 //! `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump` and the text of `crushtool -d` become a
 //! [`ClusterMap`](foretell_algorithms::crush::ClusterMap) or a
-//! [`CrushMap`](foretell_algorithms::crush::CrushMap), and a report an [`Inventory`] besides: hosts,
-//! drives, pools, what is stored. Only what is named in this crate's structures is read: keys, addresses,
+//! [`CrushMap`](foretell_algorithms::crush::CrushMap). A report also becomes an [`Inventory`]: hosts,
+//! drives, pools, stored data. Only the fields of this crate's structures are read. Keys, addresses, and
 //! identifiers of hardware and of the cluster are never kept.
 //!
 //! Left out: binary maps (`crushtool -d` and `osdmaptool` turn them into text), MSR rules of Squid.

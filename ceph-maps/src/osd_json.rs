@@ -80,7 +80,7 @@ struct PrimaryJson {
     osd: i32,
 }
 
-/// What can be wrong here: a value, or the map as a whole.
+/// Errors: of a value, or of the map as a whole.
 pub(crate) enum Wrong {
     Value(String),
     Map(ClusterMapError),
@@ -125,7 +125,7 @@ impl OsdMapJson {
         Ok(map)
     }
 
-    /// What is known of each pool besides where its groups lie.
+    /// The facts about each pool besides the placement of its groups.
     pub(crate) fn pool_facts(&self) -> BTreeMap<i64, PoolFacts> {
         let facts = |pool: &PoolJson| {
             let profile = self.erasure_code_profiles.get(&pool.erasure_code_profile);
@@ -140,7 +140,7 @@ impl OsdMapJson {
         self.pools.iter().map(|pool| (pool.pool, facts(pool))).collect()
     }
 
-    /// The OSDs that exist, of which nothing else is known.
+    /// The OSDs that exist, without any further facts.
     pub(crate) fn osd_facts(&self) -> BTreeMap<i32, OsdFacts> {
         self.osds.iter().map(|osd| ((osd.osd as u32).cast_signed(), OsdFacts::default())).collect()
     }

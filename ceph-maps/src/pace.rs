@@ -1,13 +1,13 @@
-//! How long a change of a cluster takes: hours of recovery and backfill at a given throttle.
+//! The duration of a change of a cluster: hours of recovery and backfill at a given throttle.
 //!
-//! Groups take their turns as Ceph's do: each OSD takes part in so many backfills as a primary and in as many as
-//! a target, groups that lack copies go first. What is under way is a flow: a group moves at the rate that the
-//! busiest of its OSDs gives it, and an OSD divides its throttle among all groups that read or write there (a
-//! fluid model; processor sharing). Copies are read from the primary. A chunk is read where it was if that OSD is
-//! up; otherwise it is computed from as many others as the code has data chunks.
+//! Groups take turns as in Ceph: each OSD takes part in a limited number of backfills as a primary and in as many
+//! as a target, and groups that lack copies go first. Active backfills are flows (a fluid model with processor
+//! sharing). An OSD divides its throttle among all groups that read or write there; a group moves at the rate of
+//! its most loaded OSD. Copies are read from the primary. A chunk is read from its old OSD if that is up;
+//! otherwise it is computed from as many others as the code has data chunks.
 //!
-//! Left out: hosts' adapters and processors, the size of objects (small ones take longer), what clients write
-//! meanwhile, PG log recovery of what was down for a moment.
+//! Left out: hosts' adapters and processors, the size of objects (small ones take longer), client writes
+//! meanwhile, PG log recovery after short outages.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -16,68 +16,69 @@ use foretell_algorithms::crush::{ClusterMap, PoolKind};
 
 use crate::plan::{Moving, Plan};
 
-/// What recovery may take.
+/// The limits of recovery.
 #[derive(Clone, Debug)]
 pub struct Throttle {
     /// Bytes a second that recovery reads and writes on an OSD.
     pub bytes_per_s: BTreeMap<i32, f64>,
-    /// Backfills in which an OSD takes part as a primary, and as many as a target: `osd_max_backfills`.
+    /// Number of backfills in which an OSD takes part as a primary, and the same number as a target:
+    /// `osd_max_backfills`.
     pub max_backfills: usize,
 }
 
-/// How long it takes.
+/// The duration of a change.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Pace {
-    /// Until everything is where it belongs, s.
+    /// Time until everything is where it belongs, s.
     pub seconds: f64,
-    /// Until no copy or chunk is missing any more, s; 0 where none was.
+    /// Time until no copy or chunk is missing, s; 0 if none was missing.
     pub degraded_s: f64,
-    /// Read from OSDs, and written to them.
+    /// Bytes read from OSDs.
     pub bytes_read: f64,
-    /// See `bytes_read`.
+    /// Bytes written to OSDs.
     pub bytes_written: f64,
-    /// When these shares of the bytes have been written, s: 50, 90, 99 %.
+    /// Shares of the bytes (50, 90, 99 %), with the time at which they have been written, s.
     pub shares: [(f64, f64); 3],
-    /// OSDs that take part at a time, in the mean.
+    /// Mean number of OSDs that take part at the same time.
     pub osds_at_work: f64,
-    /// By OSD that takes part: bytes read and written, and when it has done its last.
+    /// By OSD that takes part: bytes read and written, and the end of its work.
     pub osds: BTreeMap<i32, Part>,
     /// Groups whose data cannot be read from any OSD that is up.
     pub lost: usize,
 }
 
-/// What an OSD does.
+/// The work of an OSD.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Part {
-    /// Bytes that it reads.
+    /// Bytes read from it.
     pub read: f64,
-    /// Bytes that it writes.
+    /// Bytes written to it.
     pub written: f64,
-    /// When it has done its last, s.
+    /// End of its work, s.
     pub until: f64,
 }
 
 /// A group's backfill.
 struct Job {
-    /// Who leads it, and who receives.
+    /// The primary, and the OSDs that receive.
     primary: i32,
     targets: Vec<i32>,
-    /// By OSD: bytes that are read, and written.
+    /// By OSD: bytes read, and bytes written.
     uses: Vec<(i32, f64, f64)>,
     written: f64,
     degraded: bool,
-    /// What is left of it, from 1 to 0, as of `seen`.
+    /// The remaining part of it, from 1 to 0, at time `seen`.
     left: f64,
     seen: f64,
-    /// Part of it a second.
+    /// Rate, as a part of the job a second.
     rate: f64,
-    /// Changes of its rate: earlier ends on the agenda are void.
+    /// Number of rate changes; ends computed before the last change are void.
     turn: u64,
     running: bool,
 }
 
 impl Job {
-    /// None if there is nobody to read from.
+    /// The job of a group; `None` if there is no OSD to read from.
     fn of(moving: &Moving, up: &dyn Fn(i32) -> bool) -> Option<Self> {
         let sources: Vec<i32> = moving.was.iter().copied().filter(|osd| up(*osd)).collect();
         let &primary = sources.first()?;
@@ -115,20 +116,20 @@ impl Job {
     }
 }
 
-/// An OSD meanwhile.
+/// State of an OSD during recovery.
 #[derive(Default)]
 struct Osd {
     bytes_per_s: f64,
     leads: usize,
     receives: usize,
-    /// Bytes here of all that is under way: each gives up its part in the same time.
+    /// Bytes of all active jobs on this OSD; each job does its part in the same time.
     load: f64,
     running: Vec<usize>,
-    /// Jobs that wait for it, in their order.
+    /// Jobs that wait for it, in order.
     waiting: Vec<usize>,
 }
 
-/// The end of a job, in order of time.
+/// The computed end of a job; ordered by time.
 #[derive(PartialEq)]
 struct End(f64, usize, u64);
 
@@ -146,7 +147,7 @@ impl Ord for End {
     }
 }
 
-/// How long the moves of a plan take; `after`: the cluster after the change.
+/// The duration of a plan's moves; `after`: the cluster after the change.
 pub fn pace(plan: &Plan, after: &ClusterMap, throttle: &Throttle) -> Pace {
     let up = |osd: i32| osd >= 0 && after.osd(osd).is_some_and(|osd| osd.up);
     pace_of(&plan.moving, &up, throttle)
@@ -162,7 +163,7 @@ fn pace_of(moving: &[Moving], up: &dyn Fn(i32) -> bool, throttle: &Throttle) -> 
             None => pace.lost += 1,
         }
     }
-    // what lacks copies first, as Ceph's priorities have it
+    // groups that lack copies first, as with Ceph's priorities
     jobs.sort_by_key(|job| !job.degraded);
     Flow::new(jobs, throttle).run(&mut pace);
     pace
@@ -230,7 +231,7 @@ impl Flow {
         });
     }
 
-    /// Starts those of these jobs that find a place everywhere.
+    /// Starts the candidates that find a free place on all their OSDs.
     fn start(&mut self, candidates: &[usize]) {
         let mut changed = Vec::new();
         for &index in candidates {
@@ -284,7 +285,7 @@ impl Flow {
         self.start(&candidates);
     }
 
-    /// Rates change where the load of these OSDs did.
+    /// Recomputes the rates of jobs on the OSDs whose load changed.
     fn share_out(&mut self, changed: &[i32]) {
         let Self { jobs, osds, ends, now, .. } = self;
         for number in changed {

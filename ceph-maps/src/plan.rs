@@ -1,4 +1,4 @@
-//! What a change would move: placement groups and bytes, and the least that any placement must move.
+//! Effects of a change: placement groups and bytes that move, and the minimum that any placement must move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,24 +8,24 @@ use foretell_algorithms::crush::{
 
 use crate::inventory::Inventory;
 
-/// What is moved.
+/// The effects of a change.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Plan {
-    /// Groups of which some copy or chunk comes to another OSD.
+    /// Groups with a copy or chunk that moves to another OSD.
     pub groups: usize,
-    /// Groups whose *up* set is another in any way, a new order included.
+    /// Groups whose *up* set changes in any way, including its order.
     pub groups_changed: usize,
-    /// Copies or chunks that come to another OSD.
+    /// Copies or chunks that move to another OSD.
     pub shards: usize,
     /// All copies or chunks after the change.
     pub shards_in_all: usize,
-    /// What comes to other OSDs.
+    /// Bytes that move to other OSDs.
     pub bytes: f64,
-    /// What any placement must move at the least.
+    /// Bytes that any placement must move.
     pub floor: Floor,
-    /// Groups that have fewer members than their pool wants, after the change.
+    /// Groups with fewer members after the change than their pool wants.
     pub short: usize,
-    /// Bytes by the OSDs between which they move; -1: none held that chunk before.
+    /// Bytes by source and target OSD; the source is -1 if no OSD had that chunk before.
     pub moves: BTreeMap<(i32, i32), f64>,
     /// Groups and bytes, by pool.
     pub pools: BTreeMap<i64, (usize, f64)>,
@@ -37,45 +37,45 @@ pub struct Plan {
     pub moving: Vec<Moving>,
 }
 
-/// A group of which copies or chunks come to other OSDs.
+/// A group with copies or chunks that move to other OSDs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Moving {
     /// The group after the change.
     pub pg: Pg,
     /// Copies, or chunks.
     pub kind: PoolKind,
-    /// Where its copies or chunks were, in order.
+    /// The OSDs of its copies or chunks before the change, in order.
     pub was: Vec<i32>,
-    /// From where to where they come; from -1: nobody held that one.
+    /// Source and target of each move; the source is -1 if no OSD had that copy or chunk.
     pub steps: Vec<(i32, i32)>,
-    /// Bytes of each of them.
+    /// Bytes of each move.
     pub bytes: f64,
-    /// Chunks that are read where one is lost.
+    /// Number of chunks that are read to recover a lost one.
     pub data_chunks: usize,
-    /// Whether the pool gets another code: clients then copy its data, and no OSD recovers them.
+    /// Whether the pool's code changes: then clients copy its data, and no OSD recovers it.
     pub recoded: bool,
 }
 
-/// What any placement must move at the least.
+/// Bytes that any placement must move.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Floor {
-    /// Copies and chunks that may not stay where they are and have another place: the OSD is out or gone, the rule
-    /// does not reach it, or another of the group is too near. An OSD that is only down keeps what it has.
+    /// Copies and chunks that must leave their place and have another one: the OSD is out or gone, the rule does not
+    /// reach it, or another member of the group is too near. An OSD that is only down keeps its data.
     pub misplaced_bytes: f64,
-    /// What OSDs get whose share of the weight grows.
+    /// Bytes for OSDs whose share of the weight grows.
     pub balance_bytes: f64,
 }
 
 impl Floor {
-    /// What must move at the least if this many bytes do: one movement can serve both. Placement by chance may leave
-    /// shares less even than weights say, and then moves less than even shares take.
+    /// The minimum that must move if `moved` bytes do; one movement can serve both purposes. Pseudorandom placement
+    /// may be less even than the weights, and may then move less than even shares would require.
     pub fn bytes(&self, moved: f64) -> f64 {
         self.misplaced_bytes.max(self.balance_bytes).min(moved)
     }
 }
 
 impl Plan {
-    /// The OSD that is fullest before, and after.
+    /// The fullest OSD before, and the fullest after.
     pub fn fullest(&self) -> Option<[(i32, f64); 2]> {
         let fullest = |level: fn(&(f64, f64)) -> f64| {
             let levels = self.fill.iter().map(|(osd, fill)| (*osd, level(fill)));
@@ -85,9 +85,9 @@ impl Plan {
     }
 }
 
-/// What comes to buckets of one type, and what leaves them, by name; movements within one are none.
+/// Bytes into and out of buckets of one type, by name; movements within a bucket do not count.
 pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> BTreeMap<String, (f64, f64)> {
-    // types that a map only names, such as `chassis` in many, hold nothing
+    // types that a map only declares, such as `chassis` in many maps, have no buckets
     if kind != 0 && !map.crush.parts().buckets.iter().any(|bucket| bucket.kind == kind) {
         return BTreeMap::new();
     }
@@ -110,7 +110,7 @@ pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> BTreeMap<String, (f
     by_name
 }
 
-/// Bytes that one copy or chunk of a pool's group takes; 0 where unknown.
+/// Bytes of one copy or chunk of a pool's group; 0 if unknown.
 pub fn shard_bytes(pool: &Pool, inventory: &Inventory) -> f64 {
     let Some(facts) = inventory.pools.get(&pool.id) else { return 0.0 };
     let shards = f64::from(pool.pg_num) * f64::from(pool.size);
@@ -124,7 +124,7 @@ pub fn shard_bytes(pool: &Pool, inventory: &Inventory) -> f64 {
     }
 }
 
-/// The size of an OSD's drive; by its CRUSH weight (1 is a TiB) where nothing says.
+/// The size of an OSD's drive; if unknown, derived from its CRUSH weight (1 is a TiB).
 pub fn osd_bytes(map: &ClusterMap, inventory: &Inventory, osd: i32) -> f64 {
     if let Some(bytes) = inventory.osds.get(&osd).and_then(|facts| facts.bytes) {
         return bytes as f64;
@@ -134,7 +134,7 @@ pub fn osd_bytes(map: &ClusterMap, inventory: &Inventory, osd: i32) -> f64 {
     weight.map_or(0.0, |item| f64::from(item.weight) / 65_536.0 * (1_u64 << 40) as f64)
 }
 
-/// Compares a cluster with what a change makes of it.
+/// Compares a cluster before and after a change.
 pub fn plan(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
@@ -161,7 +161,7 @@ pub fn plan(
         let origin = earlier.map(|pool| Pg { seed: stable_mod(pg.seed, pool.pg_num), ..*pg });
         let none = Vec::new();
         let was = origin.and_then(|pg| old.get(&pg)).map_or(&none, |placed| &placed.up);
-        // another code is another data: everything is written anew
+        // with another code, all data is rewritten
         let recoded = earlier.is_none_or(|earlier| {
             let chunks = |inventory: &Inventory| {
                 inventory.pools.get(&pg.pool).and_then(|facts| facts.data_chunks)
@@ -211,7 +211,7 @@ fn members(set: &[i32]) -> impl Iterator<Item = i32> + '_ {
     set.iter().copied().filter(|osd| *osd != NONE)
 }
 
-/// From where to where copies or chunks come. Copies are alike: those that leave go where others come.
+/// Sources and targets of moves. Copies are interchangeable: those that leave become those that come.
 fn movements(kind: PoolKind, was: &[i32], is: &[i32]) -> Vec<(i32, i32)> {
     match kind {
         PoolKind::Erasure => {
@@ -238,7 +238,7 @@ fn short(map: &ClusterMap, placed: &BTreeMap<Pg, Placed>) -> usize {
     placed.iter().filter(is_short).count()
 }
 
-/// What no placement can spare.
+/// The minimum that no placement can avoid moving.
 fn floor(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
@@ -269,7 +269,8 @@ fn floor(
             };
             let stay: Vec<i32> = members(&placed.up).filter(|osd| may_stay(osd)).collect();
             let kept = domains.most_kept(&stay, &limits).min(pool.size as usize);
-            // a group that was short of members before need not become whole, and one that finds no others cannot
+            // a group that lacked members before need not become complete, and one for which the rule finds no
+            // others cannot
             let found = new.get(&Pg { pool: pool.id, seed });
             let found = found.map_or(0, |placed| members(&placed.up).count());
             let wanted = members(&placed.up).count().min(pool.size as usize).min(found);
@@ -281,7 +282,7 @@ fn floor(
     floor
 }
 
-/// The share of a pool's data that each OSD ought to have: by weight, among those that its rule reaches.
+/// The share of a pool's data that each OSD should have: by weight, among the OSDs that its rule reaches.
 pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> BTreeMap<i32, f64> {
     let Some(rule) = map.rule_of(pool) else { return BTreeMap::new() };
     let mut weights = reached(map, rule);
@@ -296,7 +297,7 @@ pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> BTreeMap<i32, f64> {
     weights
 }
 
-/// The OSDs below what a rule takes, with their CRUSH weights.
+/// The OSDs below the buckets that a rule takes, with their CRUSH weights.
 pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> BTreeMap<i32, f64> {
     let parts = map.crush.parts();
     let mut weights = BTreeMap::new();
@@ -313,14 +314,14 @@ pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> BTreeMap<i32, f64> {
     weights
 }
 
-/// What a rule's steps leave for the members of a group.
+/// A limit that a rule sets for the members of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limit {
-    /// For buckets of this type.
+    /// Type of the buckets.
     pub(crate) kind: u16,
-    /// How many members may be below each.
+    /// Maximum number of members below each.
     pub(crate) each: usize,
-    /// In how many buckets of this type they may be.
+    /// Maximum number of buckets of this type with members.
     pub(crate) buckets: usize,
 }
 
@@ -338,7 +339,7 @@ pub(crate) fn limits(rule: &Rule, size: u32) -> Vec<Limit> {
         })
         .collect();
     let size = size as usize;
-    // a rule with several ends has them side by side: no device twice at each end
+    // with several `emit` steps, the only limit is that no device is chosen twice
     let ends = rule.steps.iter().filter(|step| matches!(step, Step::Emit)).count();
     if ends > 1 {
         return vec![Limit { kind: 0, each: 1, buckets: size }];
@@ -354,7 +355,7 @@ pub(crate) fn limits(rule: &Rule, size: u32) -> Vec<Limit> {
     (0..counts.len()).map(limit).collect()
 }
 
-/// Which bucket of each type each device is below.
+/// By device and type: the bucket of that type that the device is below.
 pub(crate) struct Domains(BTreeMap<(i32, u16), i32>);
 
 impl Domains {
@@ -374,7 +375,7 @@ impl Domains {
         if kind == 0 { device } else { self.0.get(&(device, kind)).copied().unwrap_or(device) }
     }
 
-    /// How many of these devices may stay together: a greedy choice, exact where types are nested.
+    /// Number of these devices that may stay together: a greedy choice, exact where types are nested.
     pub(crate) fn most_kept(&self, devices: &[i32], limits: &[Limit]) -> usize {
         let mut counts: BTreeMap<(u16, i32), usize> = BTreeMap::new();
         let mut kept = BTreeSet::new();
@@ -398,7 +399,7 @@ impl Domains {
         kept.len()
     }
 
-    /// Whether these devices may be together.
+    /// Whether these devices may be members of one group.
     pub(crate) fn allow(&self, devices: &[i32], limits: &[Limit]) -> bool {
         self.most_kept(devices, limits) == devices.len()
     }

@@ -1,9 +1,9 @@
-//! What a rule promises: how many members of a group may be in one bucket at the most, whichever placement
-//! the rule makes.
+//! Guarantees of a rule: the maximum number of members of a group in one bucket, over all placements that
+//! the rule allows.
 //!
-//! A placement may be better than its rule, by luck; after the next change it need not be. Exact where the
-//! rule's steps go down the tree, as Ceph's own rules do; a rule with several ends promises that no device
-//! has two members, and nothing of hosts.
+//! A placement may by chance be better than its rule, but it need not stay so after the next change. The
+//! result is exact if the rule's steps go down the tree, as in Ceph's own rules. A rule with several
+//! `emit` steps guarantees only that no device has two members, and nothing about hosts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +11,14 @@ use foretell_algorithms::crush::{ClusterMap, Pool};
 
 use crate::plan::{Domains, Limit, limits, reached};
 
-/// The most members of a group that each bucket can have, by type of bucket, largest first.
+/// Maximum number of members of a group in each bucket, by type of bucket, the largest first.
 pub(crate) struct Bounds {
     size: usize,
     by_kind: BTreeMap<u16, Vec<usize>>,
 }
 
 impl Bounds {
-    /// Those of a pool; without a rule nothing is promised.
+    /// The bounds of a pool; without a rule nothing is guaranteed.
     pub(crate) fn new(map: &ClusterMap, pool: &Pool) -> Self {
         let size = pool.size as usize;
         let mut by_kind = BTreeMap::new();
@@ -44,7 +44,8 @@ impl Bounds {
         Self { size, by_kind }
     }
 
-    /// How many buckets of a type may fail, whichever they are, with `needed` members of each group left.
+    /// Number of buckets of a type that may fail, whichever they are, so that `needed` members of each
+    /// group are left.
     pub(crate) fn survived(&self, kind: u16, needed: usize) -> usize {
         let mut left = self.size;
         let bounds = self.by_kind.get(&kind).map_or(&[][..], Vec::as_slice);
@@ -57,11 +58,11 @@ impl Bounds {
     }
 }
 
-/// How many members of one group may be on the devices of one bucket of type `kind`.
+/// Maximum number of members of one group on the devices of one bucket of type `kind`.
 fn most_in(domains: &Domains, limits: &[Limit], kind: u16, devices: &[i32], size: usize) -> usize {
     let by_limits = limits.iter().map(|limit| {
         if limit.kind >= kind {
-            // a bucket within one of those has no more than it
+            // a bucket inside one of those has at most as many
             return limit.each;
         }
         let places: BTreeSet<i32> =

@@ -1,7 +1,7 @@
 //! Statistics of a running cluster: `ceph osd df`, `ceph osd perf`, `perf dump` of an OSD, Prometheus text.
 //!
-//! Each says something of OSDs or pools that a report may not: how full drives are, how long commits take,
-//! what pools were asked for. Only counters and sizes are read; labels with addresses are not.
+//! Each of them may add facts about OSDs or pools that a report lacks: fill levels of drives, commit
+//! latencies, requests to pools. Only counters and sizes are read; labels with addresses are not.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::inventory::{Inventory, Traffic};
 
-/// What was measured, by OSD and by pool.
+/// Statistics by OSD and by pool.
 #[derive(Clone, Default, PartialEq, Debug, Deserialize, Serialize)]
 pub(crate) struct Statistics {
     osds: BTreeMap<i32, OsdStatistics>,
     pools: BTreeMap<i64, PoolStatistics>,
-    /// From `perf dump`, which does not name its OSD.
+    /// Statistics from `perf dump`, which does not name its OSD.
     #[serde(default)]
     nameless: Vec<OsdStatistics>,
 }
@@ -43,7 +43,7 @@ struct PoolStatistics {
 }
 
 impl Statistics {
-    /// Reads one of the JSON documents; false if it is none of them. Errors say what is wrong.
+    /// Reads one of the JSON documents; returns false if it is none of them. Errors describe the fault.
     pub(crate) fn add_json(&mut self, document: &Value) -> Result<bool, String> {
         if let Some(nodes) = document.get("nodes").and_then(Value::as_array)
             && document.get("summary").is_some()
@@ -82,7 +82,7 @@ impl Statistics {
     fn add_df(&mut self, nodes: &[Value]) -> Result<(), String> {
         for node in nodes {
             let id = node.get("id").and_then(Value::as_i64);
-            // buckets of the tree
+            // negative ids are buckets of the tree
             if id.is_some_and(|id| id < 0) {
                 continue;
             }
@@ -95,7 +95,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// Reads Prometheus text; false if no line is of Ceph. What is not known is passed over.
+    /// Reads Prometheus text; returns false if no line is of Ceph. Unknown lines are skipped.
     pub(crate) fn add_prometheus(&mut self, text: &str) -> bool {
         let mut found = false;
         for line in text.lines() {
@@ -139,7 +139,7 @@ impl Statistics {
         *self == Self::default()
     }
 
-    /// Adds what was measured; where a report says something else, what was measured counts.
+    /// Adds the statistics; if a report differs, the statistics count.
     pub(crate) fn add_to(&self, inventory: &mut Inventory) {
         let mut unknown = 0;
         for (osd, found) in &self.osds {
@@ -203,7 +203,7 @@ fn sample(line: &str) -> Option<(&str, &str, f64)> {
     Some((name.trim(), labels, value))
 }
 
-/// The value of a label; escapes are left as they are.
+/// The value of a label; escapes are not decoded.
 fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = labels;
     loop {

@@ -1,6 +1,6 @@
-//! Numbers as Ceph writes them.
+//! Numbers in Ceph's notation.
 
-/// A weight as 16.16 fixed point, from a number as JSON has it: nearest.
+/// A weight in 16.16 fixed point, rounded from a JSON number.
 pub(crate) fn fixed(value: f64, what: &str) -> Result<u32, String> {
     let fixed = (value * 65_536.0).round();
     if fixed >= 0.0 && fixed <= f64::from(u32::MAX) {
@@ -9,7 +9,7 @@ pub(crate) fn fixed(value: f64, what: &str) -> Result<u32, String> {
     Err(format!("{what} is {value}; expected 0 to 65535"))
 }
 
-/// " (did you mean `X`?)", or nothing.
+/// The text " (did you mean `X`?)", or nothing.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let nearest = known
         .into_iter()

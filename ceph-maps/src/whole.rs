@@ -1,8 +1,8 @@
-//! Whole sets: where the groups of a pool lie when all OSDs work, each with all of its members.
+//! Complete sets: the placement of a pool's groups when all OSDs work, each group with all its members.
 //!
-//! A simulated pool misses no copy. OSDs that are down are taken to be up; `pg_temp` and `primary_temp`,
-//! which last while data move, are left out. Where a rule finds too few members all the same, the least
-//! loaded OSDs that it reaches stand in: which groups, is counted.
+//! A simulated pool lacks no copy. OSDs that are down count as up. `pg_temp` and `primary_temp`, which
+//! last only while data move, are left out. If a rule still finds too few members, the least loaded OSDs
+//! that it reaches fill the gaps; the number of such groups is counted.
 
 use std::collections::BTreeMap;
 
@@ -16,24 +16,24 @@ use crate::plan::reached;
 /// The groups of a pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WholeSets {
-    /// By group, the leader first.
+    /// The set of each group, the primary first.
     pub sets: Vec<Vec<i32>>,
-    /// How many groups have members that the rule did not find.
+    /// Number of groups with members that the rule did not find.
     pub completed: usize,
 }
 
-/// Why a pool has no whole sets.
+/// The reason why a pool has no complete sets.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum WholeError {
-    /// CRUSH says so.
+    /// CRUSH failed.
     #[error(transparent)]
     Map(#[from] ClusterMapError),
-    /// There is no rule for it.
+    /// There is no rule for the pool.
     #[error("there is no rule {rule} for {size} copies or shards")]
     NoRule {
         /// The rule's number.
         rule: u32,
-        /// How many members a group has.
+        /// Number of members of a group.
         size: u32,
     },
     /// The rule reaches too few OSDs.
@@ -43,14 +43,14 @@ pub enum WholeError {
     Few {
         /// The rule's name.
         rule: String,
-        /// How many members a group has.
+        /// Number of members of a group.
         size: u32,
-        /// How many OSDs there are for them.
+        /// Number of OSDs available.
         found: usize,
     },
 }
 
-/// A cluster with a CRUSH map's devices, all up and in, and without pools.
+/// A cluster with the devices of a CRUSH map, all up and in, without pools.
 pub fn bare_cluster(crush: CrushMap) -> Result<ClusterMap, ClusterMapError> {
     let osd = Osd { up: true, weight: 0x1_0000, affinity: DEFAULT_AFFINITY };
     let mut osds = vec![None; crush.devices()];
@@ -60,7 +60,7 @@ pub fn bare_cluster(crush: CrushMap) -> Result<ClusterMap, ClusterMapError> {
     ClusterMap::new(crush, osds, [])
 }
 
-/// `map` with this pool alone, all OSDs up, and no OSD serving for another.
+/// The `map` with only this pool, all OSDs up, and no temporary sets.
 pub fn all_up(map: &ClusterMap, pool: &Pool) -> Result<ClusterMap, ClusterMapError> {
     let osds = map.osds().iter().map(|osd| osd.map(|osd| Osd { up: true, ..osd })).collect();
     let own = map.pools().get(&pool.id);
@@ -77,8 +77,9 @@ pub fn all_up(map: &ClusterMap, pool: &Pool) -> Result<ClusterMap, ClusterMapErr
     Ok(whole)
 }
 
-/// Where the groups of `pool` lie over `map`, which may have it or not. Exceptions of the map's pool of
-/// that number hold if it is of the same kind, size and number of groups.
+/// The placement of the groups of `pool` over `map`, which may or may not contain the pool. Exceptions
+/// of the map's pool with the same number apply if it has the same kind, size, number of groups and
+/// rule.
 pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError> {
     let whole = all_up(map, pool)?;
     let rule = whole.rule_of(pool);

@@ -1,7 +1,7 @@
 //! Random maps of all kinds of buckets, rules and tunables: mappings equal those of Ceph's `crushtool`.
 //!
-//! Skipped, visibly, where `crushtool` is not installed (Debian: `ceph-base`). Maps on which Ceph's result
-//! is undefined are not made: trees without weight, where it reads beyond its arrays.
+//! It is skipped, visibly, if `crushtool` is not installed (Debian: `ceph-base`). Maps for which Ceph's
+//! result is undefined are not generated: trees without weight, for which it reads beyond its arrays.
 #![allow(
     clippy::too_many_lines,
     clippy::range_minus_one,
@@ -54,7 +54,7 @@ impl Chance {
     }
 }
 
-/// A map as text, and which of its rules can be asked.
+/// A map as text, and the rules of it that can be tested.
 struct Made {
     text: String,
     rules: usize,
@@ -121,7 +121,7 @@ fn make(seed: u64) -> Made {
     }
     text.push_str("type 0 osd\ntype 1 host\ntype 2 rack\ntype 3 room\ntype 11 root\n");
 
-    // each level takes what the levels below left
+    // each level takes the items that the levels below left over
     let mut free: Vec<String> = devices.iter().map(|id| format!("osd.{id}")).collect();
     let mut names: Vec<String> = Vec::new();
     let mut straw2 = Vec::new();
@@ -270,7 +270,7 @@ fn compare(seeds: std::ops::Range<u64>, inputs: u32) -> Option<usize> {
         crushtool(&["-c", &source, "-o", &binary])?;
         let chance = &mut Chance(!seed);
         let from_text = crush("map.txt", &made.text);
-        // what Ceph prints has the ids that it gave to shadows
+        // Ceph's output contains the ids that it gave to shadow buckets
         let dump = crushtool(&["-i", &binary, "--dump"])?;
         let from_json = crush("dump", &dump);
         let mut reweights: Vec<u32> = vec![0; from_text.devices()];

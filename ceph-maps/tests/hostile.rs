@@ -128,7 +128,7 @@ fn a_rule_that_cannot_be_met_ends() {
     let error = map.place(rule, 7, 3, &[0x1_0000], 0, &mut work, &mut set).unwrap_err();
     assert!(error.to_string().contains("rule `r` finds no placement for input 7"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(20));
-    // with the attempts that are usual, it gets what there is
+    // with the usual number of attempts, the result has the available devices
     let Imported::Crush(map) = read_text("m", &json(r#"{"id": 0, "weight": 65536}"#, 50)).unwrap()
     else {
         panic!("no OSDs")
@@ -168,7 +168,7 @@ fn secrets_are_not_kept() {
 }
 
 proptest! {
-    /// Whatever is cut out or put in: a map or an error, never a panic.
+    /// Whatever is cut out or inserted, the result is a map or an error, never a panic.
     #[test]
     fn any_text_is_a_map_or_an_error(at in 0..MAP.len(), length in 0..40_usize, put in "[a-z0-9{}\\[\\] .-]{0,8}") {
         let end = (at + length).min(MAP.len());

@@ -1,7 +1,7 @@
 //! Changes and balancing, against Ceph's `osdmaptool`.
 //!
-//! Skipped, visibly, where it is not installed (Debian: `ceph-base`). Its marks and weights are set on its
-//! command line, and where it then puts each group is compared with ours.
+//! It is skipped, visibly, if `osdmaptool` is not installed (Debian: `ceph-base`). OSD states and weights
+//! are set on its command line, and its placement of each group is compared with ours.
 #![allow(clippy::similar_names, reason = "a test that is read from top to bottom")]
 
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ fn crush(seed: u32) -> String {
     text
 }
 
-/// A cluster made by `osdmaptool` in `directory`, as file and as we read it.
+/// A cluster made by `osdmaptool` in `directory`, as a file and as read by us.
 fn cluster(directory: &Path, seed: u32) -> Option<(String, ClusterMap, Inventory)> {
     let path = |name: &str| directory.join(name).display().to_string();
     let (text, binary, om) = (path("crush.txt"), path("crush"), path("om"));
@@ -66,7 +66,7 @@ fn cluster(directory: &Path, seed: u32) -> Option<(String, ClusterMap, Inventory
         ["--createsimple", "30", &om, "--pg-bits", "5", "--pgp-bits", "5", "--with-default-pool"];
     run("osdmaptool", &[&create[..], &["--clobber"]].concat())?;
     run("osdmaptool", &[&om, "--import-crush", &binary])?;
-    // marks are only kept beside another change
+    // the tool keeps such marks only together with another change
     run("osdmaptool", &[&om, "--mark-up-in", "--adjust-crush-weight", "0:2", "--save"])?;
     run("osdmaptool", &[&om, "--export-crush", &binary])?;
     let files = [path("osds.json"), path("crush.json")];
@@ -132,7 +132,7 @@ fn what_a_change_moves_is_what_two_runs_differ_in() {
             .count();
         let plan = plan((&map, &inventory), (&changed, &known)).unwrap();
         assert_eq!(plan.groups, moved, "{changes:?}");
-        // upmaps can keep all but what was on an OSD that is out
+        // upmaps can keep everything except data on an OSD that is out
         let kept = stay(&map, &changed).unwrap();
         let still = self::plan((&map, &inventory), (&kept.applied(&changed), &known)).unwrap();
         assert_eq!(still.groups, kept.lost.len(), "{changes:?}");
@@ -182,7 +182,7 @@ fn balances_at_least_as_well_with_no_more_upmaps() {
                 let pairs = osds.chunks(2).map(|pair| (pair[0], pair[1])).collect();
                 theirs.upmap_items.insert(pg, pairs);
             }
-            // theirs draws lots, and now and then ends one short of the limit
+            // their balancer is random, and now and then ends one short of the limit
             let limit = most.min(text.lines().count());
             let upmaps = balance(&map, limit, f64::from(deviation)).unwrap();
             let ours = upmaps.applied(&map);

@@ -1,4 +1,4 @@
-//! Files of statistics beside a cluster's maps: each is known by its content.
+//! Files of statistics in addition to a cluster's maps: each is recognised by its content.
 
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ fn each_file_adds_what_it_says() {
     let traffic = pool.traffic.unwrap();
     assert_eq!((pool.stored_bytes, traffic.reads, traffic.writes), (Some(1_000_000), 30, 10));
     assert_eq!(found.op_ms, (Some(2.0), None));
-    // what is kept says the same, without addresses
+    // the kept document gives the same result, without addresses
     let kept = keepable(&files).unwrap();
     assert!(!kept.contains("10.1.2.3"));
     let (_directory, again) = written(&[&kept]);

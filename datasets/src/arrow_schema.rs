@@ -1,8 +1,8 @@
-//! The schema of a table as Arrow writes it, for the key `ARROW:schema` of a Parquet file: readers of
-//! Arrow find there what columns mean.
+//! The schema of a table in Arrow's form, for the key `ARROW:schema` of a Parquet file. Readers of Arrow
+//! find the meaning of columns there.
 //!
 //! It is an encapsulated IPC message, a `FlatBuffer` (`Message.fbs` and `Schema.fbs` of Apache Arrow), in
-//! base 64. Only what our columns need is written.
+//! base 64. Only the parts that our columns need are written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,16 +13,16 @@ use crate::column::{Column, Kind, TableSchema};
 /// A table that was written.
 type Written = WIPOffset<TableFinishedWIPOffset>;
 
-/// Version 5 of the metadata.
+/// Metadata version: this value stands for version 5.
 const VERSION: i16 = 4;
-/// Numbers of members of unions.
+/// Numbers of the union members.
 const HEADER_SCHEMA: u8 = 1;
 const TYPE_INT: u8 = 2;
 const TYPE_FLOAT: u8 = 3;
 const TYPE_TEXT: u8 = 5;
 const TYPE_FLAG: u8 = 6;
 const LITTLE_ENDIAN: i16 = 0;
-/// Precision of 64-bit numbers.
+/// Enum value for double precision.
 const DOUBLE: i16 = 2;
 
 /// The value of the key `ARROW:schema`.
@@ -48,7 +48,7 @@ pub(crate) fn arrow_schema(table: &TableSchema) -> String {
     STANDARD.encode([&[0xff; 4][..], &length.to_le_bytes(), &content].concat())
 }
 
-/// Sets a field of the table that was started, by its number in the schema.
+/// Sets a field of the table being built, by its number in the schema.
 fn set<T: Push>(buffer: &mut FlatBufferBuilder<'_>, number: VOffsetT, value: T) {
     buffer.push_slot_always(4 + 2 * number, value);
 }
@@ -61,7 +61,7 @@ fn field(buffer: &mut FlatBufferBuilder<'_>, column: &Column) -> Written {
     ];
     let pairs: Vec<Written> = pairs.iter().map(|(key, value)| pair(buffer, key, value)).collect();
     let metadata = buffer.create_vector(&pairs);
-    // there are none, but readers want the list
+    // there are no children, but readers expect the list
     let children = buffer.create_vector::<Written>(&[]);
     let name = buffer.create_string(&column.name);
     let begun = buffer.start_table();
@@ -100,7 +100,7 @@ fn pair(buffer: &mut FlatBufferBuilder<'_>, key: &str, value: &str) -> Written {
     buffer.end_table(begun)
 }
 
-/// The word by which a unit variant is written.
+/// The word for a unit variant in JSON.
 fn word_of(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value)
         .ok()
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::column::Role;
 
-    /// Follows the words from the root as a reader does.
+    /// Follows the offsets from the root like a reader.
     #[test]
     fn a_reader_finds_names_types_and_metadata() {
         let column = |name: &str, kind| Column::new(name, kind, Role::Observed, "ms", "what it is");

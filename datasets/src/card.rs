@@ -7,7 +7,7 @@ use crate::finish::{Content, table_directory};
 use crate::manifest::Manifest;
 use crate::split::Part;
 
-/// A text that YAML reads as that text: JSON's texts are YAML's.
+/// Quotes a text for YAML; a JSON text is also a YAML text.
 fn yaml(text: &str) -> String {
     serde_json::to_string(text).expect("a text is a text")
 }
@@ -67,7 +67,7 @@ const LIMITS: &str = "## Known limits\n\n\
     - Replicates of a design point, and points that set the same, are all in one split; never split by \
     rows.\n";
 
-/// What a model that is learned from few values of a number does not know.
+/// A note that models cannot know the target between the few values of a numeric factor.
 fn between_levels(sparse: &[(String, usize)]) -> Option<String> {
     let (first, others) = sparse.split_first()?;
     let mut text = format!("Of `{}` the design takes {} values", first.0, first.1);
@@ -126,7 +126,7 @@ fn tables<'a>(
     manifest.tables.iter().filter(|table| content.rows(&table.name) > 0)
 }
 
-/// As the `datasets` library names types.
+/// The type's name in the `datasets` library.
 fn feature_type(column: &Column) -> &'static str {
     match column.kind {
         Kind::Flag => "bool",

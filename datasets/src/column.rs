@@ -1,10 +1,10 @@
-//! What the columns of a data set are.
+//! Columns and tables of a data set.
 
 use serde::{Deserialize, Serialize};
 
 use crate::value::Value;
 
-/// What a column holds.
+/// The type of a column's cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -18,30 +18,30 @@ pub enum Kind {
     Text,
 }
 
-/// What a column is for.
+/// The role of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It says which row this is and where it comes from: nothing to learn from.
+    /// Identifies the row and its origin; not for learning.
     Identity,
-    /// It was set by the design: a feature.
+    /// Set by the design: a feature.
     Factor,
-    /// It was observed: a target.
+    /// Observed: a target.
     Observed,
 }
 
-/// A column. Its unit is the end of its name (`response_time_mean_ms`), as far as it has one.
+/// A column. Its name ends with its unit (`response_time_mean_ms`), if it has one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Column {
     /// Name.
     pub name: String,
-    /// What it holds.
+    /// Type of its cells.
     pub kind: Kind,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// Unit, in words of people; empty: none.
+    /// Unit in words; empty: none.
     pub unit: String,
-    /// What it means.
+    /// Its meaning.
     pub description: String,
 }
 
@@ -69,16 +69,16 @@ impl Column {
 pub struct TableSchema {
     /// Name: `runs`, `requests`, `failures`.
     pub name: String,
-    /// What one row is.
+    /// The meaning of one row.
     pub description: String,
     /// Columns, in order.
     pub columns: Vec<Column>,
-    /// Rows that are kept together in a file, at most.
+    /// Maximum number of rows in a file.
     pub rows_per_file: u64,
 }
 
 impl Kind {
-    /// A cell of a table of comma-separated values; `None` if it does not fit.
+    /// Parses a cell of comma-separated values; `None` if it does not fit the type.
     pub(crate) fn parse(self, cell: &str) -> Option<Value> {
         if cell.is_empty() {
             return Some(Value::Missing);

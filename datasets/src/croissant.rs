@@ -99,7 +99,7 @@ fn field(table: &str, set: &str, column: &Column) -> Json {
     })
 }
 
-/// As the specification of Croissant 1.0 gives it.
+/// The context given by the specification of Croissant 1.0.
 fn context() -> Json {
     json!({
         "@language": "en",

@@ -6,14 +6,14 @@ use std::io::Read as _;
 use foretell_files::NewFile;
 use sha2::{Digest as _, Sha256};
 
-/// SHA-256 in hexadecimal.
+/// SHA-256 of bytes, in hexadecimal.
 pub fn hex_of(bytes: &[u8]) -> String {
     let mut hash = ContentDigest::default();
     hash.update(bytes);
     hash.finish()
 }
 
-/// A digest that grows.
+/// A digest of content that is added piece by piece.
 #[derive(Clone, Default)]
 pub struct ContentDigest(Sha256);
 
@@ -23,7 +23,7 @@ impl ContentDigest {
         self.0.update(bytes);
     }
 
-    /// In hexadecimal.
+    /// The digest in hexadecimal.
     pub fn finish(self) -> String {
         self.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
@@ -32,7 +32,7 @@ impl ContentDigest {
     }
 }
 
-/// SHA-256 of what has been written to a file, and its length in bytes.
+/// SHA-256 of the content written to a file so far, and its length in bytes.
 pub(crate) fn hex_of_file(file: &mut NewFile) -> Result<(String, u64), crate::DataError> {
     let path = &file.path().to_owned();
     let failed = |error| crate::DataError::file("read", path)(error);

@@ -1,4 +1,4 @@
-//! What can go wrong with a data set.
+//! Errors of data sets.
 
 use std::path::{Path, PathBuf};
 
@@ -13,30 +13,30 @@ pub enum DataError {
         "this program was built without Parquet (feature `parquet`): take comma-separated values, `--csv`"
     )]
     NoParquet,
-    /// The system refuses.
+    /// The system refused an action on a file.
     #[error("cannot {what} `{}`: {error}", path.display())]
     File {
-        /// What was tried.
+        /// The failed action.
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// A file or directory is not ours to write, or another process has it.
+    /// A file or directory does not belong to this program, or another process uses it.
     #[error(transparent)]
     Files(#[from] FilesError),
-    /// The caller wanted an end.
+    /// The caller interrupted the work.
     #[error("interrupted while the data set was made")]
     Interrupted,
-    /// A file is not what it is called.
+    /// A file does not have the expected format.
     #[error("`{}` is not {wanted}: {fault}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// What it should be.
+        /// The expected format.
         wanted: &'static str,
-        /// What is wrong with it.
+        /// The error in it.
         fault: String,
     },
     /// A directory belongs to another sweep.
@@ -47,20 +47,20 @@ pub enum DataError {
     OtherSweep {
         /// The directory.
         path: PathBuf,
-        /// What it holds.
+        /// Title of the sweep that it holds.
         title: String,
-        /// Which version made it.
+        /// Version of the program that made it.
         version: String,
     },
-    /// There is no data set.
+    /// A directory without a data set.
     #[error("`{}` holds no sweep: there is no `{file}`", path.display())]
     NoSweep {
         /// The directory.
         path: PathBuf,
-        /// What is missing.
+        /// The missing file.
         file: &'static str,
     },
-    /// A run stands in two journals, or twice in one.
+    /// A run is in two journals, or twice in one.
     #[error("run {run} stands twice: in `{}` and in `{}`", first.display(), second.display())]
     Twice {
         /// The run's number.
@@ -70,28 +70,28 @@ pub enum DataError {
         /// The other.
         second: PathBuf,
     },
-    /// A run has more rows than can be kept.
+    /// A run has more rows than a journal can hold.
     #[error("run {run} has {fault} a run at most; keep fewer requests (`output`)")]
     TooMuch {
         /// The run's number.
         run: u64,
-        /// How much, and how much may be.
+        /// Size of the run, and the limit.
         fault: String,
     },
     /// Runs are missing.
     #[error("{count} of {all} runs are missing: {shown}")]
     Missing {
-        /// How many.
+        /// Number of missing runs.
         count: u64,
-        /// Of how many.
+        /// Number of all runs.
         all: u64,
-        /// Their numbers, as far as they are few.
+        /// Numbers of the first missing runs.
         shown: String,
     },
 }
 
 impl DataError {
-    /// For `map_err`: `what` was tried with the file at `path`.
+    /// For `map_err`: the failed action `what` on the file at `path`.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |error| Self::File { what, path, error }
@@ -102,7 +102,7 @@ impl DataError {
     pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> Self + use<> {
         let path = path.to_owned();
         move |error| {
-            // a full disk is told as the system tells it
+            // a full disk is reported with the system's own error
             let error = match error {
                 parquet::errors::ParquetError::External(inner) => {
                     match inner.downcast::<std::io::Error>() {

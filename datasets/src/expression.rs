@@ -1,7 +1,7 @@
 //! Conditions on the factors of a design point: `nodes >= 5 or encoding == "1-of-1"`.
 //!
-//! Names are those of factors; numbers may carry the units of scenarios (`access <= 64 KiB`,
-//! `reads > 50%`); texts stand in quotes. There are `+ - * /`, the six comparisons, `and`, `or`,
+//! Names are those of factors. Numbers may have the units of scenarios (`access <= 64 KiB`,
+//! `reads > 50%`); texts are quoted. The operators are `+ - * /`, the six comparisons, `and`, `or`,
 //! `not`, and parentheses.
 
 use std::ops::Range;
@@ -10,22 +10,22 @@ use crate::Value;
 use crate::factor::Factor;
 use crate::quantity;
 
-/// A condition that is checked: it has a truth value at each design point.
+/// A checked condition: it has a truth value at each design point.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Condition {
     text: String,
     root: Expression,
 }
 
-/// Why a text is no condition.
+/// The reason why a text is not a condition.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ExpressionError {
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What may have been meant.
+    /// A suggestion of what was meant.
     pub help: Option<String>,
-    /// Bytes of the text that are to blame.
+    /// The bytes of the text where the error is.
     pub span: Range<usize>,
 }
 
@@ -55,12 +55,13 @@ enum Operator {
     Over,
 }
 
-/// Terms and operators of a condition, at the most: an expression is a tree, and walked as one.
+/// Maximum number of terms and operators of a condition; the tree of an expression is walked
+/// recursively.
 const MOST_TOKENS: usize = 1000;
-/// Parentheses, `not` and `-` within each other, at the most.
+/// Maximum nesting of parentheses, `not` and `-`.
 const DEEPEST: usize = 50;
 
-/// What an expression is, and is worth.
+/// The value of an expression.
 #[derive(Clone, PartialEq, Debug)]
 enum Worth {
     Truth(bool),
@@ -86,7 +87,7 @@ impl Type {
 }
 
 impl Condition {
-    /// Reads a condition on `factors`.
+    /// Parses a condition on `factors`.
     pub fn parse(text: &str, factors: &[Factor]) -> Result<Self, ExpressionError> {
         let tokens = tokens(text)?;
         if let Some((_, span)) = tokens.get(MOST_TOKENS) {
@@ -109,12 +110,12 @@ impl Condition {
         Ok(Self { text: text.to_owned(), root })
     }
 
-    /// As it is written.
+    /// The text of the condition.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it holds; `values`: one for each factor.
+    /// Whether the condition holds; `values`: one for each factor.
     pub fn holds(&self, values: &[&Value]) -> bool {
         matches!(self.root.worth(values), Worth::Truth(true))
     }
@@ -159,12 +160,12 @@ impl Operator {
                 Self::Times => Worth::Number(a * b),
                 _ => Worth::Number(a / b),
             },
-            // types are checked when it is read
+            // cannot happen: types are checked when the condition is parsed
             _ => Worth::Truth(false),
         }
     }
 
-    /// What it takes on both sides (`None`: anything, but the same), and what it gives.
+    /// The type of both operands (`None`: any type, but equal ones), and the type of the result.
     fn types(self) -> (Option<Type>, Type) {
         match self {
             Self::Or | Self::And => (Some(Type::Truth), Type::Truth),
@@ -179,7 +180,7 @@ impl Operator {
     }
 }
 
-/// Operators from the loosest to the tightest.
+/// Operators by precedence, the loosest first.
 const LEVELS: [&[(&str, Operator)]; 5] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
@@ -251,13 +252,13 @@ fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, ExpressionError> {
     Ok(found)
 }
 
-/// A number, with its unit if it has one: `64 KiB`, `50%`, `1 Gbit/s`.
+/// Parses a number, with its unit if it has one: `64 KiB`, `50%`, `1 Gbit/s`.
 fn number(text: &str) -> Option<(Token, usize)> {
     let digits =
         text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let rest = &text[digits..];
     let blank = rest.len() - rest.trim_start_matches(' ').len();
-    // units are letters, with a slash for rates
+    // units are letters and `%`, with a slash for rates
     let unit = rest[blank..]
         .find(|c: char| !(c.is_alphabetic() || c == '/' || c == '%'))
         .unwrap_or(rest.len() - blank);
@@ -274,7 +275,7 @@ fn number(text: &str) -> Option<(Token, usize)> {
 struct Parser<'a> {
     tokens: Vec<(Token, Range<usize>)>,
     next: usize,
-    /// Parentheses, `not` and `-` around what comes next.
+    /// Number of enclosing parentheses, `not` and `-`.
     depth: usize,
     factors: &'a [Factor],
     end: usize,
@@ -285,7 +286,7 @@ impl Parser<'_> {
         self.tokens.get(self.next).map_or(self.end..self.end, |(_, span)| span.clone())
     }
 
-    /// The operator of this level that comes next.
+    /// The next token's operator, if it is of this level.
     fn operator(&mut self, level: usize) -> Option<Operator> {
         let word = match &self.tokens.get(self.next)?.0 {
             Token::Name(name) => name.as_str(),

@@ -1,4 +1,4 @@
-//! What a sweep varies: a factor, its levels or its range, and the changes that each value means.
+//! Factors of a sweep: levels or a range, and the changes to the scenario for each value.
 
 use foretell_scenarios::Change;
 
@@ -11,49 +11,49 @@ use crate::quantity::Quantity;
 pub struct Factor {
     /// Name, as constraints use it.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
-    /// What its values are.
+    /// The quantity of its values.
     pub quantity: Quantity,
-    /// Where values come from.
+    /// The possible values.
     pub(crate) domain: Domain,
 }
 
-/// Where the values of a factor come from.
+/// The possible values of a factor.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Domain {
-    /// From a list.
+    /// A list of values.
     Levels(Vec<Setting>),
-    /// From a range.
+    /// A range of numbers.
     Range(Range),
 }
 
-/// Numbers from `low` to `high`, both possible.
+/// Numbers from `low` to `high`, both included.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Range {
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// Whether equal ratios, rather than equal differences, are equally likely.
+    /// Whether equal ratios are equally likely, instead of equal differences.
     pub(crate) logarithmic: bool,
-    /// Distance of possible values from one another, beginning at `low`; zero: none.
+    /// Distance between neighbouring values, beginning at `low`; zero: any number is possible.
     pub(crate) step: f64,
-    /// Values that a full factorial design takes, if any are told.
+    /// Number of values in a full factorial design, if it is given.
     pub(crate) count: Option<u64>,
-    /// What is changed.
+    /// The paths in the scenario that get the value.
     pub(crate) paths: Vec<String>,
 }
 
 /// One value of a factor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
-    /// As in the data set.
+    /// The value in the data set.
     pub value: Value,
-    /// As in the scenario.
+    /// The changes to the scenario.
     pub changes: Vec<Change>,
 }
 
 impl Factor {
-    /// Name of its column: with the unit at its end.
+    /// Name of its column, with the unit at the end.
     pub fn column_name(&self) -> String {
         format!("{}{}", self.name, self.quantity.unit().0)
     }
@@ -69,12 +69,12 @@ impl Factor {
         Column::new(self.column_name(), self.kind(), Role::Factor, unit, description)
     }
 
-    /// What its column holds.
+    /// Type of its column.
     pub fn kind(&self) -> Kind {
         self.quantity.kind()
     }
 
-    /// Its values, for people: `4, 8, 16`, or `1 to 64`.
+    /// Its values as text: `4, 8, 16`, or `1 to 64`.
     pub fn values_told(&self) -> String {
         match &self.domain {
             Domain::Levels(levels) => {
@@ -94,7 +94,7 @@ impl Factor {
         }
     }
 
-    /// The paths that it changes; some more than once.
+    /// The paths that it changes; a path may appear more than once.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let (levels, range) = match &self.domain {
             Domain::Levels(levels) => (levels.as_slice(), None),
@@ -113,8 +113,9 @@ impl Factor {
         }
     }
 
-    /// How many values a design takes of it, if they are few with room between them: what is learned at
-    /// these is not known between them. `None`: it is no number, or its values lie close.
+    /// The number of values in the design, if they are few with gaps between them. A model that learned
+    /// at these values knows nothing between them. `None`: it is not a number, or its values are close
+    /// together.
     pub(crate) fn sparse_levels(&self, full: bool) -> Option<usize> {
         if self.kind() == Kind::Text || self.kind() == Kind::Flag {
             return None;
@@ -133,7 +134,7 @@ impl Factor {
         values.windows(2).any(gap).then_some(values.len())
     }
 
-    /// Value `index` of those that a full factorial design takes.
+    /// Value `index` of the values in a full factorial design.
     pub(crate) fn level(&self, index: u64) -> Setting {
         match &self.domain {
             Domain::Levels(levels) => levels[index as usize].clone(),
@@ -144,7 +145,7 @@ impl Factor {
         }
     }
 
-    /// The value at `share`, at least 0 and below 1, of all.
+    /// The value at `share` of all values; `share` is at least 0 and below 1.
     pub(crate) fn at(&self, share: f64) -> Setting {
         match &self.domain {
             Domain::Levels(levels) => {
@@ -169,7 +170,7 @@ impl Range {
         self.possible(self.between(self.low, self.high, share))
     }
 
-    /// As [`Range::at`], but all possible values, the ends too, have their full share.
+    /// Like [`Range::at`], but every possible value, the ends included, has an equal share.
     fn draw(&self, share: f64) -> f64 {
         if self.step <= 0.0 {
             return self.at(share);
@@ -202,7 +203,7 @@ impl Range {
         if self.step <= 0.0 {
             return self.high;
         }
-        // 0.3 is three steps of 0.1, though not in binary
+        // 0.3 is three steps of 0.1, but not exactly in binary
         let steps = libm::floor((self.high - self.low) / self.step + 1e-9);
         self.low + steps * self.step
     }

@@ -1,4 +1,4 @@
-//! From journals to a data set: sorted, verified, split, described.
+//! Makes a data set from journals: sorted, verified, split, described.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,27 +17,28 @@ use crate::manifest::{Format, Manifest};
 use crate::split::Part;
 use crate::table_file::TableFile;
 
-/// Name of the file that says what a whole data set holds; where it is, everything is.
+/// Name of the file with the content of a complete data set. If it exists, the data set is
+/// complete.
 pub const CONTENT_FILE: &str = "content.json";
 
-/// Rows and bytes of a file, beyond which a number is damaged.
+/// Maximum rows and bytes of a file; a larger number is taken as damaged.
 const MOST: u64 = 1 << 48;
 
-/// Missing runs that are named; of more, the first.
+/// Maximum number of missing runs that are named; the first ones are.
 const SHOWN: usize = 10;
 
-/// What a data set holds.
+/// Content of a data set.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Content {
     /// SHA-256 of all rows of all tables, in the order of runs, whatever the format.
     pub digest: String,
-    /// How tables are written.
+    /// The format of the tables.
     pub format: Format,
-    /// Runs that ended well.
+    /// Number of successful runs.
     pub runs: u64,
-    /// Runs that failed.
+    /// Number of failed runs.
     pub failures: u64,
-    /// Runs left out, as their design points are no valid scenarios.
+    /// Number of runs left out because their design points are not valid scenarios.
     pub left_out: u64,
     /// The files.
     pub files: Vec<DataFile>,
@@ -61,7 +62,7 @@ pub struct DataFile {
 }
 
 impl Content {
-    /// Reads that of a data set; `None` if it is not whole yet.
+    /// Reads the content file of a data set; `None` if the data set is not complete yet.
     pub fn read(directory: &Path) -> Result<Option<Self>, DataError> {
         let path = directory.join(CONTENT_FILE);
         let text = match foretell_input::text(&path, Limit::MANIFEST) {
@@ -98,12 +99,12 @@ impl Content {
 
 /// The directory of a table's files.
 pub fn table_directory(table: &str) -> &str {
-    // the one that readers of data sets look into first
+    // readers of data sets look into this directory first
     if table == "runs" { "data" } else { table }
 }
 
-/// Makes a data set in `directory` from the journals of all its runs. Errors if a run is missing
-/// or stands twice, or when `stop` says so; then there is no data set.
+/// Makes a data set in `directory` from the journals of all its runs. Errors if a run is missing or
+/// appears twice, or when `stop` returns true; then there is no data set.
 pub fn finish(
     directory: &Directory,
     manifest: &Manifest,
@@ -113,7 +114,8 @@ pub fn finish(
 ) -> Result<Content, DataError> {
     let mut writers = Writers { directory, manifest, format, parts: BTreeMap::new() };
     let (digest, [runs, failures, left_out]) = writers.fill(journals, stop)?;
-    // from here on what an earlier data set left is replaced, and there is none until the end
+    // from here on the files of an earlier data set are replaced, and no data set is complete until
+    // the end
     directory.remove(CONTENT_FILE)?;
     let files = writers.finish()?;
     let content = Content { digest, format, runs, failures, left_out, files };
@@ -124,7 +126,7 @@ pub fn finish(
     Ok(content)
 }
 
-/// The runs of `all` that are in no journal, in order, given to `each` range by range.
+/// Calls `each` with the ranges of runs of `all` that are in no journal, in order.
 pub fn missing(
     journals: &[PathBuf],
     fingerprint: &str,
@@ -156,7 +158,7 @@ struct PartFiles {
     whole: Vec<Written>,
 }
 
-/// A file that has all its rows, and no name yet.
+/// A complete file that has no name yet.
 struct Written {
     file: NewFile,
     rows: u64,
@@ -173,7 +175,8 @@ struct Writers<'a> {
 }
 
 impl Writers<'_> {
-    /// Writes all rows; returns their digest, and how many runs ended well, failed, were left out.
+    /// Writes all rows; returns their digest, and the numbers of runs that succeeded, failed and
+    /// were left out.
     fn fill(
         &mut self,
         journals: &[PathBuf],
@@ -217,7 +220,7 @@ impl Writers<'_> {
         Ok((digest.finish(), counts))
     }
 
-    /// What a run has that none of this sweep has.
+    /// The reason why a run cannot belong to this sweep, if there is one.
     fn fault(&self, entry: &Entry, all: u64) -> Option<String> {
         let tables = &self.manifest.tables;
         if entry.run >= all {
@@ -259,7 +262,7 @@ impl Writers<'_> {
                 }
                 if files.open.is_none() {
                     let (directory, split) = (table_directory(&table.name), &entry.split);
-                    // it gets its name when the number of files is known
+                    // it gets its final name when the number of files is known
                     let name = format!("{directory}/{split}-{:05}", files.whole.len());
                     let file = self.directory.begin(&name)?;
                     files.open = Some(TableFile::begin(file, table, self.format)?);
@@ -270,7 +273,7 @@ impl Writers<'_> {
         Ok(())
     }
 
-    /// Gives all files their names, and removes those of an earlier data set.
+    /// Gives all files their final names, and removes those of an earlier data set.
     fn finish(&mut self) -> Result<Vec<DataFile>, DataError> {
         let (mut found, mut named) = (Vec::new(), Vec::new());
         for ((number, split), mut files) in std::mem::take(&mut self.parts) {
@@ -313,7 +316,7 @@ impl PartFiles {
     }
 }
 
-/// Runs that are not there.
+/// Missing runs: their number, and the first of them.
 #[derive(Default)]
 struct Gaps {
     count: u64,

@@ -1,7 +1,7 @@
 //! The journal of finished runs: append-only, one frame a run.
 //!
-//! A run's rows are whole or absent, whatever happens: a frame that was not written to its end
-//! fails its check sum, and it and what follows count as not written. A frame:
+//! The rows of a run are complete or absent, whatever happens. An incomplete frame fails its check
+//! sum; it and everything after it count as not written. A frame:
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -11,8 +11,9 @@
 //! | length | JSON, compressed by zstd |
 //!
 //! Numbers are little-endian. The file begins with a line that names the format and one with the
-//! fingerprint of the sweep. Runs are written as they end, but never more than [`WINDOW`] ahead of
-//! one that is still missing, so a journal is read back in order with little memory.
+//! fingerprint of the sweep. Runs are written in the order in which they end, but never more than
+//! [`WINDOW`] ahead of a run that is still missing. So a journal can be read back in order with little
+//! memory.
 #![allow(clippy::naive_bytecount, reason = "a line is short")]
 
 use std::cmp::Reverse;
@@ -27,25 +28,25 @@ use serde::{Deserialize, Serialize};
 use crate::error::DataError;
 use crate::value::Value;
 
-/// A run may be written before so many that come before it in order.
+/// A run is written at most this many places ahead of an earlier run that is still missing.
 pub const WINDOW: u64 = 1 << 16;
 
 const FORMAT: &str = "foretell journal 1\n";
 const FINGERPRINT: usize = 64;
 const HEADER: u64 = (FORMAT.len() + FINGERPRINT + 1) as u64;
 const FRAME: usize = 16;
-/// Bytes of a frame's content, and of what it is when it is decompressed, at the most: JSON.
+/// Maximum bytes of a frame's content, compressed and decompressed; it is JSON.
 const MOST_CONTENT: u32 = 256 << 20;
-/// Cells of a run, at the most.
+/// Maximum number of cells of a run.
 const MOST_CELLS: usize = 1 << 24;
 const LIMIT: Limit = Limit::new(MOST_CONTENT as u64, "a run in a journal");
-/// Frames after which what was written is asked to reach the disk: what a power cut may take.
+/// Number of frames between syncs to disk; a power cut may lose this many.
 const SYNC: u32 = 64;
 
 /// A row of a table.
 pub type Row = Vec<Value>;
 
-/// What became of a run.
+/// A finished run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The run's number.
@@ -54,24 +55,24 @@ pub struct Entry {
     /// Name of the split that its rows belong to.
     #[serde(rename = "s")]
     pub split: String,
-    /// Its rows: of each table, in the order of the tables; empty: the run was left out.
+    /// Its rows by table, in the order of the tables; empty if the run was left out.
     #[serde(rename = "t")]
     pub tables: Vec<Vec<Row>>,
 }
 
-/// A journal that is written.
+/// A journal open for writing.
 #[derive(Debug)]
 pub struct JournalWriter {
     file: File,
     path: PathBuf,
-    /// Length of what is whole.
+    /// Length of the complete part.
     length: u64,
     unsynced: u32,
 }
 
 impl JournalWriter {
-    /// Goes on with the journal in a file, which is at `path`, or begins it. What an interruption left
-    /// unfinished at its end is cut off. Errors if it is the journal of another sweep.
+    /// Continues the journal in `file`, which is at `path`, or begins it. An incomplete frame at its
+    /// end is cut off. Errors if it is the journal of another sweep.
     pub fn open(mut file: File, path: &Path, fingerprint: &str) -> Result<Self, DataError> {
         let failed = |what| DataError::file(what, path);
         let mut length = 0;
@@ -92,7 +93,7 @@ impl JournalWriter {
         Ok(journal)
     }
 
-    /// Appends a run. If that fails (the disk is full) the journal is as it was before.
+    /// Appends a run. If that fails (the disk is full), the journal stays as it was.
     pub fn append(&mut self, frame: &EncodedEntry) -> Result<(), DataError> {
         self.append_bytes(&frame.0)?;
         self.unsynced += 1;
@@ -102,7 +103,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Makes sure that what was written is on the disk.
+    /// Makes sure that everything written is on the disk.
     pub fn sync(&mut self) -> Result<(), DataError> {
         self.unsynced = 0;
         self.file.sync_data().map_err(DataError::file("write", &self.path))
@@ -115,7 +116,7 @@ impl JournalWriter {
                 Ok(())
             }
             Err(error) => {
-                // what is left of it would be found unfinished anyway
+                // a remainder would be recognised as incomplete anyway
                 let _ = self.file.set_len(self.length);
                 let _ = self.file.seek(SeekFrom::End(0));
                 Err(DataError::file("write", &self.path)(error))
@@ -124,12 +125,12 @@ impl JournalWriter {
     }
 }
 
-/// A run as the journal holds it: made by whoever ran it, so that the one who writes only writes.
+/// A run in the journal's encoding. The thread that ran it encodes it, so that the writer only writes.
 #[derive(Debug)]
 pub struct EncodedEntry(Vec<u8>);
 
 impl EncodedEntry {
-    /// Encodes a run. Errors if it has more rows than a journal gives back.
+    /// Encodes a run. Errors if it has more rows than a journal can hold.
     pub fn new(entry: &Entry) -> Result<Self, DataError> {
         let text = serde_json::to_vec(entry).expect("cells are plain");
         if let Some(fault) = too_much(&text) {
@@ -151,7 +152,7 @@ impl EncodedEntry {
     }
 }
 
-/// Why a run's text is larger than a journal may hold of one, if it is.
+/// The reason why a run's text is too large for a journal, if it is.
 fn too_much(text: &[u8]) -> Option<String> {
     if text.len() > MOST_CONTENT as usize {
         return Some(format!(
@@ -160,7 +161,7 @@ fn too_much(text: &[u8]) -> Option<String> {
             MOST_CONTENT >> 20
         ));
     }
-    // each cell but the last one of a row is followed by a comma, and so is each row
+    // a comma follows each cell except the last one of a row, and each row
     let cells = text.iter().filter(|byte| **byte == b',').count();
     (cells > MOST_CELLS).then(|| format!("{cells} cells; a journal takes {MOST_CELLS}"))
 }
@@ -172,7 +173,7 @@ fn check_sum(run: u64, content: &[u8]) -> u32 {
     sum.finalize()
 }
 
-/// A whole frame, and where its content is.
+/// A complete frame, and the place of its content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Frame {
     run: u64,
@@ -186,12 +187,12 @@ impl Frame {
     }
 }
 
-/// The whole frames of a journal, as they were written.
+/// The complete frames of a journal, in the order of writing.
 struct Frames {
     reader: BufReader<File>,
     path: PathBuf,
     at: u64,
-    /// Where the journal ended when it was opened: it may be growing.
+    /// End of the journal when it was opened, as it may still grow.
     end: u64,
     content: Vec<u8>,
 }
@@ -215,7 +216,7 @@ impl Frames {
             fault: fault.to_owned(),
         };
         if !whole {
-            // a journal that was interrupted before it began
+            // the journal was interrupted before its header was written
             return Ok(frames);
         }
         if !header.starts_with(FORMAT.as_bytes()) {
@@ -229,7 +230,7 @@ impl Frames {
         Ok(frames)
     }
 
-    /// Whether there were as many bytes.
+    /// Fills `bytes`; returns whether there were enough bytes.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<bool, DataError> {
         match self.reader.read_exact(bytes) {
             Ok(()) => Ok(true),
@@ -262,7 +263,7 @@ impl Frames {
     }
 }
 
-/// A journal in the order of its runs. Memory does not grow with their number.
+/// The runs of a journal in order of their numbers. Memory does not grow with the number of runs.
 struct InOrder {
     frames: Frames,
     contents: File,
@@ -320,7 +321,7 @@ impl InOrder {
     }
 }
 
-/// Several journals as one, in the order of runs.
+/// Several journals merged into one, in the order of runs.
 pub struct Journals {
     each: Vec<InOrder>,
     /// The next run of each journal.
@@ -329,7 +330,7 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// Opens journals; errors if one is of another sweep than `fingerprint` tells.
+    /// Opens journals; errors if one belongs to a sweep with another fingerprint.
     pub fn open(paths: &[PathBuf], fingerprint: Option<&str>) -> Result<Self, DataError> {
         let mut journals = Self { each: Vec::new(), heads: BinaryHeap::new(), last: None };
         for path in paths {
@@ -346,7 +347,7 @@ impl Journals {
         Ok(())
     }
 
-    /// The number of the next run; errors if it was there before.
+    /// The number of the next run; errors if the run was there before.
     pub fn next_run(&mut self) -> Result<Option<u64>, DataError> {
         Ok(self.next_frame()?.map(|(frame, _)| frame.run))
     }
@@ -357,7 +358,7 @@ impl Journals {
         self.each[journal].entry(frame).map(Some)
     }
 
-    /// The journal of the run that was given last.
+    /// The journal of the run returned last.
     pub(crate) fn last_path(&self) -> Option<&Path> {
         self.last.map(|(_, journal)| self.each[journal].frames.path.as_path())
     }

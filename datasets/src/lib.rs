@@ -1,8 +1,8 @@
 //! Data sets of many runs: designs of experiments, journals of finished runs, Parquet, cards.
 //!
-//! A sweep file names a base scenario and what varies in it ([`Sweep`]); each run of it is a point
-//! of its design with a seed. Nothing here runs anything: whoever does puts the rows of each run
-//! into a journal, and a data set is made of complete journals.
+//! A sweep file names a base scenario and what varies in it ([`Sweep`]). Each run of it is a point
+//! of its design with a seed. This crate runs nothing: the caller writes the rows of each run to a
+//! journal, and a data set is made from complete journals.
 
 #[cfg(feature = "parquet")]
 mod arrow_schema;

@@ -1,4 +1,4 @@
-//! What a directory of a sweep says of itself: `sweep.json`.
+//! The description of a sweep in its directory: `sweep.json`.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use crate::column::TableSchema;
 use crate::error::DataError;
 use crate::sweep::Sweep;
 
-/// Runs of a sweep, beyond which a number is damaged.
+/// Maximum number of runs of a sweep; a larger number is taken as damaged.
 const MOST_RUNS: u64 = 1 << 40;
 
-/// Directories of a sweep that hold no table of that name.
+/// Names of directories of a sweep that no table may have.
 const RESERVED: [&str; 2] = ["data", "shards"];
-/// Bytes of a table's name, at the most.
+/// Maximum length of a table's name, in bytes.
 const LONGEST_TABLE: usize = 64;
 
-/// Its name.
+/// Name of the file.
 pub const MANIFEST_FILE: &str = "sweep.json";
 
-/// How tables are written.
+/// Format of the tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The ending of a file's name.
+    /// The extension of a file name.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
@@ -42,34 +42,34 @@ impl Format {
     }
 }
 
-/// What a sweep is, for whoever has its directory and not its file.
+/// The description of a sweep, for readers who have its directory but not its file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Tells the sweep from others.
+    /// Distinguishes the sweep from others.
     pub fingerprint: String,
     /// Version of the program.
     pub tool_version: String,
     /// Name of the data set.
     pub title: String,
-    /// What it is about.
+    /// Its description.
     pub description: String,
     /// Its licence.
     pub license: String,
     /// `full`, `sobol`, ...
     pub design: String,
-    /// Design points.
+    /// Number of design points.
     pub points: u64,
-    /// Runs of each.
+    /// Number of runs of each point.
     pub replicates: u64,
-    /// The seed that all others come from.
+    /// The seed from which all others are derived.
     pub seed: u64,
-    /// What is varied: the name of the column, and its values in words.
+    /// The factors: the name of the column, and its values in words.
     pub factors: Vec<(String, String)>,
-    /// What all points satisfy.
+    /// The constraints that all points satisfy.
     pub constraints: Vec<String>,
-    /// How points are split, in words.
+    /// The split of the points, in words.
     pub split: String,
-    /// Columns of factors of which the design takes few numbers with room between them, and how many.
+    /// Columns of numeric factors with few values and gaps between them, and the number of values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sparse: Vec<(String, usize)>,
     /// Its tables; the first is `runs`.
@@ -77,7 +77,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Of a sweep with so many `points` and these `tables`.
+    /// The manifest of a sweep with this number of `points` and these `tables`.
     pub fn of(sweep: &Sweep, points: u64, tables: Vec<TableSchema>, tool_version: &str) -> Self {
         let percent = |share: f64| format!("{} %", 100.0 * share);
         let mut split = format!(
@@ -116,12 +116,12 @@ impl Manifest {
         }
     }
 
-    /// How many runs the sweep has.
+    /// Number of runs of the sweep.
     pub fn runs(&self) -> u64 {
         self.points * self.replicates
     }
 
-    /// Reads that of a directory.
+    /// Reads the manifest of a directory.
     pub fn read(directory: &Path) -> Result<Self, DataError> {
         let path = directory.join(MANIFEST_FILE);
         let text =
@@ -142,7 +142,7 @@ impl Manifest {
         }
     }
 
-    /// What no sweep of ours says of itself, if it says so.
+    /// The first fault that no manifest of ours has, if there is one.
     fn fault(&self) -> Option<String> {
         if self.fingerprint.len() != 64 || !self.fingerprint.bytes().all(|b| b.is_ascii_hexdigit())
         {
@@ -183,8 +183,8 @@ impl Manifest {
         None
     }
 
-    /// Writes it into a directory where there is none; where there is one already it must be of the
-    /// same sweep. Several shards may do so at once.
+    /// Writes the manifest into a directory that has none. An existing manifest must be of the same
+    /// sweep. Several shards may do this at once.
     pub fn claim(&self, directory: &Directory) -> Result<(), DataError> {
         match Self::read(directory.path()) {
             Ok(found) => return self.same(&found, directory.path()),
@@ -195,7 +195,7 @@ impl Manifest {
         Ok(directory.write(MANIFEST_FILE, text.as_bytes())?)
     }
 
-    /// Errors if `found` in `directory` is of another sweep.
+    /// Errors if `found`, the manifest in `directory`, is of another sweep.
     pub fn same(&self, found: &Self, directory: &Path) -> Result<(), DataError> {
         if found.fingerprint == self.fingerprint {
             return Ok(());

@@ -1,6 +1,6 @@
-//! Reading Parquet: flat columns of numbers, texts and truth values, a group of rows at a time.
+//! Reads Parquet: flat columns of numbers, texts and truth values, one row group at a time.
 //!
-//! Left out: columns inside of others, lists, dates, times, decimals and bytes. Errors name the column.
+//! Left out: nested columns, lists, dates, times, decimals and bytes. Errors name the column.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,10 +16,10 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::error::DataError;
 use crate::value::Value;
 
-/// Cells that are read at once.
+/// Number of cells that are read at once.
 const BATCH: usize = 8192;
 
-/// What the cells of a column are, beyond how they are stored.
+/// The meaning of a column's cells, beyond their storage type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Meaning {
     Signed,
@@ -29,13 +29,13 @@ enum Meaning {
     Text,
 }
 
-/// A Parquet file that is open.
+/// An open Parquet file.
 pub(crate) struct ParquetFile {
     reader: SerializedFileReader<File>,
 }
 
 impl ParquetFile {
-    /// Opens the file. `fault` says what is wrong if it is none.
+    /// Opens the file. `fault` makes an error if it is not a Parquet file.
     pub(crate) fn open(
         path: &Path,
         fault: &dyn Fn(String) -> DataError,
@@ -49,18 +49,18 @@ impl ParquetFile {
         self.reader.metadata().file_metadata()
     }
 
-    /// Rows, as the file says.
+    /// Number of rows according to the file.
     pub(crate) fn rows(&self) -> u64 {
         u64::try_from(self.metadata().num_rows()).unwrap_or(u64::MAX)
     }
 
-    /// Names of the columns; of one inside of others, with dots.
+    /// Names of the columns; nested columns have dots in their names.
     pub(crate) fn names(&self) -> Vec<String> {
         let columns = self.metadata().schema_descr().columns();
         columns.iter().map(|column| column.path().string()).collect()
     }
 
-    /// Reads columns by their numbers, each into its list.
+    /// Reads columns by their numbers, each into its own list.
     pub(crate) fn read(
         &self,
         columns: &[usize],
@@ -95,7 +95,7 @@ impl ParquetFile {
     }
 }
 
-/// What the cells of a column are; `None` if nothing that we know.
+/// The meaning of a column's cells; `None` if the type is not supported.
 fn meaning(column: &ColumnDescriptor) -> Option<Meaning> {
     use ConvertedType as Old;
     if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
@@ -123,13 +123,13 @@ fn meaning(column: &ColumnDescriptor) -> Option<Meaning> {
     }
 }
 
-/// A type that we do not read, for people.
+/// Name of an unsupported type, for messages.
 fn described(column: &ColumnDescriptor) -> String {
     if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
         return "lists or tables".to_owned();
     }
     match (column.logical_type_ref(), column.converted_type()) {
-        // without what it is like in detail
+        // only the type's name, without its parameters
         (Some(logical), _) => {
             let name = format!("{logical:?}");
             name.split([' ', '(', '{']).next().unwrap_or_default().to_lowercase()
@@ -139,7 +139,7 @@ fn described(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// Appends all cells of a column in a group of rows.
+/// Appends all cells of a column in a row group.
 fn cells(
     reader: ColumnReader,
     meaning: Meaning,
@@ -186,7 +186,7 @@ fn append<T: DataType>(
             return Ok(());
         }
         if levels.is_empty() {
-            // a column in which nothing can be missing
+            // a column without missing cells
             for value in &found {
                 values.push(cell(value)?);
             }

@@ -1,4 +1,4 @@
-//! What kind of quantity a factor is: the unit of its column, and how a value is written.
+//! The quantity of a factor: the unit of its column, and the notation of its values.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use foretell_units::{Bytes, Rate, SimSpan};
 use crate::Value;
 use crate::column::Kind;
 
-/// The quantities that a value of a scenario can be.
+/// Quantities of values in a scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// `true`, `false`.
@@ -29,7 +29,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What the column's name ends with, and the unit for people.
+    /// The suffix of the column's name, and the unit in words.
     pub fn unit(self) -> (&'static str, &'static str) {
         match self {
             Self::Flag | Self::Whole | Self::Number | Self::Name => ("", ""),
@@ -40,7 +40,7 @@ impl Quantity {
         }
     }
 
-    /// What the column holds.
+    /// Type of the column.
     pub fn kind(self) -> Kind {
         match self {
             Self::Flag => Kind::Flag,
@@ -50,7 +50,8 @@ impl Quantity {
         }
     }
 
-    /// A number of this quantity as a scenario writes it; whole numbers and texts as they are.
+    /// A number of this quantity in the notation of scenarios; whole numbers and texts are
+    /// unchanged.
     pub(crate) fn written(self, value: &Value) -> String {
         match self {
             Self::Size => format!("{value} B"),
@@ -64,7 +65,7 @@ impl Quantity {
         }
     }
 
-    /// A number as a value of this quantity: rounded where it has to be whole.
+    /// A number as a value of this quantity, rounded where it has to be whole.
     pub(crate) fn value(self, number: f64) -> Value {
         match self.kind() {
             Kind::Whole => Value::Whole(libm::rint(number) as i64),
@@ -72,7 +73,7 @@ impl Quantity {
         }
     }
 
-    /// The one that both are, if any.
+    /// A quantity that covers both, if there is one.
     pub(crate) fn common(self, other: Self) -> Option<Self> {
         match (self, other) {
             (a, b) if a == b => Some(a),
@@ -82,7 +83,7 @@ impl Quantity {
     }
 }
 
-/// What a text of a scenario is.
+/// The quantity and value of a text in a scenario.
 pub(crate) fn read(text: &str) -> (Quantity, Value) {
     let trimmed = text.trim();
     if let Some(percent) = trimmed.strip_suffix('%')
@@ -91,7 +92,7 @@ pub(crate) fn read(text: &str) -> (Quantity, Value) {
     {
         return (Quantity::Share, Value::Number(percent));
     }
-    // a number alone is no quantity with a unit, not even 0
+    // a number without a unit is no size, time or rate, not even 0
     if trimmed.ends_with(|last: char| last.is_ascii_alphabetic()) {
         if let Ok(size) = trimmed.parse::<Bytes>() {
             return (Quantity::Size, Value::count(size.get()));

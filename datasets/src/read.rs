@@ -1,4 +1,4 @@
-//! Reading a data set back: columns of numbers and names.
+//! Reads a data set back: columns of numbers and names.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::manifest::{Format, Manifest};
 use crate::parquet_file::ParquetFile;
 use crate::value::Value;
 
-/// Reads the named columns of the table `runs`, by row: of the splits given, or of all. Nothing is
-/// missing in the result but what is missing in the data set.
+/// Reads the named columns of the table `runs`, by row, from the given splits or from all. Cells are
+/// missing only where they are missing in the data set.
 pub fn read_columns(
     directory: &Path,
     columns: &[String],
@@ -41,8 +41,8 @@ pub fn read_columns(
     Ok(found)
 }
 
-/// Reads a Parquet file of its own: names and cells of its columns, by row. Columns of numbers, texts and
-/// truth values are known; errors name others.
+/// Reads a single Parquet file: names and cells of its columns, by row. Columns of numbers, texts and
+/// truth values are supported; errors name other columns.
 #[cfg(feature = "parquet")]
 pub fn read_parquet_file(path: &Path) -> Result<Vec<(String, Vec<Value>)>, DataError> {
     let fault = |fault: String| DataError::Format {
@@ -65,7 +65,7 @@ pub fn read_parquet_file(path: &Path) -> Result<Vec<(String, Vec<Value>)>, DataE
     Ok(names.into_iter().zip(columns).collect())
 }
 
-/// As above, in a build that reads none.
+/// The same in a build without Parquet: always an error.
 #[cfg(not(feature = "parquet"))]
 pub fn read_parquet_file(_: &Path) -> Result<Vec<(String, Vec<Value>)>, DataError> {
     Err(DataError::NoParquet)

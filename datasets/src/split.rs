@@ -1,7 +1,7 @@
-//! Which design points are to learn from, and which to be judged by.
+//! The split of design points into training, validation and test.
 //!
-//! The split goes by what a point sets, never by rows: replicates of a point, and points that set
-//! the same, are all on one side, or answers would leak.
+//! The split depends on the settings of a point, never on rows. Replicates of a point, and points
+//! with equal settings, are all in the same part; otherwise the test would leak into training.
 
 use sha2::{Digest, Sha256};
 
@@ -12,18 +12,18 @@ use crate::factor::Setting;
 /// A part of a data set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
-    /// To fit models to.
+    /// For fitting models.
     Train,
-    /// To choose between models.
+    /// For choosing between models.
     Validation,
-    /// To judge the chosen one.
+    /// For judging the chosen model.
     Test,
-    /// To judge it outside the region that it learned.
+    /// For judging it outside the region that it learned from.
     TestExtrapolation,
 }
 
 impl Part {
-    /// All, in order.
+    /// All parts, in order.
     pub const ALL: [Self; 4] = [Self::Train, Self::Validation, Self::Test, Self::TestExtrapolation];
 
     /// The name of the split.
@@ -37,14 +37,14 @@ impl Part {
     }
 }
 
-/// How points are split.
+/// The split of the points.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Split {
     /// Share of the points for validation.
     pub validation: f64,
     /// Share of the points for the test.
     pub test: f64,
-    /// Points that only `test_extrapolation` has.
+    /// Condition of the points that are only in `test_extrapolation`.
     pub extrapolation: Option<Condition>,
 }
 

@@ -1,4 +1,4 @@
-//! A sweep: what is run, checked.
+//! A checked sweep: its points and runs.
 
 use std::path::{Path, PathBuf};
 
@@ -11,46 +11,46 @@ use crate::expression::Condition;
 use crate::factor::{Factor, Setting};
 use crate::split::{Part, Split};
 
-/// What is done with a design point whose scenario is wrong.
+/// What happens to a design point whose scenario is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
     /// Nothing is run, and the point is named.
     Refuse,
-    /// It is left out.
+    /// The point is left out.
     Drop,
 }
 
 /// A sweep that was read and checked; only [`Sweep::load`] makes one.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// What the data set is called.
+    /// Title of the data set.
     pub title: String,
-    /// What it is about.
+    /// Its description.
     pub description: String,
     /// Its licence, as an SPDX or Hugging Face identifier.
     pub license: String,
-    /// Where it was read from.
+    /// The file it was read from.
     pub file: PathBuf,
-    /// All seeds come from this one.
+    /// The seed from which all others are derived.
     pub seed: u64,
-    /// Which points are run.
+    /// The choice of points.
     pub design: Design,
-    /// Runs of each point, with seeds of their own.
+    /// Number of runs of each point, each with its own seed.
     pub replicates: u64,
-    /// What is varied, in the order of the file.
+    /// The factors, in the order of the file.
     pub factors: Vec<Factor>,
-    /// What every point satisfies.
+    /// Conditions that every point satisfies.
     pub constraints: Vec<Condition>,
-    /// What to do with a point that is no valid scenario.
+    /// The treatment of points that are not valid scenarios.
     pub invalid: Invalid,
-    /// Which points are for what.
+    /// The split of the points.
     pub split: Split,
-    /// One in so many requests is kept, if any are.
+    /// One in this number of requests is kept; `None`: no requests are kept.
     pub requests: Option<u32>,
-    /// Record types that are kept of the same requests.
+    /// Record types that are kept for these requests.
     pub records: Vec<String>,
     pub(crate) base: Document,
-    /// The file's text, and where it names the base scenario.
+    /// The file's text, and the place in it that names the base scenario.
     pub(crate) source: Source,
     /// The base scenario with all its defaults.
     pub(crate) resolved: String,
@@ -74,12 +74,12 @@ pub struct Point {
 }
 
 impl Point {
-    /// What the factors are set to.
+    /// The values of the factors.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.settings.iter().map(|setting| &setting.value)
     }
 
-    /// `nodes=5, access=65536`: for people.
+    /// The point as text: `nodes=5, access=65536`.
     pub fn told(&self, factors: &[Factor]) -> String {
         let pair = |(factor, value): (&Factor, &Value)| format!("{}={value}", factor.column_name());
         factors.iter().zip(self.values()).map(pair).collect::<Vec<_>>().join(", ")
@@ -89,26 +89,26 @@ impl Point {
 /// A run: a point with a seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// Its number, from 0: points in order, and the replicates of each.
+    /// Its number, from 0: ordered by point, then by replicate.
     pub number: u64,
     /// Number among the runs of its point, from 0.
     pub replicate: u64,
-    /// Of its random draws.
+    /// Seed of its random draws.
     pub seed: u64,
-    /// What is run.
+    /// The design point.
     pub point: Point,
-    /// What it is for.
+    /// The part of the split that it belongs to.
     pub part: Part,
 }
 
 impl Sweep {
-    /// Reads the file at `path`; paths in it are taken from its directory. `changes` are made to the
-    /// base scenario first. Errors with all that is wrong, the base scenario's errors included.
+    /// Reads the file at `path`; paths in it are relative to its directory. `changes` are applied to
+    /// the base scenario first. Errors with all faults, including those of the base scenario.
     pub fn load(path: impl AsRef<Path>, changes: &[Change]) -> Result<Self, ScenarioErrors> {
         crate::sweep_check::load(path.as_ref(), changes)
     }
 
-    /// The base scenario, with what `set` changes.
+    /// The base scenario, with the changes of `set`.
     pub fn base(&self) -> &Document {
         &self.base
     }
@@ -135,8 +135,8 @@ impl Sweep {
             .map(|(settings, number)| Point { number, settings })
     }
 
-    /// How many points there are, and how many the design asked for (a full factorial one asks for
-    /// nothing): fewer if the constraints leave no more.
+    /// The number of points, and the number that the design asked for (`None` for a full factorial
+    /// design). There are fewer points if the constraints leave no more.
     pub fn count_points(&self) -> (u64, Option<u64>) {
         let wanted = match self.design {
             Design::Full | Design::LatinHypercube { .. } => None,
@@ -151,15 +151,15 @@ impl Sweep {
             let part = self.split.part(&point.settings, self.seed);
             (0..self.replicates).map(move |replicate| {
                 let number = point.number * self.replicates + replicate;
-                // a scenario's seed is a whole number of TOML: 63 bits
+                // a scenario's seed is a whole number in TOML, which has 63 bits
                 let seed = Seed(self.seed).child(number).0 >> 1;
                 Run { number, replicate, seed, point: point.clone(), part }
             })
         })
     }
 
-    /// The scenario of a point, not yet checked; the seed is still that of the base scenario.
-    /// Errors if a change does not fit.
+    /// The scenario of a point, not yet checked; it still has the seed of the base scenario. Errors
+    /// if a change does not fit.
     pub fn document(&self, point: &Point) -> Result<Document, ScenarioErrors> {
         let mut document = self.base.clone();
         for change in point.settings.iter().flat_map(|setting| &setting.changes) {
@@ -168,8 +168,9 @@ impl Sweep {
         Ok(document)
     }
 
-    /// The sweep file's text and the base scenario's, which it names as `file`; `None` if the sweep
-    /// holds its scenario itself. Not with all defaults: some follow from what factors change.
+    /// The text of the sweep file, in which the base scenario is named `file`, and the base
+    /// scenario's text. The latter is `None` if the sweep file contains its scenario. Defaults are
+    /// not filled in, as some of them follow from what factors change.
     pub fn texts(&self, file: &str) -> (String, Option<&str>) {
         let Source { text, scenario, here, .. } = &self.source;
         if *here {
@@ -179,8 +180,8 @@ impl Sweep {
         (text, Some(self.base.text()))
     }
 
-    /// What tells this sweep from others: two with equal fingerprints have equal data sets. Title,
-    /// description and licence are no part of it.
+    /// Identifies the sweep: sweeps with equal fingerprints have equal data sets. Title, description
+    /// and licence are not part of it.
     pub fn fingerprint(&self, tool_version: &str) -> String {
         let told = format!(
             "{tool_version}\n{}\n{:?}\n{} {}\n{:?}\n{:?}\n{:?} {:?}\n{:?} {:?}",
@@ -199,7 +200,7 @@ impl Sweep {
     }
 }
 
-/// The changes that `set` makes before any factor.
+/// Applies the changes of `set`, before any factor.
 pub(crate) fn apply_all(document: &mut Document, changes: &[Change]) -> Result<(), ScenarioErrors> {
     changes.iter().try_for_each(|change| document.apply("--set", change))
 }

@@ -1,4 +1,4 @@
-//! From what a sweep file says to a [`Sweep`]: everything is checked, and every error has its place.
+//! From a sweep file to a [`Sweep`]: everything is checked, and every error has its place in the text.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -19,14 +19,15 @@ use crate::split::Split;
 use crate::sweep::{Invalid, Source, Sweep, apply_all};
 use crate::sweep_file::{RawFactor, RawScenario, RawSplit, RawSweep};
 
-/// Replicates beyond which a number is a slip.
+/// Maximum number of runs; a larger number is probably a mistake.
 const MOST_RUNS: u64 = 1 << 32;
-/// Design points, before constraints, of a sweep: each is checked before the first run, at some 0.2 ms.
+/// Maximum number of design points of a sweep, before constraints. Each is checked before the first
+/// run, which takes about 0.2 ms.
 const MOST_POINTS: u64 = 10_000_000;
 
 const DESIGNS: [&str; 4] = ["full", "latin-hypercube", "sobol", "random"];
 
-/// The columns that every `runs` table has, which no factor may be called.
+/// The columns of every `runs` table; no factor may have these names.
 const TAKEN: [&str; 10] = [
     "run_id",
     "point",
@@ -56,7 +57,7 @@ pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErr
     Checker { shown, text, path, errors: Vec::new() }.check(&raw, changes)
 }
 
-/// Why a sweep cannot be read.
+/// The reason why a sweep file cannot be read.
 fn unread(path: &Path, error: &std::io::Error) -> ScenarioErrors {
     let shown = path.display().to_string();
     let (message, help) = match error.kind() {
@@ -126,7 +127,6 @@ impl Checker<'_> {
                 *count > 0
             })
         });
-        // what is wrong with a factor would only be told again with each condition that names it
         let points = design.map_or(0, |design| design.extent(&factors).1);
         if let (Some(at), Some(replicates)) = (&raw.replicates, replicates)
             && points.saturating_mul(replicates) > MOST_RUNS
@@ -136,6 +136,7 @@ impl Checker<'_> {
             );
             self.add(at, message, None);
         }
+        // skip conditions after other errors: a wrong factor would be reported again with each condition
         let sound = self.errors.is_empty();
         let constraints = if sound {
             raw.constraints.iter().filter_map(|text| self.condition(text, &factors)).collect()
@@ -193,7 +194,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The base scenario: a file beside the sweep's, one that comes with the program, or a table.
+    /// The base scenario: a file beside the sweep file, a shipped scenario, or a table.
     fn base(&mut self, raw: &Spanned<RawScenario>) -> Result<Document, ScenarioErrors> {
         let directory = self.path.parent().unwrap_or(Path::new(""));
         match raw.get_ref() {
@@ -340,7 +341,7 @@ impl Checker<'_> {
         Some(factor)
     }
 
-    /// The paths that a value is put at.
+    /// The paths that get a value.
     fn paths(&mut self, name: &Spanned<String>, raw: &RawFactor) -> Option<Vec<String>> {
         let paths = raw.path.as_ref().map(|path| path.get_ref().all()).unwrap_or_default();
         if paths.is_empty() {
@@ -352,7 +353,7 @@ impl Checker<'_> {
         Some(paths)
     }
 
-    /// `values = [...]`, put at `path`.
+    /// `values = [...]`, set at `path`.
     fn listed(
         &mut self,
         name: &Spanned<String>,
@@ -370,7 +371,7 @@ impl Checker<'_> {
         };
         let mut levels: Vec<Setting> = Vec::new();
         for ((_, value, written), at) in read.into_iter().zip(values.get_ref()) {
-            // names as they are written, even where some of them are numbers
+            // names keep their spelling, even if some of them are numbers
             let value = match quantity {
                 Quantity::Name => Value::Text(written.clone()),
                 quantity => value.as_f64().map_or(value, |number| quantity.value(number)),
@@ -399,7 +400,7 @@ impl Checker<'_> {
         let mut values = Vec::new();
         for (name, changes) in written {
             let changes = changes.iter().filter_map(|change| self.change(change)).collect();
-            // names that are all quantities make a column of numbers
+            // if all names are quantities, the column has numbers
             let (quantity, value) = match name.get_ref().parse::<i64>() {
                 Ok(whole) => (Quantity::Whole, Value::Whole(whole)),
                 Err(_) => quantity::read(name.get_ref()),
@@ -416,7 +417,7 @@ impl Checker<'_> {
         Some((quantity, Domain::Levels(levels)))
     }
 
-    /// `range = [LOW, HIGH]`, put at `path`.
+    /// `range = [LOW, HIGH]`, set at `path`.
     fn ranged(
         &mut self,
         name: &Spanned<String>,
@@ -479,7 +480,7 @@ impl Checker<'_> {
         Some((quantity, Domain::Range(Range { low, high, logarithmic, step, count, paths })))
     }
 
-    /// A value of a factor: what it is, as a number or text, and as it is written.
+    /// A value of a factor: its quantity, its value as a number or text, and its spelling.
     fn scalar(&mut self, value: &Spanned<Toml>) -> Option<(Quantity, Value, String)> {
         Some(match value.get_ref() {
             Toml::String(text) => {
@@ -504,7 +505,7 @@ impl Checker<'_> {
             Ok(condition) => Some(condition),
             Err(error) => {
                 let span = text.span();
-                // the place inside the text, if the text is written as it is
+                // the place inside the text, if the text has no escapes
                 let inside = span.start + 1 + error.span.start..span.start + 1 + error.span.end;
                 let as_written =
                     self.text.get(span.start + 1..span.start + 1 + text.get_ref().len())
@@ -548,7 +549,7 @@ impl Checker<'_> {
     }
 }
 
-/// The quantity of a column with values of these: names, if they differ.
+/// The quantity of a column with values of these quantities: names, if they have none in common.
 fn common(mut found: impl Iterator<Item = Quantity>) -> Option<Quantity> {
     let first = found.next()?;
     Some(found.try_fold(first, Quantity::common).unwrap_or(Quantity::Name))

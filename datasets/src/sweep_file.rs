@@ -1,4 +1,4 @@
-//! A sweep file as it is written: raw structs, each value with its place.
+//! The raw form of a sweep file: structs in which each value has its place in the text.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl OneOrMany {
     }
 }
 
-/// Which points are for what.
+/// The split of the points.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSplit {

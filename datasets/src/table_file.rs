@@ -16,7 +16,7 @@ use crate::journal::Row;
 use crate::manifest::Format;
 use crate::value::Value;
 
-/// A file while it is written.
+/// A table file while it is being written.
 pub struct TableFile {
     path: PathBuf,
     columns: usize,
@@ -53,7 +53,7 @@ impl TableFile {
         Ok(Self { path, columns: table.columns.len(), rows: 0, sink })
     }
 
-    /// Adds a row; what does not fit its column is missing.
+    /// Adds a row; a cell that does not fit its column becomes missing.
     pub fn push(&mut self, row: &Row) -> Result<(), DataError> {
         assert_eq!(row.len(), self.columns, "a row has a cell for each column");
         self.rows += 1;
@@ -72,7 +72,7 @@ impl TableFile {
         self.rows
     }
 
-    /// Writes what is left. The file has yet to get its name.
+    /// Writes the remaining rows. The caller gives the file its final name.
     pub fn finish(self) -> Result<NewFile, DataError> {
         let failed = DataError::file("write", &self.path);
         let file = match self.sink {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A cell: of a table, or what a factor was set to.
+/// A cell of a table, or the value of a factor.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -14,22 +14,22 @@ pub enum Value {
     Number(f64),
     /// A text.
     Text(String),
-    /// Nothing is known; `null` in every format.
+    /// No value; `null` in every format.
     Missing,
 }
 
 impl Value {
-    /// A number, or nothing if it is not finite.
+    /// A number; missing if it is not finite.
     pub fn number(value: f64) -> Self {
         if value.is_finite() { Self::Number(value) } else { Self::Missing }
     }
 
-    /// A count; what 63 bits do not hold is missing.
+    /// A count; missing if it does not fit into 63 bits.
     pub fn count(value: u64) -> Self {
         i64::try_from(value).map_or(Self::Missing, Self::Whole)
     }
 
-    /// As a number, if it is one.
+    /// The number, if it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Whole(value) => Some(*value as f64),
@@ -52,7 +52,7 @@ impl From<&str> for Value {
 }
 
 impl std::fmt::Display for Value {
-    /// As in a table of comma-separated values: nothing for what is missing.
+    /// Writes the cell of comma-separated values; a missing one is empty.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Flag(value) => value.fmt(f),

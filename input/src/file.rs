@@ -1,4 +1,4 @@
-//! Opening a file, and reading it whole.
+//! Opens files, and reads whole files.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -6,15 +6,16 @@ use std::path::Path;
 
 use crate::{Limit, Refusal};
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 ///
-/// What has a name in a file system must be a file: a named pipe could be waited for without end, a
-/// device has none. Standard input and other files that are open already (`/dev/stdin`,
-/// `/dev/fd/63`, as a shell's `<(...)` gives) may be pipes.
+/// A path in a file system must be a regular file: opening a named pipe could block forever, and a
+/// device has no end. Standard input and other files that are already open (`/dev/stdin`, `/dev/fd/63`,
+/// as from a shell's `<(...)`) may be pipes.
 ///
 /// # Errors
 ///
-/// With a [`Refusal`] if it is a directory, a device, a named pipe or a socket; else as the system says.
+/// With a [`Refusal`] if it is a directory, a device, a named pipe or a socket; otherwise with the
+/// system's error.
 pub fn open(path: &Path) -> io::Result<File> {
     let there = std::fs::metadata(path)?;
     if there.is_dir() {
@@ -27,7 +28,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Whether a path names what this process has open.
+/// Whether a path names a file that this process has already open.
 fn is_open_already(path: &Path) -> bool {
     path == Path::new("/dev/stdin")
         || path.starts_with("/dev/fd")
@@ -62,21 +63,21 @@ fn kind(_: &Metadata) -> &'static str {
     "a special file"
 }
 
-/// The whole of a file.
+/// Reads a whole file.
 ///
 /// # Errors
 ///
-/// As [`open`], and with a [`Refusal`] if there is more than the limit.
+/// As [`open`], and with a [`Refusal`] if the file is larger than the limit.
 pub fn bytes(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
     let file = open(path)?;
-    // as long as it says it is; it may be a pipe, or grow
+    // reserve the size that the file reports; it may be a pipe, or grow
     let room = file.metadata().map_or(0, |there| there.len().min(limit.bytes()));
     let mut bytes = Vec::with_capacity(room as usize);
     limited(file, limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The whole of a text.
+/// Reads a whole file as text.
 ///
 /// # Errors
 ///
@@ -85,12 +86,12 @@ pub fn text(path: &Path, limit: Limit) -> io::Result<String> {
     String::from_utf8(bytes(path, limit)?).map_err(|_| Refusal::NotText.into())
 }
 
-/// What `source` gives, up to a limit.
+/// The bytes of `source`, up to a limit.
 pub fn limited<R: Read>(source: R, limit: Limit) -> Limited<R> {
     Limited { source, left: limit.bytes(), limit }
 }
 
-/// A source that errs where there is more than a limit.
+/// A reader that fails if its source has more bytes than a limit.
 #[derive(Debug)]
 pub struct Limited<R> {
     source: R,
@@ -104,7 +105,7 @@ impl<R: Read> Read for Limited<R> {
             return Ok(0);
         }
         if self.left == 0 {
-            // one byte more is one too many
+            // any further byte exceeds the limit
             return match self.source.read(&mut buffer[..1])? {
                 0 => Ok(0),
                 _ => Err(Refusal::TooLarge { limit: self.limit }.into()),

@@ -1,13 +1,13 @@
-//! Reading files that others wrote: what may be opened, and how much is read.
+//! Reads files written by others: it limits which files may be opened, and how much is read.
 //!
-//! A file may be a device that never ends, a pipe that nobody writes to, or ten gigabytes of zeros where
-//! a table was meant. Whatever it is, the answer is a message, not a process that has taken all memory.
-//! So every reader of the workspace opens its files here, and every limit stands in one place,
-//! [`Limit`]. What is only streamed (traces, journals) has no limit as a whole; each of its lines or
-//! frames has one.
+//! A file may be a device that never ends, a pipe that nobody writes to, or ten gigabytes of zeros in
+//! place of a table. The result must always be a message, not a process that has taken all memory. So
+//! every reader of the workspace opens its files here, and all limits are in one place, [`Limit`]. Files
+//! that are only streamed (traces, journals) have no limit as a whole; each of their lines or frames has
+//! one.
 //!
-//! Errors are those of [`std::io`], so that they find their way through any reader; [`is_refusal`] tells
-//! those of this crate, which are the input's fault, from those of the system.
+//! Errors are [`std::io`] errors, so that they pass through any reader. [`is_refusal`] distinguishes
+//! this crate's errors, which are the input's fault, from those of the system.
 
 mod file;
 mod limit;
@@ -23,7 +23,7 @@ use std::io;
 
 use thiserror::Error;
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
     /// It is a directory.
@@ -32,31 +32,31 @@ pub enum Refusal {
     /// It is a device, a named pipe or a socket.
     #[error("it is {what}; a file is wanted")]
     Special {
-        /// `a device`.
+        /// The kind of file: `a device`.
         what: &'static str,
     },
-    /// There is more of it than is read.
+    /// It is larger than the limit.
     #[error("it is larger than {}, the most that is read of {}", limit.size(), limit.of())]
     TooLarge {
-        /// What may be read.
+        /// The limit.
         limit: Limit,
     },
-    /// A row goes on and on.
+    /// A row is too long.
     #[error(
         "its row {row} is longer than {} MiB; wanted are rows of comma-separated values, each with an end \
          of line", MOST_RECORD >> 20
     )]
     LongRow {
-        /// Which, from 1, the heading included.
+        /// Number of the row, from 1, including the heading.
         row: u64,
     },
-    /// A table has more cells than are kept.
+    /// A table has more cells than can be kept.
     #[error("it has more than {MOST_CELLS} cells, the most that is read of a table")]
     Cells,
-    /// A table has more columns than are kept.
+    /// A table has more columns than can be kept.
     #[error("it has more than {MOST_COLUMNS} columns, the most that is read of a table")]
     Columns,
-    /// It is not a text.
+    /// It is not valid text.
     #[error("it is not UTF-8 text")]
     NotText,
 }
@@ -76,7 +76,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// Whether an error is a refusal of this crate: the input is at fault, not the system.
+/// Whether an error is a refusal of this crate, that is, the fault of the input and not of the system.
 pub fn is_refusal(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.downcast_ref::<Refusal>().is_some())
 }

@@ -1,20 +1,20 @@
-//! How much is read of each kind of file.
+//! The size limit of each kind of file.
 //!
-//! A limit is some hundred times what is met in practice, and small enough that what is made of so many
-//! bytes, however malicious, takes less than 2 GiB of memory (`tests/fuzz.rs` runs every reader within that).
+//! A limit is about a hundred times the size met in practice. It is also small enough that processing such a
+//! file, however malicious, takes less than 2 GiB of memory (`tests/fuzz.rs` runs every reader within that).
 
 use std::fmt;
 
-/// The longest row of a table of comma-separated values, bytes.
+/// Maximum length of a row of comma-separated values, in bytes.
 pub const MOST_RECORD: u64 = 16 << 20;
-/// Most cells of a table that is kept in memory.
+/// Maximum number of cells of a table that is kept in memory.
 pub const MOST_CELLS: u64 = 1 << 25;
-/// Most columns of such a table.
+/// Maximum number of columns of such a table.
 pub const MOST_COLUMNS: usize = 4096;
-/// Most different names in a column of them.
+/// Maximum number of different names in one of its columns.
 pub const MOST_NAMES: usize = 1 << 20;
 
-/// How much is read of a kind of file.
+/// The size limit of a kind of file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
     bytes: u64,
@@ -22,20 +22,20 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// TOML that people write.
+    /// TOML written by people.
     pub const SCENARIO: Self = Self::mib(4, "a scenario, a profile or a sweep file");
-    /// Lessons, which have scenarios in them.
+    /// Lessons, which contain scenarios.
     pub const LESSON: Self = Self::mib(4, "a lesson");
-    /// The engine of pages, or a page that has it.
+    /// The engine of pages, or a page that contains it.
     pub const ENGINE: Self = Self::mib(64, "an engine or a laboratory");
     /// fio's job files and COSBench's workloads.
     pub const JOBS: Self = Self::mib(4, "a fio job file or a COSBench workload");
     /// DiskSim's parameter files.
     pub const DESCRIPTION: Self =
         Self::mib(8, "a drive's description, with all the files that it names,");
-    /// What fio prints.
+    /// The output of fio.
     pub const RESULT: Self = Self::mib(16, "a result of fio");
-    /// Measurements of a reproduction that goes on.
+    /// Measurements of a reproduction that continues.
     pub const MEASUREMENTS: Self = Self::mib(256, "a file of measurements");
     /// Points, past scores, reports of COSBench.
     pub const POINTS: Self = Self::mib(64, "a table of points, reports or scores");
@@ -43,12 +43,12 @@ impl Limit {
     pub const MANIFEST: Self = Self::mib(16, "the description of a data set");
     /// `truth.json`.
     pub const TRUTH: Self = Self::mib(256, "a truth");
-    /// What a Ceph cluster says of itself: some ten kilobytes for each OSD.
+    /// The status output of a Ceph cluster: about ten kilobytes for each OSD.
     pub const CEPH: Self = Self::mib(64, "a report, a map or statistics of a Ceph cluster");
     /// A saved regression model.
     pub const MODEL: Self = Self::mib(384, "a saved model");
 
-    /// All of them.
+    /// All limits.
     pub const ALL: [Self; 12] = [
         Self::SCENARIO,
         Self::LESSON,
@@ -68,22 +68,22 @@ impl Limit {
         Self { bytes: mib << 20, of }
     }
 
-    /// A limit of a file that is none of the above.
+    /// A limit for any other kind of file.
     pub const fn new(bytes: u64, of: &'static str) -> Self {
         Self { bytes, of }
     }
 
-    /// Bytes.
+    /// The limit in bytes.
     pub const fn bytes(self) -> u64 {
         self.bytes
     }
 
-    /// Of what: `a truth`.
+    /// The kind of file: `a truth`.
     pub const fn of(self) -> &'static str {
         self.of
     }
 
-    /// `16 MiB`.
+    /// The limit as text: `16 MiB`.
     pub(crate) fn size(self) -> String {
         if self.bytes.is_multiple_of(1 << 20) {
             format!("{} MiB", self.bytes >> 20)

@@ -1,12 +1,12 @@
-//! How much more memory this process may use, according to the operating system.
+//! The memory that this process may still use, according to the operating system.
 //!
-//! Work that needs more is refused with a message before it begins. Without that the system would end the
+//! Work that needs more is refused with a message before it begins. Otherwise the system would end the
 //! process without a message, or the machine would swap.
 
 use std::fs;
 
-/// Bytes that this process may still use: the least of the machine's free memory, the rest of the limit on
-/// its address space, and the rest of its control group's limit. `None` on systems other than Linux.
+/// Bytes that this process may still use: the minimum of the machine's free memory, the rest of the limit
+/// on its address space, and the rest of its control group's limit. `None` on systems other than Linux.
 pub fn available_memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let free = read("/proc/meminfo").and_then(|text| kib_of(&text, "MemAvailable:"));
@@ -20,13 +20,13 @@ pub fn available_memory() -> Option<u64> {
     [free, space, group].into_iter().flatten().min()
 }
 
-/// The bytes of a line such as `VmSize:  1234 kB`.
+/// The bytes in a line such as `VmSize:  1234 kB`.
 fn kib_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The soft limit in the line `Max address space`; `None`: unlimited.
+/// The soft limit in the line `Max address space`; `None` if it is unlimited.
 fn address_space(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()

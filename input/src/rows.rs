@@ -8,8 +8,8 @@ use csv::{Reader, ReaderBuilder, StringRecord};
 
 use crate::{MOST_CELLS, MOST_COLUMNS, MOST_RECORD, Refusal};
 
-/// Reads rows. A row without an end, or a quoted cell without one, is an error before it has taken all
-/// memory; so is a table with more cells than are kept of one.
+/// Reads rows. A row or a quoted cell without an end is an error before it takes all memory; so is a
+/// table with more cells than can be kept.
 #[derive(Debug)]
 pub struct Rows<R> {
     reader: Reader<Counted<R>>,
@@ -17,12 +17,12 @@ pub struct Rows<R> {
     cells: u64,
 }
 
-/// What has been read.
+/// Counts of what has been read.
 #[derive(Debug, Default)]
 struct Count {
-    /// Bytes since the last row was given out.
+    /// Bytes since the last row was returned.
     bytes: Cell<u64>,
-    /// Rows that were given out.
+    /// Number of rows returned.
     rows: Cell<u64>,
 }
 
@@ -45,21 +45,21 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl<R: Read> Rows<R> {
-    /// Rows of `source`, as `builder` has them.
+    /// Reads rows of `source` with the settings of `builder`.
     pub fn new(builder: &ReaderBuilder, source: R) -> Self {
         let count = Rc::new(Count::default());
         let reader = builder.from_reader(Counted { source, count: Rc::clone(&count) });
         Self { reader, count, cells: 0 }
     }
 
-    /// The heading, if the builder says that there is one.
+    /// The heading, if `builder` is set to expect one.
     pub fn heading(&mut self) -> csv::Result<StringRecord> {
         let heading = self.reader.headers()?.clone();
         self.given(heading.len())?;
         Ok(heading)
     }
 
-    /// Reads the next row into `row`; whether there was one.
+    /// Reads the next row into `row`; returns whether there was one.
     pub fn read(&mut self, row: &mut StringRecord) -> csv::Result<bool> {
         let there = self.reader.read_record(row)?;
         self.given(row.len())?;

@@ -1,7 +1,7 @@
-//! Bytes as text: four in five letters, where base64 has three in four.
+//! Bytes as text: five letters for four bytes, where base64 has four letters for three bytes.
 //!
-//! Digits are the printable letters from `#` on but `<`, which could end a script in a page. The last group may be
-//! shorter: *n* bytes are *n* + 1 letters.
+//! Digits are the printable letters from `#` on, except `<`, which could end a script in a page. The last group
+//! may be shorter: *n* bytes become *n* + 1 letters.
 
 /// The letter of a digit, 0 to 84.
 fn letter(digit: u32) -> char {
@@ -31,13 +31,13 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Text as bytes; nothing if it is not what [`encode`] gives.
+/// Text as bytes; `None` if it is not an output of [`encode`].
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 5 * 4 + 4);
     for group in text.as_bytes().chunks(5) {
         let mut number = 0;
         for place in 0..5 {
-            // what is left out counts as the greatest digit
+            // missing letters count as the largest digit
             number = number * 85 + group.get(place).map_or(Some(84), |letter| digit(*letter))?;
         }
         let four = u32::try_from(number).ok()?.to_be_bytes();

@@ -1,7 +1,7 @@
 //! The engine that a page carries: `web/` as WebAssembly, compressed.
 //!
-//! It is taken from a WebAssembly file, or out of a page that has one: who has a laboratory and the command can
-//! make another without a compiler.
+//! It is read from a WebAssembly file, or extracted from a page that has one. So a user with a laboratory and
+//! the command can make another page without a compiler.
 
 use std::io::{Read, Write};
 
@@ -12,15 +12,15 @@ use flate2::write::GzEncoder;
 use crate::base85;
 use crate::error::LessonError;
 
-/// What a WebAssembly file begins with: its name and version 1.
+/// The first bytes of a WebAssembly file: its name and version 1.
 const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
-/// The name of a function of ours, as exports have it.
+/// The name of one of our functions, as it appears in the exports.
 const OURS: &[u8] = b"\x0danswer_length";
-/// What surrounds an engine in a page.
+/// The text before an engine in a page.
 pub(crate) const BEGINS: &str = "<script type=\"text/plain\" id=\"engine\">";
-/// The end of it.
+/// The text after it.
 pub(crate) const ENDS: &str = "</script>";
-/// The largest engine that is taken.
+/// Maximum size of an engine.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// An engine.
@@ -31,11 +31,11 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Takes the engine out of a file's bytes: WebAssembly, or a page.
+    /// Reads the engine from a file's bytes: WebAssembly, or a page.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If there is no engine.
     pub fn from_file(file: &str, bytes: &[u8]) -> Result<Self, LessonError> {
         let none = || LessonError::NoEngine { file: file.to_owned() };
         let found = if bytes.starts_with(MAGIC) { Some(bytes.to_owned()) } else { in_page(bytes) };
@@ -46,7 +46,7 @@ impl Engine {
         Ok(Self { text: base85::encode(&packed) })
     }
 
-    /// As a page has it.
+    /// The engine in the form used in a page.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

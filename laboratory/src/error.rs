@@ -1,8 +1,8 @@
-//! What can be wrong with a lesson.
+//! Errors of lessons and engines.
 
 use thiserror::Error;
 
-/// Why a text is no lesson, or a file no engine.
+/// The reason why a text is not a lesson, or a file not an engine.
 #[derive(Debug, Error)]
 pub enum LessonError {
     /// A part is missing.
@@ -10,9 +10,9 @@ pub enum LessonError {
     Missing {
         /// The lesson's file or name.
         lesson: String,
-        /// What there should be.
+        /// The missing part.
         what: &'static str,
-        /// Where it should be.
+        /// The place where it should be.
         wanted: &'static str,
     },
     /// A block of TOML is wrong.
@@ -20,19 +20,19 @@ pub enum LessonError {
     Toml {
         /// The lesson's file or name.
         lesson: String,
-        /// Which block.
+        /// The block.
         block: &'static str,
-        /// What is wrong, with its line.
+        /// The error, with its line.
         error: Box<toml::de::Error>,
     },
-    /// The scenario is wrong, at some value of the slider.
+    /// The scenario is wrong at some value of the slider.
     #[error("`{lesson}`, the scenario{with}: {error}")]
     Scenario {
         /// The lesson's file or name.
         lesson: String,
-        /// The changes, or nothing.
+        /// The changes, if any.
         with: String,
-        /// What is wrong.
+        /// The error.
         error: String,
     },
     /// A setting of the lesson is wrong.
@@ -40,10 +40,10 @@ pub enum LessonError {
     Setting {
         /// The lesson's file or name.
         lesson: String,
-        /// What is wrong, and what was expected.
+        /// The fault, and the expected value.
         what: String,
     },
-    /// What was given as the engine is none.
+    /// The file given as the engine is not an engine.
     #[error(
         "`{file}` holds no engine: expected a WebAssembly file or a laboratory that `foretell laboratory` made"
     )]

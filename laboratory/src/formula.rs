@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `x` is the slider's value. `run` is the document of the run at that value, `base` that at the slider's first
-//! one, `ask` what the records of `base` say of that value. The page evaluates the tree that is made here, so
-//! an author learns of mistakes when the page is made.
+//! value. `ask` is the prediction for the slider's value from the records of `base`. The page evaluates the
+//! tree that is built here, so an author learns of mistakes when the page is made.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -17,13 +17,13 @@ use thiserror::Error;
 pub enum Formula {
     /// A number.
     Number(f64),
-    /// A figure: its document, or `x`, and the path in it.
+    /// A figure: `x`, or a document and the path in it.
     Path(Vec<String>),
-    /// An operator or a function, and what it is of.
+    /// An operator or a function, and its arguments.
     Call(String, Vec<Formula>),
 }
 
-/// What is wrong with a formula.
+/// An error in a formula.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the formula `{formula}`, at `{rest}`: {what}")]
 pub struct FormulaError {
@@ -32,31 +32,31 @@ pub struct FormulaError {
     what: String,
 }
 
-/// What figures begin with.
+/// The first parts of figures' paths.
 const ROOTS: [&str; 4] = ["x", "run", "base", "ask"];
-/// Functions, and how many numbers they are of.
+/// Functions, with their number of arguments.
 const FUNCTIONS: [(&str, usize); 9] = [
     ("min", 2),
     ("max", 2),
     ("sqrt", 1),
     ("exp", 1),
     ("log", 1),
-    // response time in ms that a share of the requests of the lesson's workload stays below
+    // quantile of the response time in ms at a share of the requests of the lesson's workload
     ("quantile", 1),
     ("base_quantile", 1),
-    // share of the requests that take longer than this many ms
+    // share of the requests that take longer than the given ms
     ("slower", 1),
     ("base_slower", 1),
 ];
-/// Formulas in parentheses in formulas, at the most.
+/// Maximum nesting of parentheses.
 const DEEPEST: usize = 50;
 
 impl Formula {
-    /// Reads a formula.
+    /// Parses a formula.
     ///
     /// # Errors
     ///
-    /// If it is none, or uses a name that there is not.
+    /// If it is not a formula, or uses an unknown name.
     pub fn parse(text: &str) -> Result<Self, FormulaError> {
         let mut reader = Reader { text, at: 0, depth: 0 };
         let formula = reader.sum()?;
@@ -197,7 +197,7 @@ impl Reader<'_> {
         Ok(Formula::Path(path))
     }
 
-    /// A name, which is in quotes if it has other letters than those of names.
+    /// A name; it is quoted if it has characters that plain names do not have.
     fn word(&mut self) -> Result<String, FormulaError> {
         if self.takes('"') {
             let rest = &self.text[self.at..];

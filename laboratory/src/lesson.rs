@@ -1,6 +1,6 @@
-//! A lesson: words, a question, a scenario with a slider, a law beside the measurement.
+//! A lesson: text, a question, a scenario with a slider, and a law beside the measurement.
 //!
-//! It is Markdown with two blocks of TOML, `toml scenario` and `toml lesson`. What stands before the first rule
+//! It is Markdown with two blocks of TOML, `toml scenario` and `toml lesson`. The text before the first rule
 //! (`---`) is shown at once, the rest when the question is answered. `docs/laboratory.md` describes the keys.
 
 use std::path::Path;
@@ -12,17 +12,17 @@ use crate::error::LessonError;
 use crate::formula::Formula;
 use crate::markdown::parts;
 
-/// Values of a slider, at the most: each is a run.
+/// Maximum number of values of a slider; each is a run.
 const MOST_VALUES: usize = 24;
-/// Strategies side by side, at the most.
+/// Maximum number of strategies side by side.
 const MOST_SIDES: usize = 3;
-/// The longest time that requests are shown of, ms.
+/// Maximum length of the time for which requests are shown, ms.
 const LONGEST_FILM_MS: f64 = 60_000.0;
 
 /// A lesson, checked.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lesson {
-    /// What links call it: the file's name without ending.
+    /// Its name in links: the file's name without the extension.
     pub name: String,
     /// Its heading.
     pub title: String,
@@ -32,9 +32,9 @@ pub struct Lesson {
     pub after: String,
     /// The scenario's TOML.
     pub scenario: String,
-    /// What `foretell run` calls it: a file, or the name of one that comes with the program.
+    /// Its name for `foretell run`: a file, or the name of a shipped scenario.
     pub command: String,
-    /// The rest.
+    /// Further settings.
     pub settings: Settings,
 }
 
@@ -42,59 +42,59 @@ pub struct Lesson {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What is asked first.
+    /// The question at the beginning.
     pub question: String,
     /// Possible answers.
     pub choices: Vec<String>,
-    /// Which is right, from 1.
+    /// The number of the right choice, from 1.
     pub answer: usize,
-    /// Why.
+    /// The explanation of the answer.
     pub because: String,
     /// The workload that quantiles are of.
     pub workload: String,
-    /// What can be moved.
+    /// The slider.
     pub slider: Slider,
-    /// What is measured.
+    /// The measured figure.
     pub measure: Curve,
-    /// What should be measured.
+    /// The figure that the law predicts.
     pub law: Curve,
-    /// Strategies side by side; without any there is one.
+    /// Strategies side by side; if empty, there is only one.
     #[serde(default)]
     pub side: Vec<Side>,
-    /// Which requests are shown on their way.
+    /// The requests that are shown on their way.
     #[serde(default)]
     pub film: Film,
 }
 
-/// What can be moved.
+/// A slider over settings.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slider {
-    /// What it is.
+    /// Its label.
     pub label: String,
     /// Its unit.
     #[serde(default)]
     pub unit: String,
-    /// Changes of the scenario, with `{x}` where the value stands.
+    /// Changes of the scenario, with `{x}` in place of the value.
     pub set: Vec<String>,
     /// Its values.
     pub values: Vec<f64>,
-    /// The value that it begins at.
+    /// The initial value.
     pub start: f64,
 }
 
-/// A figure over the slider.
+/// A figure as a function of the slider.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What it is.
+    /// Its label.
     pub label: String,
     /// Its unit.
     #[serde(default)]
     pub unit: String,
-    /// How it is computed.
+    /// The formula that computes it.
     pub formula: String,
-    /// The same, read.
+    /// The parsed formula.
     #[serde(skip_deserializing)]
     pub tree: Option<Formula>,
 }
@@ -103,22 +103,22 @@ pub struct Curve {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Side {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// How its scenario differs.
+    /// Changes to its scenario.
     pub set: Vec<String>,
 }
 
-/// Which requests are shown on their way.
+/// The requests that are shown on their way.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the unit of a bare number is in its name")]
 pub struct Film {
-    /// From when on, after the warm-up, ms.
+    /// Begin of the shown time, after the warm-up, ms.
     pub from_ms: f64,
-    /// For how long, ms.
+    /// Length of the shown time, ms.
     pub for_ms: f64,
-    /// Milliseconds that pass in a second of the film.
+    /// Simulated milliseconds in a second of the film.
     pub pace_ms: f64,
 }
 
@@ -129,7 +129,7 @@ impl Default for Film {
 }
 
 impl Lesson {
-    /// Reads a lesson. `name` is what links call it, `command` what the command line calls its scenario.
+    /// Parses a lesson. `name` is its name in links, `command` the name of its scenario on the command line.
     ///
     /// # Errors
     ///
@@ -235,7 +235,7 @@ impl Lesson {
         Ok(())
     }
 
-    /// Checks the scenario at a value of the slider; gives the names of its workloads.
+    /// Checks the scenario at a value of the slider; returns the names of its workloads.
     fn at(&self, side: usize, x: f64) -> Result<Vec<String>, LessonError> {
         let changes = self.changes(side, x);
         let wrong = |error: String| LessonError::Scenario {

@@ -1,10 +1,10 @@
 //! The laboratory: lessons about storage clusters, in one HTML file that needs no network.
 //!
-//! A lesson is Markdown with a scenario ([`Lesson`]); eight come with the program ([`shipped`]). The page carries
-//! the engine ([`Engine`]), `foretell-core` as WebAssembly, which simulates what a slider is set to while the page
-//! shows requests on their way, a law and what was measured beside it.
+//! A lesson is Markdown with a scenario ([`Lesson`]); eight are shipped ([`shipped`]). The page carries the engine
+//! ([`Engine`]), which is `foretell-core` as WebAssembly. The engine simulates the slider's setting, while the
+//! page shows requests on their way, a law, and the measurement beside it.
 //!
-//! Left out: the engine itself (`web/`), which another compiler target builds.
+//! Left out: the engine itself (`web/`), which is built for another compiler target.
 
 mod base85;
 mod engine;

@@ -1,11 +1,11 @@
 //! The text of a lesson as HTML, and its blocks of TOML.
 //!
-//! HTML in a lesson is shown as text: a lesson from elsewhere can put nothing into the page but words. Links
-//! are kept, images are not: the page loads nothing.
+//! HTML in a lesson is shown as text, so a lesson from elsewhere can put only text into the page. Links are
+//! kept; images are not, as the page loads nothing.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// A lesson's Markdown, taken apart.
+/// The parts of a lesson's Markdown.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     /// The first heading.
@@ -14,16 +14,16 @@ pub(crate) struct Parts {
     pub(crate) before: String,
     /// After it: shown when the question is answered.
     pub(crate) after: String,
-    /// Blocks of TOML, by the word behind `toml`: `scenario`, `lesson`.
+    /// Blocks of TOML, by the word after `toml`: `scenario`, `lesson`.
     pub(crate) blocks: Vec<(String, String)>,
 }
 
-/// Takes a lesson's Markdown apart.
+/// Splits a lesson's Markdown into parts.
 pub(crate) fn parts(text: &str) -> Parts {
     let mut parts = Parts::default();
     let mut halves: [Vec<Event<'_>>; 2] = Default::default();
     let mut half = 0;
-    // the title, or a block of TOML, while it is read
+    // the title, or a block of TOML, while it is being read
     let mut title: Option<String> = None;
     let mut block: Option<(String, String)> = None;
     let mut is_dropped = false;
@@ -32,7 +32,7 @@ pub(crate) fn parts(text: &str) -> Parts {
             Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }) => {
                 title = Some(String::new());
             }
-            // of a title its letters count, not how they look
+            // only the text of a title counts, not its formatting
             Event::Start(_) | Event::SoftBreak if title.is_some() => {}
             Event::End(end) if title.is_some() && end != TagEnd::Heading(HeadingLevel::H1) => {}
             Event::End(TagEnd::Heading(HeadingLevel::H1)) => {
@@ -55,12 +55,12 @@ pub(crate) fn parts(text: &str) -> Parts {
             Event::End(TagEnd::CodeBlock) if block.is_some() => parts.blocks.extend(block.take()),
             Event::Rule => half = 1,
             Event::Html(html) | Event::InlineHtml(html) => halves[half].push(Event::Text(html)),
-            // its text stays
+            // an image's text stays
             Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => {}
             Event::Start(Tag::Link { ref dest_url, .. }) if !is_safe(dest_url) => {
                 is_dropped = true;
             }
-            // links are not in each other
+            // links cannot be nested
             Event::End(TagEnd::Link) if is_dropped => is_dropped = false,
             other => halves[half].push(other),
         }
@@ -71,7 +71,7 @@ pub(crate) fn parts(text: &str) -> Parts {
     parts
 }
 
-/// Whether a link leads to a page and not to a script.
+/// Whether a link leads to a page, not to a script.
 fn is_safe(link: &str) -> bool {
     ["https://", "http://", "#"].iter().any(|start| link.starts_with(start))
 }

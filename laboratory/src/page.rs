@@ -1,7 +1,7 @@
 //! The page: lessons, the scripts that show them, and the engine.
 //!
-//! A content security policy allows the page's own script by its digest, a worker made of it, and WebAssembly;
-//! nothing is loaded.
+//! A content security policy allows the page's own script by its digest, a worker made from it, and
+//! WebAssembly. Nothing is loaded from elsewhere.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,12 +23,12 @@ const WORKER: &str = concat!(
     include_str!("../assets/engine.js"),
     include_str!("../assets/worker.js")
 );
-/// Says which program made a page.
+/// The program that made the page.
 const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
 
 /// The laboratory with these lessons, as HTML.
 pub fn page(title: &str, lessons: &[Lesson], engine: &Engine) -> String {
-    // in a script no `<` may stand that ends it
+    // a `<` in the data could end the script
     let data = serde_json::to_string(lessons).expect("lessons are JSON").replace('<', "\\u003c");
     let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!(

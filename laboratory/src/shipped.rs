@@ -1,9 +1,9 @@
-//! The lessons that come with the program.
+//! The shipped lessons.
 
 use crate::error::LessonError;
 use crate::lesson::Lesson;
 
-/// Names and texts, in the order in which they are taught.
+/// Names and texts, in the order of teaching.
 const LESSONS: [(&str, &str); 8] = [
     ("knee", include_str!("../lessons/knee.md")),
     ("little", include_str!("../lessons/little.md")),
@@ -15,14 +15,14 @@ const LESSONS: [(&str, &str); 8] = [
     ("records", include_str!("../lessons/records.md")),
 ];
 
-/// What the names of their scenarios begin with.
+/// Prefix of the names of their scenarios.
 const PREFIX: &str = "lesson/";
 
-/// All of them.
+/// All shipped lessons.
 ///
 /// # Errors
 ///
-/// Never: tests read them all.
+/// Never: tests parse all of them.
 pub fn shipped() -> Result<Vec<Lesson>, LessonError> {
     let parse = |(name, text): &(&str, &str)| Lesson::parse(name, &format!("{PREFIX}{name}"), text);
     LESSONS.iter().map(parse).collect()
@@ -33,12 +33,12 @@ pub fn shipped_names() -> impl Iterator<Item = &'static str> + Clone {
     LESSONS.iter().map(|(name, _)| *name)
 }
 
-/// The text of one, to begin one's own with.
+/// The text of a lesson, as a start for a lesson of one's own.
 pub fn shipped_text(name: &str) -> Option<&'static str> {
     LESSONS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The scenario of one, by the name that commands have for it: `lesson/knee`.
+/// The scenario of a lesson, by its name in commands: `lesson/knee`.
 pub fn scenario_of(name: &str) -> Option<String> {
     Lesson::scenario_in(shipped_text(name.strip_prefix(PREFIX)?)?)
 }

@@ -1,7 +1,7 @@
 //! CPU-seconds of fits and predictions.
 //!
-//! `cargo bench -p foretell-learn --bench fits`. Each figure is the best of three runs; the target
-//! stands beside. Synthetic data is drawn from a fixed seed.
+//! `cargo bench -p foretell-learn --bench fits`. Each figure is the best of three runs, with its
+//! target beside it. Synthetic data is drawn from a fixed seed.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -22,7 +22,8 @@ fn best_of_three<T>(mut work: impl FnMut() -> T) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Columns that depend on `hidden` common causes, and a target that is not linear in them.
+/// Columns that depend on `hidden` common causes, and a target that is a nonlinear function of
+/// them.
 fn synthetic(rows: usize, columns: usize, hidden: usize) -> (Matrix, Vec<f64>) {
     let mut stream = Seed(7).stream("bench/fits");
     let draw = |stream: &mut Stream| stream.unit() * 2.0 - 1.0;
@@ -88,7 +89,7 @@ fn main() {
         row(&format!("{text}, 5,300 x 128"), found, target);
     }
 
-    // Hsu et al. 2016's size: 32 metrics, 4 features of each, of OSDs and of monitors
+    // the size of Hsu et al. 2016: 32 metrics with 4 features each, for OSDs and for monitors
     let (x, y) = synthetic(5300, 256, 12);
     for text in ["inside-out", "two-level:second=relative", "adaptive-lasso"] {
         let found = best_of_three(|| spec(text).fit(&x, &y).expect("it fits"));

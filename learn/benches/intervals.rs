@@ -1,9 +1,9 @@
-//! How many of the rows left out intervals hold, over all and by tenth of the prediction.
+//! Coverage of prediction intervals on held-out rows, overall and by tenth of the prediction.
 //!
 //! `cargo bench -p foretell-learn --bench intervals [-- PART]`: models whose name contains PART. Intervals are
-//! made inside the rows that each fold leaves to learn from. Sets stand in `../shared/data/regression`
-//! and `../shared/data/dstat` (their READMEs say whose they are). Rows of dstat's are of one second each:
-//! folds leave out whole runs.
+//! calibrated inside the training rows of each fold. The data sets are in `../shared/data/regression` and
+//! `../shared/data/dstat` (their READMEs name the sources). Rows of dstat cover one second each, so its folds
+//! leave out whole runs.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use foretell_learn::{
 };
 use foretell_units::Seed;
 
-/// Models, how they see inputs and target, and how intervals are made.
+/// Models, how they transform inputs and target, and how intervals are made.
 const MODELS: &[(&str, Transform, Method, Scale)] = &[
     ("gp", Transform::Auto, Method::Cross, Scale::Auto),
     ("gp", Transform::Auto, Method::Cross, Scale::Local),

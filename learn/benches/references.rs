@@ -1,7 +1,7 @@
 //! Out-of-fold errors of every model beside those of established implementations.
 //!
 //! `cargo bench -p foretell-learn --bench references [-- PART]`: rows whose model's name contains
-//! PART. Data and references stand in `../shared/data/regression` (its README says whose they are).
+//! PART. Data and references are in `../shared/data/regression` (its README names the sources).
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use cpu_time::ProcessTime;
 use foretell_learn::metrics::Scores;
 use foretell_learn::{Cells, Dataset, Folds, Spec, Table, Transform, out_of_fold_with};
 
-/// Our models beside the reference's names.
+/// Our models, each with the name of its reference.
 const MODELS: &[(&str, &str)] = &[
     ("lrm:interactions=false", "R/lm_main"),
     ("lrm", "R/lm_pairwise"),
@@ -82,7 +82,8 @@ fn main() {
                 let Some(reference) = found else { continue };
                 let spec: Spec = ours.parse().expect("a model");
                 let start = ProcessTime::now();
-                // a process chooses logarithms of inputs itself, as those of the reference were given
+                // a Gaussian process chooses logarithms of inputs itself; the reference was given
+                // such inputs
                 let transform = if ours.starts_with("gp") {
                     Transform::Auto
                 } else {

@@ -1,5 +1,5 @@
 //! Errors with parameters searched inside the training folds (Algorithm 1 of Noorshams et al. 2013: k = 4, n = 5,
-//! 10 iterations), beside the defaults and what R found by its own search.
+//! 10 iterations), beside those with the defaults and with the parameters from R's own search.
 //!
 //! `cargo bench -p foretell-learn --bench searches [-- PART]`: rows that contain PART, such as
 //! `cart`, `raw`, `cache_lat`. Cubist takes minutes.

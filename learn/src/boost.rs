@@ -1,8 +1,8 @@
 //! Gradient boosting of small regression trees for squared error (Friedman 2001, 2002).
 //!
-//! Each tree is fitted to what those before it left, on a random share of the rows and of the columns
-//! (all of both if that is wanted), and is added with a small weight. With `leaves` a tree grows where a
-//! split takes most, as `LightGBM`'s do.
+//! Each tree is fitted to the residuals of the trees before it, on a random share of the rows and of the
+//! columns (or on all of them), and is added with a small weight. With `leaves`, a tree splits the node
+//! with the largest gain first, as `LightGBM` does.
 
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
@@ -11,18 +11,18 @@ use crate::cart::{self, Tree};
 use crate::grow::{self, Limits, Sampling, Sorted};
 use crate::matrix::{Matrix, mean};
 
-/// What can be set.
+/// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settings {
-    /// Trees.
+    /// Number of trees.
     pub(crate) trees: usize,
-    /// Weight of each.
+    /// Weight of each tree (the learning rate).
     pub(crate) rate: f64,
-    /// Levels of a tree.
+    /// Maximum depth of a tree.
     pub(crate) depth: u32,
-    /// Rows of a leaf, at least.
+    /// Minimum number of rows in a leaf.
     pub(crate) leaf: usize,
-    /// Leaves of a tree at most, the best splits first.
+    /// Maximum number of leaves of a tree; the best splits come first.
     pub(crate) leaves: Option<usize>,
     /// Share of the rows that each tree is fitted to.
     pub(crate) rows: f64,
@@ -39,7 +39,7 @@ impl Default for Settings {
 /// A sum of trees.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Boost {
-    /// What is predicted without any tree.
+    /// The prediction without any tree.
     pub base: f64,
     /// Weight of each tree.
     pub rate: f64,
@@ -47,7 +47,7 @@ pub struct Boost {
     pub trees: Vec<Tree>,
 }
 
-/// Fits it for squared error.
+/// Fits the trees for squared error.
 pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
     let base = mean(y);
     let mut left: Vec<f64> = y.iter().map(|y| y - base).collect();
@@ -61,8 +61,8 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
     Boost { base, rate: settings.rate, trees }
 }
 
-/// Fits it for the quantile at `share`: trees are grown on the gradient of the pinball loss, and their
-/// leaves moved to the quantile of what is left there (Friedman 2001, section 4.4).
+/// Fits the trees for the quantile at `share`. Trees are grown on the gradient of the pinball loss; each
+/// leaf's value is then set to the quantile of its residuals (Friedman 2001, section 4.4).
 pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f64) -> Boost {
     let quantile = |values: &mut Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);
@@ -71,7 +71,7 @@ pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f6
     };
     let base = quantile(&mut y.to_vec());
     let mut left: Vec<f64> = y.iter().map(|y| y - base).collect();
-    // leaves need rows for a quantile far out
+    // a leaf needs enough rows to estimate a quantile far out
     let settings = Settings { leaf: settings.leaf.max(20).min(y.len() / 4).max(1), ..*settings };
     let trees = add_trees(x, &settings, |grow| {
         let slopes: Vec<f64> =
@@ -94,7 +94,7 @@ pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f6
     Boost { base, rate: settings.rate, trees }
 }
 
-/// Trees one after the other; `add` grows one on targets of its choice.
+/// Adds trees one after the other; `add` grows each of them on targets of its choice.
 fn add_trees(
     x: &Matrix,
     settings: &Settings,
@@ -119,7 +119,7 @@ fn add_trees(
                     let draw = |_| u32::from(stream.chance(settings.rows));
                     (0..x.rows()).map(draw).collect::<Vec<u32>>()
                 });
-                // a small set may be drawn empty
+                // the draw from a small set may be empty
                 let counts = counts.filter(|counts| counts.contains(&1));
                 let sampling = (columns < p).then_some(Sampling { columns, stream: &mut stream });
                 grow::grow(x, left, &sorted, counts.as_deref(), limits, sampling)

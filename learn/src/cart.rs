@@ -1,10 +1,10 @@
 //! Regression trees with cost-complexity pruning (Breiman et al. 1984), in rpart's conventions.
 //!
-//! A node of fewer than `minsplit` rows is not split; a leaf holds at least round(minsplit / 3). A
-//! split stays if what hangs on it takes more than `cp` of the root's sum of squares for each split. With
-//! `prune=cv` the subtree of the smallest squared error in 10-fold cross-validation is taken from
-//! that sequence, with `prune=cv1se` the smallest tree within one standard error of it. rpart
-//! draws its folds at random; ours come from a fixed seed.
+//! A node of fewer than `minsplit` rows is not split; a leaf holds at least round(minsplit / 3). A split
+//! stays if its subtree lowers the sum of squares by more than `cp` of the root's sum of squares per
+//! split. With `prune=cv`, the subtree with the smallest squared error in 10-fold cross-validation is
+//! taken from the pruning sequence; with `prune=cv1se`, the smallest tree within one standard error of
+//! it. rpart draws its folds at random; here they come from a fixed seed.
 
 use std::fmt::Write;
 
@@ -18,12 +18,12 @@ use crate::matrix::Matrix;
 /// How a grown tree is pruned beyond `cp`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pruning {
-    /// Not.
+    /// No further pruning.
     #[default]
     None,
-    /// To the smallest error in cross-validation.
+    /// Prunes to the smallest error in cross-validation.
     CrossValidation,
-    /// To the smallest tree within a standard error of that.
+    /// Prunes to the smallest tree within one standard error of the smallest error.
     OneStandardError,
 }
 
@@ -34,38 +34,39 @@ pub struct Tree {
     pub nodes: Vec<Node>,
 }
 
-/// One row of the sequence of prunings: the tree for all cp from this one up to the row before.
+/// One row of the pruning sequence: the tree for every cp from this one up to that of the previous row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PruningStep {
     /// Smallest cp of this tree, as a share of the root's sum of squares.
     pub cp: f64,
     /// Splits in the tree.
     pub splits: usize,
-    /// Its sum of squares, as a share of the root's.
+    /// The tree's sum of squares, as a share of the root's.
     pub relative_error: f64,
 }
 
-/// A tree as grown.
+/// A tree before pruning.
 #[derive(Clone)]
 pub(crate) struct Grown {
     nodes: Vec<Node>,
 }
 
-/// A grown tree whose splits have a worth.
+/// A grown tree with the worth of each split.
 struct Worthy<'a> {
     nodes: &'a [Node],
     worth: Vec<f64>,
 }
 
 impl Grown {
-    /// Grows until nothing worth more than `cp` can be left.
+    /// Grows until no split worth more than `cp` can be left.
     pub(crate) fn new(x: &Matrix, y: &[f64], sorted: &Sorted, min_split: usize, cp: f64) -> Self {
         let min_leaf = (min_split as f64 / 3.0).round() as usize;
         let limits = Limits::new(min_split.max(2), min_leaf, cp);
         Self { nodes: grow::grow(x, y, sorted, None, limits, None) }
     }
 
-    /// The tree of splits worth more than `cp`, which must be at least what it was grown with.
+    /// The tree of splits worth more than `cp`. `cp` must be at least the one that the tree was grown
+    /// with.
     pub(crate) fn prune(&self, cp: f64) -> Tree {
         self.worthy(cp).tree(cp)
     }
@@ -97,7 +98,7 @@ impl Worthy<'_> {
         place
     }
 
-    /// The sequence of trees from the root alone down to the one for `cp`.
+    /// The sequence of trees, from the root alone to the tree for `cp`.
     fn steps(&self, cp: f64) -> Vec<PruningStep> {
         let mut cuts: Vec<f64> = self.worth.iter().copied().filter(|worth| *worth > cp).collect();
         cuts.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -105,7 +106,7 @@ impl Worthy<'_> {
         cuts.push(cp);
         cuts.into_iter()
             .map(|cp| {
-                // at exactly this cp, a split of this worth is cut
+                // a split worth exactly this cp is cut
                 let (splits, error) = self.totals(0, cp * (1.0 + 1e-9));
                 PruningStep { cp, splits, relative_error: error / self.nodes[0].deviance }
             })
@@ -130,7 +131,7 @@ impl Worthy<'_> {
         self.nodes[node].mean
     }
 
-    /// The cp that cross-validation chooses from the sequence of trees.
+    /// The cp with the best cross-validation result in the sequence of trees.
     fn cross_validated(
         &self,
         x: &Matrix,
@@ -141,7 +142,7 @@ impl Worthy<'_> {
     ) -> f64 {
         let steps = self.steps(cp);
         let Ok(folds) = Folds::random(x.rows(), x.rows().min(10), Seed(0)) else { return cp };
-        // between two cps all trees are alike: their geometric mean stands for them
+        // all cps between two neighbours give the same tree, so their geometric mean represents it
         let betas: Vec<f64> = steps
             .iter()
             .enumerate()
@@ -177,23 +178,23 @@ impl Worthy<'_> {
     }
 }
 
-/// What each split is worth: what its subtree takes from the root's squares, for each split in it.
-/// Splits worth at most `cp` are cut, with all below them, and get 0; none is worth more than the one
-/// above it.
+/// The worth of each split: the reduction of the sum of squares by its subtree, as a share of the root's,
+/// per split in the subtree. Splits worth at most `cp` are cut together with everything below them, and
+/// get 0. No split is worth more than the one above it.
 ///
-/// A child that is worth less than the whole is cut before it, so it does not count: the less worthy
-/// child first, then the other is looked at again. That is rpart's rule. It looks at children only,
-/// and so may cut a little more than the weakest link of Breiman et al. does.
+/// A child that is worth less than the whole subtree is cut before it, so the child does not count. The
+/// less worthy child is checked first, then the other one is checked again. This is rpart's rule. It
+/// looks at children only, so it may cut a little more than the weakest-link pruning of Breiman et al.
 fn worths(nodes: &[Node], cp: f64) -> Vec<f64> {
     let root = nodes[0].deviance;
     let mut worth = vec![0.0; nodes.len()];
     if root <= 0.0 {
         return worth;
     }
-    // by node: splits that count, and the squares that they leave
+    // by node: the number of splits that count, and the sum of squares that they leave
     let mut splits = vec![0_usize; nodes.len()];
     let mut left_over: Vec<f64> = nodes.iter().map(|node| node.deviance / root).collect();
-    // children stand behind their parents
+    // children come after their parents
     for node in (0..nodes.len()).rev() {
         let Some(split) = &nodes[node].split else { continue };
         let mut sides = [split.left, split.right]
@@ -239,14 +240,14 @@ impl Tree {
         worthy.tree(cp)
     }
 
-    /// A tree that is not pruned, with leaves of at least `min_leaf` rows.
+    /// An unpruned tree with leaves of at least `min_leaf` rows.
     pub(crate) fn full(x: &Matrix, y: &[f64], min_leaf: usize) -> Self {
         let limits =
             Limits { deepest: u32::MAX, ..Limits::new(2 * min_leaf.max(1), min_leaf, 0.0) };
         Self { nodes: grow::grow(x, y, &Sorted::new(x), None, limits, None) }
     }
 
-    /// Adds what splits on each column take from the sum of squares.
+    /// Adds, for each column, the reduction of the sum of squares by splits on it.
     pub fn add_taken(&self, taken: &mut [f64]) {
         for node in &self.nodes {
             if let Some(split) = &node.split {
@@ -265,7 +266,7 @@ impl Tree {
         grow::leaf_of(&self.nodes, row)
     }
 
-    /// Whether columns and nodes are there, and children behind their parents.
+    /// Whether all columns and nodes exist, and children come after their parents.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         let splits = self.nodes.iter().map(|node| node.split.as_ref());
         grow::is_tree(splits.clone().map(|split| split.map(|split| [split.left, split.right])))
@@ -300,7 +301,7 @@ impl Tree {
     }
 }
 
-/// What splits of all trees on each column take from the sum of squares.
+/// By column, the reduction of the sum of squares by the splits of all trees on it.
 pub(crate) fn taken(trees: &[Tree], columns: usize) -> Vec<f64> {
     let mut taken = vec![0.0; columns];
     for tree in trees {
@@ -309,7 +310,7 @@ pub(crate) fn taken(trees: &[Tree], columns: usize) -> Vec<f64> {
     taken
 }
 
-/// The same as shares of what all splits take, a column a line.
+/// The same reductions as shares of the total, one column a line.
 pub(crate) fn describe_taken(trees: &[Tree], names: &[String]) -> String {
     let taken = taken(trees, names.len());
     let all: f64 = taken.iter().sum::<f64>().max(f64::MIN_POSITIVE);

@@ -1,30 +1,30 @@
-//! What errors out of fold do not tell: how a model does where no row lies.
+//! What out-of-fold errors do not show: how well a model predicts inputs far from all rows.
 //!
-//! In a factorial design every fold has rows at every level of every input. Leaving rows out then
-//! tests combinations of known levels, never a value between two of them. And rows with the same
-//! inputs on both sides of a fold test how well a model remembers.
+//! In a factorial design every fold has rows at every level of every input. Leaving rows out then tests new
+//! combinations of known levels, but never a value between two levels. If rows with the same inputs are on
+//! both sides of a fold, it only tests how well the model remembers.
 #![allow(clippy::format_push_string, reason = "short lists")]
 
 use crate::dataset::Dataset;
 use crate::validate::{Part, Parts};
 
-/// An input that takes more values than this is taken to vary freely.
+/// An input with more values than this counts as continuous.
 const MOST_LEVELS: usize = 20;
-/// So many different inputs, at least, for each value of one that takes few.
+/// Minimum number of different input combinations per level, for an input to count as having few levels.
 const LEAST_REPEATS: usize = 3;
 
-/// What of the inputs' space rows cover.
+/// Which part of the input space the rows cover.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
-    /// Numeric inputs that take few values with gaps between them, and how many values. Where rows are left
-    /// out, an input counts only if every model has learned from all values that it predicts.
+    /// Numeric inputs with few values and gaps between them, and the number of their values. If rows are
+    /// left out, an input counts only if every model has learned from all values that it predicts.
     pub levels: Vec<(String, usize)>,
-    /// Rows that are predicted by a model that learned from a row with the same inputs.
+    /// Number of rows that are predicted by a model that learned from a row with the same inputs.
     pub repeated: usize,
 }
 
 impl Coverage {
-    /// Of rows, and of the parts that are left out and predicted if any are.
+    /// The coverage of the rows, and of the parts that are left out and predicted, if any.
     pub fn of(data: &Dataset, parts: Option<&Parts>) -> Self {
         let inputs = Inputs::of(data);
         let owners = data.schema.column_features();
@@ -61,9 +61,9 @@ fn learned_all(values: &[f64], parts: &Parts) -> bool {
     })
 }
 
-/// Which rows have the same inputs.
+/// Groups rows with the same inputs.
 struct Inputs {
-    /// By row, the number of its inputs.
+    /// By row, the number of its input combination.
     of_row: Vec<usize>,
     different: usize,
 }
@@ -84,7 +84,7 @@ impl Inputs {
         Self { of_row, different }
     }
 
-    /// Rows that are predicted by a model that learned from a row with the same inputs.
+    /// Number of rows that are predicted by a model that learned from a row with the same inputs.
     fn repeated(&self, parts: &Parts) -> usize {
         let mut is_repeated = vec![false; self.of_row.len()];
         for Part { train, test, .. } in &parts.0 {

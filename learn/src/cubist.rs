@@ -1,16 +1,16 @@
 //! Cubist: rules with linear models, committees, neighbours.
 //!
 //! Quinlan's successor of M5 is known by its behaviour (and described by Kuhn & Johnson 2013, chapter
-//! 8); the parts are here in their order of use. A model tree ([`tree`]) is grown, its linear models
-//! shrunk towards those of the nodes above, and pruned; its paths become rules ([`rules`]), which lose
-//! conditions and may then overlap: a case takes the mean of the rules that it meets. A committee adds
-//! trees for targets that correct the one before: y' = 2y − ŷ. At last the prediction moves by what the
-//! nearest training rows missed ([`neighbours`]).
+//! 8). The parts are listed here in their order of use. A model tree ([`tree`]) is grown, its linear
+//! models are shrunk towards those of the nodes above, and it is pruned. Its paths become rules
+//! ([`rules`]). The rules lose conditions and may then overlap; a case gets the mean of all rules that
+//! it meets. A committee adds trees whose targets correct the previous tree: y' = 2y − ŷ. Finally, the
+//! prediction is corrected by the residuals of the nearest training rows ([`neighbours`]).
 //!
 //! Parameters of the paper: `nsplits` caps the rules of a committee member (R: `rules`), `ntrees` is
-//! the number of members (`committees`), `ninstances` the neighbours (`neighbors`). Otherwise than
-//! there: the mean distance that decides how near a neighbour must be comes from all pairs of rows or a
-//! fixed sample, not from a random one; sums are in double precision.
+//! the number of members (`committees`), `ninstances` the neighbours (`neighbors`). Two things differ
+//! from the original. The mean distance that limits how far a neighbour may be comes from all pairs of
+//! rows or a fixed sample, not from a random one. Sums are in double precision.
 
 mod near;
 mod neighbours;
@@ -26,18 +26,18 @@ use crate::segments::Segments;
 use neighbours::Neighbours;
 pub use rules::{Condition, Rule};
 
-/// What can be set.
+/// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settings {
-    /// Rules of a member at most.
+    /// Maximum number of rules of a member.
     pub(crate) nsplits: usize,
-    /// Members.
+    /// Number of members of the committee.
     pub(crate) ntrees: usize,
-    /// Neighbours, 0 to 9.
+    /// Number of neighbours, 0 to 9.
     pub(crate) ninstances: usize,
 }
 
-/// The range of y that predictions stay in: the training range and as much again on each side, but
+/// The range of y that predictions stay in: the training range, extended by its width on each side, but
 /// not across 0.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Range {
@@ -46,7 +46,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Around values from `low` to `high`.
+    /// The range for training values from `low` to `high`.
     fn around(low: f64, high: f64) -> Self {
         let width = high - low;
         let floor = if low >= 0.0 { (low - width).max(0.0) } else { low - width };
@@ -68,9 +68,9 @@ impl Range {
 /// A committee of rule sets.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Cubist {
-    /// Rules of each member.
+    /// Rules of each member of the committee.
     pub members: Vec<Vec<Rule>>,
-    /// What a case gets that meets no rule.
+    /// The prediction for a case that meets no rule.
     pub mean: f64,
     range: Range,
     /// How many neighbours correct a prediction.
@@ -83,7 +83,7 @@ impl Cubist {
         Self::fit_and_count(x, y, settings).0
     }
 
-    /// The model, and the leaves that its largest tree had before `nsplits` limited them.
+    /// The model, and the number of leaves of its largest tree before `nsplits` limited them.
     fn fit_and_count(x: &Matrix, y: &[f64], settings: &Settings) -> (Self, usize) {
         let segments = Segments::new(x);
         let range = Range::of(y.iter().copied());
@@ -112,7 +112,7 @@ impl Cubist {
         (model, leaves)
     }
 
-    /// Keeps the training rows, so that neighbours can correct.
+    /// Keeps the training rows, so that neighbours can correct predictions.
     fn add_neighbours(&mut self, x: &Matrix, y: &[f64]) {
         let fitted: Vec<f64> =
             (0..x.rows()).map(|row| self.by_rules(|column| x.get(row, column))).collect();
@@ -133,7 +133,7 @@ impl Cubist {
         }
     }
 
-    /// Whether columns are there.
+    /// Whether all columns exist.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         let rules = || self.members.iter().flatten();
         let neighbours = self.neighbours.as_ref();
@@ -160,18 +160,18 @@ impl Cubist {
     }
 }
 
-/// For the search: a committee with what its members predict, so that smaller committees and other
-/// neighbours cost next to nothing.
+/// For the search: a committee with its members' predictions. Smaller committees and other numbers of
+/// neighbours then cost almost nothing.
 pub(crate) struct Committee {
     nsplits: usize,
-    /// Leaves of its largest tree before `nsplits` limited them.
+    /// Leaves of the committee's largest tree before `nsplits` limited them.
     leaves: usize,
     range: Range,
-    /// Sums of the first 1, 2, … members' predictions, by row.
+    /// By number of members (1, 2, …): the sum of their predictions, by row.
     fitted: Vec<Vec<f64>>,
     predicted: Vec<Vec<f64>>,
     neighbours: Neighbours,
-    /// Nearest training rows of each row to predict, by how many are wanted.
+    /// Nearest training rows of each row to predict, by the number of neighbours wanted.
     nearest: [std::sync::OnceLock<Vec<neighbours::Nearest>>; 10],
 }
 
@@ -199,14 +199,14 @@ impl Committee {
         }
     }
 
-    /// Whether a committee for this `nsplits` would be the same.
+    /// Whether a committee with this `nsplits` would be the same.
     pub(crate) fn serves(&self, nsplits: usize) -> bool {
         let cover = |nsplits| tree::least_cover(self.fitted[0].len(), nsplits);
         let unlimited = self.leaves <= self.nsplits.min(nsplits);
         nsplits == self.nsplits || (unlimited && cover(nsplits) == cover(self.nsplits))
     }
 
-    /// What the first `ntrees` members with so many neighbours predict.
+    /// The prediction of the first `ntrees` members, corrected by `ninstances` neighbours.
     pub(crate) fn predict(&self, test_x: &Matrix, ntrees: usize, ninstances: usize) -> Vec<f64> {
         let member = ntrees.clamp(1, self.fitted.len()) - 1;
         let share = (member + 1) as f64;

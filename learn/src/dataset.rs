@@ -1,4 +1,4 @@
-//! From a table to a matrix of features and a target.
+//! Turns a table into a matrix of features and a target.
 //!
 //! A factor of k names becomes k − 1 columns of 0 and 1, one for each name but the first (R's
 //! treatment contrasts), so every model sees numbers only. Trees therefore split a factor one name
@@ -15,12 +15,12 @@ use crate::matrix::Matrix;
 use crate::spec::{Kind, Spec};
 use crate::table::{Cells, Table};
 
-/// One feature as the user names it.
+/// One feature, with the name that the user gave it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Feature {
     /// Name of the column.
     pub name: String,
-    /// Its names, sorted, if it holds names.
+    /// The different names in it, sorted, if the column holds names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<String>>,
 }
@@ -59,8 +59,8 @@ impl Schema {
         owners
     }
 
-    /// The same rows with this schema's columns; `x` has those of `other`. Features are found by name;
-    /// errors if one is not there, or has a name that this schema does not know.
+    /// The same rows with this schema's columns; `x` has the columns of `other`. Features are found by
+    /// name. Errors if a feature is missing, or has a name that this schema does not know.
     pub fn recode(&self, other: &Self, x: &Matrix) -> Result<Matrix, LearnError> {
         let owners = other.column_features();
         let mut columns = Vec::new();
@@ -132,13 +132,13 @@ pub struct Dataset {
     pub x: Matrix,
     /// n targets.
     pub y: Vec<f64>,
-    /// By row, the group it belongs to: rows that were observed together, of which none may be
-    /// learned from to predict another.
+    /// By row, its group. Rows of a group were observed together, so none of them may be in the
+    /// training rows when another is predicted.
     pub groups: Option<Vec<i64>>,
 }
 
 impl Dataset {
-    /// All columns of a table but the target and those in `drop` are features. Errors: no such
+    /// Makes all columns of a table except the target and those in `drop` features. Errors: no such
     /// target, a target of names, a constant column, no feature, fewer than 2 rows.
     pub fn new(table: &Table, target: &str, drop: &[String]) -> Result<Self, LearnError> {
         let y = match table.column(target)? {
@@ -190,12 +190,12 @@ impl Dataset {
         Ok(Self { schema, target: target.to_owned(), x, y, groups: None })
     }
 
-    /// How many groups its rows belong to, if they do.
+    /// Number of groups that the rows belong to, if there are groups.
     pub fn count_groups(&self) -> Option<usize> {
         self.groups.as_ref().map(|groups| crate::folds::different(groups).len())
     }
 
-    /// That no value is missing that this model needs.
+    /// Checks that no value is missing that this model needs.
     pub(crate) fn check_missing(&self, spec: &Spec) -> Result<(), LearnError> {
         check_missing(spec, &self.schema, &self.x)
     }
@@ -213,7 +213,7 @@ impl Dataset {
     }
 }
 
-/// The only value of a column; missing ones aside.
+/// The only value of a column, apart from missing ones.
 fn constant(numbers: &[f64]) -> Option<String> {
     let known: Vec<f64> = numbers.iter().copied().filter(|number| !number.is_nan()).collect();
     match known.first() {
@@ -221,7 +221,7 @@ fn constant(numbers: &[f64]) -> Option<String> {
         Some(first) if known.len() == numbers.len() => {
             is_constant(&known).then(|| first.to_string())
         }
-        // that it is known or not may tell something
+        // whether the value is known or missing may itself be informative
         Some(_) => None,
     }
 }
@@ -231,7 +231,7 @@ fn is_constant(values: &[f64]) -> bool {
     values.iter().all(|value| *value == values[0])
 }
 
-/// That no value is missing that a model needs.
+/// Checks that no value is missing that a model needs.
 pub(crate) fn check_missing(spec: &Spec, schema: &Schema, x: &Matrix) -> Result<(), LearnError> {
     if matches!(spec.kind(), Kind::Cart | Kind::Tree | Kind::Forest | Kind::Boost) {
         return Ok(());

@@ -1,19 +1,19 @@
-//! What can be wrong with data, parameters and models, told for people.
+//! Errors in data, parameters and models, with readable messages.
 
 use thiserror::Error;
 
 /// Why data cannot be read or a model cannot be fitted.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum LearnError {
-    /// Text that is no table: the file's own error.
+    /// A text that is not a table; the reader's own error.
     #[error("`{file}` is not a table of comma-separated values: {error}")]
     NotATable {
         /// The file.
         file: String,
-        /// What the reader says.
+        /// The reader's message.
         error: String,
     },
-    /// A row with another number of cells than there are names.
+    /// A row whose number of cells differs from the number of column names.
     #[error(
         "`{file}` line {line}: {found} cells, but {wanted} columns are named in the first line"
     )]
@@ -27,7 +27,7 @@ pub enum LearnError {
         /// Cells wanted.
         wanted: usize,
     },
-    /// Two columns with one name.
+    /// Two columns with the same name.
     #[error("`{file}`: two columns are named `{column}`")]
     SameName {
         /// The file.
@@ -35,7 +35,7 @@ pub enum LearnError {
         /// The name.
         column: String,
     },
-    /// A cell that is no number, in a column of numbers.
+    /// A cell that is not a number, in a column of numbers.
     #[error(
         "`{file}` line {line}, column `{column}`: `{cell}` is not a number{}",
         if *.factor_possible { "; if the column names things, say so (`--factor`)" } else { "" }
@@ -47,9 +47,9 @@ pub enum LearnError {
         line: u64,
         /// Name of the column.
         column: String,
-        /// What stands there.
+        /// Content of the cell.
         cell: String,
-        /// Whether the column could be taken as names.
+        /// Whether the column could be read as names.
         factor_possible: bool,
     },
     /// A cell that is infinite.
@@ -61,10 +61,10 @@ pub enum LearnError {
         line: u64,
         /// Name of the column.
         column: String,
-        /// What stands there.
+        /// Content of the cell.
         cell: String,
     },
-    /// A column of names with more of them than are kept.
+    /// A column with more different names than are kept.
     #[error(
         "`{file}` line {line}, column `{column}`: it holds more than {} different names",
         foretell_input::MOST_NAMES
@@ -77,7 +77,7 @@ pub enum LearnError {
         /// Name of the column.
         column: String,
     },
-    /// A matrix that memory may not hold.
+    /// A matrix that may not fit into memory.
     #[error(
         "{rows} rows of {columns} columns, one for each name of a factor but the first, are more than \
          is learned from: {} columns and {} cells at most",
@@ -98,7 +98,7 @@ pub enum LearnError {
         /// Name of the column.
         column: String,
     },
-    /// A missing value of a feature, for a model that needs all.
+    /// A missing value of a feature, for a model that needs all values.
     #[error(
         "row {row}: `{column}` is missing; `{model}` needs every value, `cart`, `tree`, `forest` and \
          `boost` do not"
@@ -116,7 +116,7 @@ pub enum LearnError {
     NoColumn {
         /// The name asked for.
         column: String,
-        /// The column that was perhaps meant.
+        /// The column that was probably meant.
         nearest: Option<String>,
     },
     /// The target holds names.
@@ -127,7 +127,7 @@ pub enum LearnError {
         /// One of its names.
         example: String,
     },
-    /// A column that never changes.
+    /// A column whose values are all the same.
     #[error("column `{column}` is constant (always {value}); leave it out (`--drop {column}`)")]
     ConstantColumn {
         /// Name of the column.
@@ -135,7 +135,7 @@ pub enum LearnError {
         /// Its only value.
         value: String,
     },
-    /// A target that never changes.
+    /// A target whose values are all the same.
     #[error("the target `{column}` is constant (always {value}); there is nothing to learn")]
     ConstantTarget {
         /// Name of the column.
@@ -143,7 +143,7 @@ pub enum LearnError {
         /// Its only value.
         value: f64,
     },
-    /// Nothing beside the target.
+    /// No column besides the target.
     #[error("there is no column beside the target `{target}` to learn from")]
     NoFeatures {
         /// Name of the target.
@@ -165,17 +165,17 @@ pub enum LearnError {
         /// Groups wanted.
         wanted: usize,
     },
-    /// Rows and targets, or rows and folds, of different number.
+    /// Different numbers of rows and targets, or of rows and folds.
     #[error("{what}: {found} rows, but the data has {wanted}")]
     Length {
-        /// What has the wrong length.
+        /// The quantity that has the wrong length.
         what: String,
         /// Rows found.
         found: usize,
         /// Rows wanted.
         wanted: usize,
     },
-    /// A row of other width than the model was fitted on.
+    /// A row with a different width than the rows the model was fitted on.
     #[error("{found} features, but the model was fitted on {wanted}")]
     Width {
         /// Features found.
@@ -201,7 +201,7 @@ pub enum LearnError {
         /// The value.
         value: f64,
     },
-    /// The logarithm of a target that is not positive.
+    /// A logarithm of a target that is not positive.
     #[error("row {row}: the target is {value}; its logarithm needs values above 0")]
     LogOfTarget {
         /// Row, from 1.
@@ -218,10 +218,10 @@ pub enum LearnError {
         column: String,
         /// The name.
         level: String,
-        /// The level that was perhaps meant.
+        /// The name that was probably meant.
         nearest: Option<String>,
     },
-    /// A column of numbers where the model was fitted on names, or the other way.
+    /// A column of numbers where the model was fitted on names, or the reverse.
     #[error("column `{column}` holds {found}, but the model was fitted on {wanted}")]
     OtherKind {
         /// The column.
@@ -236,7 +236,7 @@ pub enum LearnError {
     NoModel {
         /// The name asked for.
         name: String,
-        /// The model that was perhaps meant.
+        /// The model that was probably meant.
         nearest: Option<String>,
         /// All names.
         known: String,
@@ -248,48 +248,48 @@ pub enum LearnError {
         model: String,
         /// The name asked for.
         name: String,
-        /// The parameter that was perhaps meant.
+        /// The parameter that was probably meant.
         nearest: Option<String>,
         /// All names.
         known: String,
     },
-    /// A parameter's value that makes no sense.
+    /// A parameter value that is not possible.
     #[error("`{name}={value}` of `{model}`: {wanted} is wanted")]
     BadParameter {
         /// The model.
         model: String,
         /// The parameter.
         name: String,
-        /// What was given.
+        /// The value given.
         value: String,
-        /// What is possible.
+        /// The values that are possible.
         wanted: String,
     },
     /// A file that is not a saved model.
     #[error("not a saved model: {error}")]
     NotAModel {
-        /// What the reader says.
+        /// The reader's message.
         error: String,
     },
-    /// Covariances without a decomposition.
+    /// Covariances that cannot be decomposed.
     #[error(
         "the covariances of the rows cannot be decomposed, as rows are too much alike; allow more \
          noise (`noise=0.001`)"
     )]
     NotPositive,
-    /// No feature whose levels could be left out.
+    /// No feature whose levels could be left out in turn.
     #[error("no feature of numbers has three levels or more, and {most} at most, to leave out")]
     NoLevels {
-        /// Levels at most.
+        /// Highest number of levels of such a feature.
         most: usize,
     },
-    /// Quantiles of a model that has none.
+    /// Quantiles asked of a model that has none.
     #[error("`{model}` learns no quantiles; `forest` and `boost` do")]
     NoQuantiles {
         /// The model.
         model: String,
     },
-    /// A search that cannot be done.
+    /// A search that is not possible.
     #[error("search: {fault}")]
     Search {
         /// What is wrong.
@@ -301,7 +301,7 @@ fn nearest_text(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// The name nearest to `wanted`, if one is near enough to have been meant.
+/// The name nearest to `wanted`, if one is similar enough to have been meant.
 pub(crate) fn nearest<'a>(
     wanted: &str,
     names: impl IntoIterator<Item = &'a str>,

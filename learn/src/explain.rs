@@ -1,11 +1,10 @@
-//! What a model learned, and from how many rows: permutation importance, partial dependence, learning
-//! curves.
+//! What a model learned, and from how many rows: permutation importance, partial dependence, learning curves.
 //!
-//! Importance (Breiman 2001; of whole models Fisher, Rudin & Dominici 2019) is how much the error on rows left
-//! out grows when a feature's values are shuffled among them; all columns of a factor go together.
-//! Features that say the same share their importance or hide it from each other. Partial dependence (Friedman
-//! 2001) is the mean prediction of rows in which one feature is set to a value; where features depend on each
-//! other, some of these rows cannot exist.
+//! Importance (Breiman 2001; of whole models Fisher, Rudin & Dominici 2019) is the growth of the error on
+//! held-out rows when a feature's values are shuffled among them. All columns of a factor are shuffled
+//! together. Correlated features share their importance or hide it from each other. Partial dependence
+//! (Friedman 2001) is the mean prediction of rows in which one feature is set to a value. Where features
+//! depend on each other, some of these rows cannot exist.
 
 use std::num::NonZeroUsize;
 
@@ -20,7 +19,7 @@ use crate::model::{Trained, Training};
 use crate::spec::Spec;
 use crate::validate::{Parts, in_parallel};
 
-/// Shuffles of each feature.
+/// Number of shuffles of each feature.
 const SHUFFLES: u64 = 5;
 /// Most rows over which a partial dependence is averaged.
 const ROWS: usize = 500;
@@ -32,13 +31,13 @@ const PLACES: usize = 20;
 pub struct Importance {
     /// The feature.
     pub feature: String,
-    /// Root mean squared error with the feature shuffled over that without.
+    /// Root mean squared error with the feature shuffled, divided by the error without shuffling.
     pub rmse_ratio: f64,
-    /// By how much the mean relative error grows, in points of percent; `None` where a true value is 0.
+    /// Growth of the mean relative error, in percentage points; `None` where a true value is 0.
     pub mape_points: Option<f64>,
 }
 
-/// Importances on the rows that the parts leave out, the largest first.
+/// Importances on the held-out rows of the parts, the largest first.
 pub fn importance(
     spec: &Spec,
     data: &Dataset,
@@ -49,7 +48,7 @@ pub fn importance(
 ) -> Result<Vec<Importance>, LearnError> {
     let owners = data.schema.column_features();
     let features = &data.schema.features;
-    // by part: truth, predictions, and by feature and shuffle the predictions then
+    // by part: true values, predictions, and the predictions by shuffled feature and shuffle
     let of_parts = in_parallel(parts.0.len(), jobs, |number| {
         let part = &parts.0[number];
         let trained = Trained::fit(spec, &data.take_rows(&part.train), training)?;
@@ -117,17 +116,17 @@ fn shuffled(x: &Matrix, owners: &[usize], feature: usize, stream: &mut Stream) -
 pub struct Dependence {
     /// The value: a number, or a name.
     pub value: String,
-    /// As a number; `None`: a name.
+    /// The value as a number; `None` if it is a name.
     pub number: Option<f64>,
-    /// Mean over the rows.
+    /// Mean prediction over the rows.
     pub mean: f64,
-    /// What a tenth of the rows stay below, and above.
+    /// 10th and 90th percentile of the predictions over the rows.
     pub tenths: (f64, f64),
-    /// Share of the rows that have this value, or lie nearer to it than to the other places.
+    /// Share of the rows that have this value, or are nearer to it than to the other values.
     pub share: f64,
 }
 
-/// Partial dependence on a feature; errors if there is none of that name.
+/// Partial dependence on a feature; errors if there is no feature of that name.
 pub fn dependence(
     trained: &Trained,
     data: &Dataset,
@@ -145,7 +144,7 @@ pub fn dependence(
     let few = n.min(ROWS);
     let rows: Vec<usize> = (0..few).map(|row| row * n / few).collect();
     let x = data.x.take_rows(&rows);
-    // by place: its name, its number, the values of the columns
+    // by evaluated value: its name, its number, the values of the columns
     let places: Vec<(String, Option<f64>, Vec<f64>)> = if let Some(levels) = &features[place].levels
     {
         levels
@@ -193,7 +192,7 @@ pub fn dependence(
         .collect())
 }
 
-/// Different values, or quantiles if there are many.
+/// The different values, or quantiles if there are many.
 fn numbers(column: &[f64]) -> Vec<f64> {
     let mut values: Vec<f64> = column.iter().copied().filter(|value| !value.is_nan()).collect();
     values.sort_unstable_by(f64::total_cmp);
@@ -211,14 +210,14 @@ fn numbers(column: &[f64]) -> Vec<f64> {
 /// A point of the learning curve.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Learned {
-    /// Mean number of rows learned from.
+    /// Mean number of training rows.
     pub rows: usize,
-    /// Errors on the rows left out.
+    /// Errors on the held-out rows.
     pub errors: Scores,
 }
 
-/// A learning curve: errors on the rows that parts leave out, of models of shares of the others. Rows of a
-/// smaller share are among those of the larger; groups stay whole.
+/// A learning curve: errors on the held-out rows of the parts, for models fitted to shares of the training
+/// rows. The rows of a smaller share are among those of a larger one; groups stay whole.
 pub fn learning_curve(
     spec: &Spec,
     data: &Dataset,
@@ -277,7 +276,7 @@ mod tests {
     use crate::table::Table;
     use crate::transform::Transform;
 
-    /// y = 10·a + (5 if kind is q); b tells nothing.
+    /// y = 10·a + 1, plus 5 if kind is q; b has no effect.
     fn data() -> Dataset {
         let mut stream = Seed(1).stream("explain");
         let mut text = String::from("a,b,kind,y\n");

@@ -1,4 +1,4 @@
-//! Which rows are predicted together, by models that never saw them.
+//! Folds of cross-validation: rows that are predicted together, by models that never saw them.
 
 use std::io::Read;
 
@@ -29,8 +29,8 @@ impl Folds {
         Ok(Self { of_row, count })
     }
 
-    /// `count` folds drawn from `seed`, so that all rows of a group are in one; `groups`: each row's.
-    /// Errors as [`Folds::random`] does, of groups.
+    /// `count` folds drawn from `seed`, with all rows of a group in one fold; `groups`: the group of each row. Errors
+    /// as [`Folds::random`] does, but counts groups.
     pub fn random_by_group(groups: &[i64], count: usize, seed: Seed) -> Result<Self, LearnError> {
         let different = different(groups);
         if count < 2 || different.len() < count {
@@ -50,7 +50,7 @@ impl Folds {
         Ok(Self { of_row: (0..rows).map(|row| row * count / rows).collect(), count })
     }
 
-    /// From labels by row, whatever they are.
+    /// Folds from a label for each row; any labels will do.
     pub fn from_labels(labels: &[i64]) -> Result<Self, LearnError> {
         let different = different(labels);
         if different.len() < 2 {
@@ -61,8 +61,8 @@ impl Folds {
         Ok(Self { of_row, count: different.len() })
     }
 
-    /// Reads a table with a column `fold`, and perhaps `row` (from 1, or from 0 if there is a 0) that says whose; without it
-    /// folds are in the order of the data. `rows` is what the data has.
+    /// Reads a table with a column `fold`. An optional column `row` (from 1, or from 0 if there is a 0) names the row;
+    /// without it the folds are in the order of the data. `rows` is the number of rows of the data.
     pub fn read(input: impl Read, file: &str, rows: usize) -> Result<Self, LearnError> {
         let table = Table::read(input, file, &[])?;
         let fault = |fault: String| LearnError::Folds { file: file.to_owned(), fault };
@@ -118,7 +118,7 @@ impl Folds {
         self.of_row.len()
     }
 
-    /// Rows to learn from and rows to predict, of one fold.
+    /// The training rows and the rows to predict, of one fold.
     pub fn split(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
         (0..self.of_row.len()).partition(|&row| self.of_row[row] != fold)
     }

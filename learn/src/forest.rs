@@ -1,9 +1,9 @@
 //! Random forests (Breiman 2001).
 //!
-//! Each tree is grown on as many rows as there are, drawn with replacement, splits nodes of more
-//! than 5 rows, and is not pruned. A node may split on a random choice of `mtry` columns: a third of
-//! them, but at least 8 (or all): with few columns a third leaves most nodes without the column that
-//! matters.
+//! Each tree is grown on as many rows as there are, drawn with replacement. It splits nodes of more
+//! than 5 rows and is not pruned. A node may split on a random choice of `mtry` columns: a third of
+//! them, but at least 8 (or all). If there are few columns, a third would leave most nodes without the
+//! column that matters.
 
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ pub struct Forest {
     pub trees: Vec<Tree>,
 }
 
-/// Rows that a node of a usual forest needs to be split.
+/// Minimum rows of a node to be split, in a usual forest.
 const SPLIT: usize = 6;
 
-/// Grows trees and shows each, with how often it drew each row.
+/// Grows trees and passes each on, with the number of times it drew each row.
 fn grow_trees(
     x: &Matrix,
     y: &[f64],
@@ -49,7 +49,7 @@ fn grow_trees(
     Forest { trees: (0..trees.max(1)).map(tree).collect() }
 }
 
-/// A forest with leaves of at least `leaf` rows, and what each row is predicted by the trees that did
+/// A forest with leaves of at least `leaf` rows, and for each row the prediction of the trees that did
 /// not draw it.
 pub(crate) fn out_of_bag(x: &Matrix, y: &[f64], trees: usize, leaf: usize) -> (Forest, Vec<f64>) {
     let mut sums = vec![(0.0, 0_u32); y.len()];
@@ -67,23 +67,23 @@ pub(crate) fn out_of_bag(x: &Matrix, y: &[f64], trees: usize, leaf: usize) -> (F
     (forest, sums.into_iter().map(mean).collect())
 }
 
-/// A quantile forest (Meinshausen 2006): a row's target is distributed like those of the training rows
-/// that share its leaves.
+/// A quantile forest (Meinshausen 2006): the distribution of a row's target is that of the training
+/// rows that share its leaves.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Quantiles {
     forest: Forest,
-    /// By tree: rows in the order of their leaves, and by node where its own begin.
+    /// By tree: rows in the order of their leaves, and for each node where its rows begin.
     rows: Vec<(Vec<u32>, Vec<u32>)>,
     y: Vec<f64>,
     /// Rows in the order of y.
     ascending: Vec<u32>,
 }
 
-/// Rows of a quantile forest's leaves.
+/// Minimum rows of a quantile forest's leaf.
 const QUANTILE_LEAF: usize = 5;
 
 impl Quantiles {
-    /// With the trees that `spec`, of a forest, asks for.
+    /// Fits it with the trees that `spec`, the spec of a forest, asks for.
     pub(crate) fn fit(x: &Matrix, y: &[f64], spec: &Spec) -> Self {
         let count = |name: &str| spec.value(name).map(|value| value as usize);
         let wanted = (count("ntrees").unwrap_or(500), count("mtry"));
@@ -130,7 +130,7 @@ impl Quantiles {
         (at(tail), at(1.0 - tail))
     }
 
-    /// Whether columns, nodes and rows are there.
+    /// Whether all columns, nodes and rows exist.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         let n = self.y.len();
         self.forest.fits(columns)
@@ -151,7 +151,7 @@ impl Forest {
         grow_trees(x, y, (trees, mtry), (SPLIT, 1), |_, _| {})
     }
 
-    /// Whether trees and their columns are there.
+    /// Whether there are trees and all their columns exist.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         !self.trees.is_empty() && self.trees.iter().all(|tree| tree.fits(columns))
     }

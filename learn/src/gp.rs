@@ -1,15 +1,15 @@
 //! Gaussian-process regression (Rasmussen & Williams 2006; kriging).
 //!
-//! The target is a smooth function of the inputs: what is known of its value falls with the distance to
-//! the rows, each input having a length scale of its own (ARD), on top of a linear mean. The
-//! hyperparameters are those of the largest marginal likelihood, by its gradient from several starts.
-//! Inputs and target are standardised first (mean 0, 1/n deviation 1); a factor of three names or more
-//! has an input for each name, the first too, so that all are alike.
+//! The target is a smooth function of the inputs on top of a linear mean. Rows tell less about its value
+//! the farther away they are; each input has its own length scale (ARD). The hyperparameters maximise the
+//! marginal likelihood; the search follows its gradient from several starts. Inputs and target are
+//! standardised first (mean 0, 1/n deviation 1). A factor of three names or more has an input for each
+//! name, including the first, so that all names are treated alike.
 //!
-//! Exact to [`EXACT`] rows. Beyond, hyperparameters come from a random [`LIKELIHOOD_ROWS`] of the rows,
-//! and a prediction from the [`NEIGHBOURS`] rows nearest to it in units of the length scales (Vecchia 1988;
-//! Gramacy & Apley 2015). The likelihood of more than [`LIKELIHOOD_ROWS`] rows is maximised on a
-//! random choice of that size, too, as each evaluation is of n³.
+//! The process is exact up to [`EXACT`] rows. Beyond that, a prediction comes from the [`NEIGHBOURS`] rows
+//! nearest to it in units of the length scales (Vecchia 1988; Gramacy & Apley 2015). With more than
+//! [`LIKELIHOOD_ROWS`] rows the likelihood is maximised on a random choice of that many, as each evaluation
+//! costs n³.
 
 mod cholesky;
 mod covariance;
@@ -35,18 +35,18 @@ pub(crate) const EXACT: usize = 5_000;
 pub(crate) const LIKELIHOOD_ROWS: usize = 2_000;
 /// Nearest rows that a prediction uses if there are more than [`EXACT`] rows.
 const NEIGHBOURS: usize = 100;
-/// Rows on which starts are compared.
+/// Number of rows on which starting points are compared.
 const START_ROWS: usize = 400;
 /// Evaluations of the likelihood for each start, on [`START_ROWS`].
 const START_EVALUATIONS: usize = 60;
-/// Evaluations for each finalist, on all rows: up to [`FULL_ROWS`] rows, and beyond.
+/// Evaluations for each finalist on all rows: with up to [`FULL_ROWS`] rows, and with more.
 const EVALUATIONS: usize = 150;
 const FEW_EVALUATIONS: usize = 25;
 /// Evaluations where likelihoods are only compared.
 const QUICK_EVALUATIONS: usize = 50;
 /// Rows up to which finalists get [`EVALUATIONS`].
 const FULL_ROWS: usize = 1_000;
-/// Starts that go on with all rows.
+/// Number of starts that are continued on all rows.
 const FINALISTS: usize = 2;
 /// Ranges of the hyperparameters.
 const SIGNAL: (f64, f64) = (1e-5, 1e5);
@@ -54,7 +54,7 @@ const NOISE: (f64, f64) = (1e-8, 10.0);
 const LINEAR: (f64, f64) = (1e-8, 1e4);
 const LENGTH: (f64, f64) = (1e-3, 1e5);
 
-/// The mean that the process varies around.
+/// The mean function of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mean {
     /// A linear function of the inputs.
@@ -70,7 +70,8 @@ impl Mean {
     pub(crate) const ALL: [Self; 3] = [Self::Linear, Self::Constant, Self::Zero];
 }
 
-/// What can be set. Hyperparameters are where the fit starts, or what is used where nothing is fitted.
+/// Settings of the fit. Hyperparameters given here are where the fit starts, or the values used if nothing
+/// is fitted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settings {
     pub(crate) kernel: Kernel,
@@ -85,12 +86,12 @@ pub(crate) struct Settings {
     pub(crate) is_quick: bool,
 }
 
-/// A mean and a deviation that values are measured by.
+/// A mean and a deviation that standardise values.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Unit {
-    /// What counts as 0.
+    /// The value that becomes 0.
     pub mean: f64,
-    /// What counts as 1.
+    /// The difference that becomes 1.
     pub deviation: f64,
 }
 
@@ -111,33 +112,33 @@ impl Unit {
 /// A Gaussian process, conditioned on the rows it was fitted to.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Gp {
-    /// How correlation falls.
+    /// How correlation falls with distance.
     pub kernel: Kernel,
     /// The hyperparameters, in standardised units.
     pub hyperparameters: Hyperparameters,
     /// Logarithm of the marginal likelihood of the standardised target.
     pub log_marginal_likelihood: f64,
-    /// Rows that this is the likelihood of.
+    /// Number of rows that the likelihood is of.
     pub likelihood_rows: usize,
-    /// Columns of x.
+    /// Number of columns of x.
     columns: usize,
-    /// Groups of columns whose sum, taken from 1, is an input more: a factor's first name.
+    /// Groups of columns. 1 minus the sum of a group is an additional input: a factor's first name.
     firsts: Vec<Vec<usize>>,
-    /// Units of the inputs.
+    /// Standardisation of the inputs.
     pub inputs: Vec<Unit>,
-    /// Unit of the target.
+    /// Standardisation of the target.
     pub target: Unit,
     /// The rows' standardised inputs, row by row.
     points: Vec<f64>,
     /// K⁻¹y, or beyond [`EXACT`] rows the standardised target.
     weights: Vec<f64>,
-    /// Whether predictions come from the nearest rows.
+    /// Whether predictions come from the nearest rows only.
     is_local: bool,
     #[serde(skip)]
     prepared: OnceLock<Prepared>,
 }
 
-/// What predictions need and a file leaves out.
+/// Derived data that predictions need and that is not saved.
 #[derive(Clone, PartialEq, Debug)]
 struct Prepared {
     x: Matrix,
@@ -146,7 +147,7 @@ struct Prepared {
     cholesky: OnceLock<Option<Cholesky>>,
 }
 
-/// A prediction with its standard deviation, that of what would be observed (noise included).
+/// A prediction with its standard deviation. The deviation is that of an observation, noise included.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Normal {
     /// The mean.
@@ -156,8 +157,8 @@ pub struct Normal {
 }
 
 impl Gp {
-    /// Fits to `x`, n rows × p columns, and `y`; `owners`: each column's feature. Errors if the
-    /// covariances cannot be decomposed, as with rows that are equal and no noise.
+    /// Fits to `x`, n rows × p columns, and `y`; `owners`: the feature of each column. Errors if the
+    /// covariances cannot be decomposed, for example with equal rows and no noise.
     pub(crate) fn fit(
         x: &Matrix,
         y: &[f64],
@@ -238,7 +239,7 @@ impl Gp {
         })
     }
 
-    /// A row's standardised inputs, and these in units of the length scales.
+    /// A row's standardised inputs, and the same in units of the length scales.
     fn point(&self, row: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let firsts = self.firsts.iter().map(|of| 1.0 - of.iter().map(|&c| row[c]).sum::<f64>());
         let raw = row[..self.columns].iter().copied().chain(firsts);
@@ -294,7 +295,7 @@ impl Gp {
         (mean, prior - known)
     }
 
-    /// The same from the nearest rows alone.
+    /// Mean and variance from the nearest rows alone.
     fn by_neighbours(&self, point: &[f64], scaled_point: &[f64]) -> (f64, f64) {
         let Prepared { x, scaled, .. } = self.prepared();
         let at = &self.hyperparameters;
@@ -323,8 +324,8 @@ impl Gp {
         (crate::matrix::dot(&half, &cholesky.forward(&z)), prior - crate::matrix::dot(&half, &half))
     }
 
-    /// What each row of the training data is predicted by the rows of other folds, at these
-    /// hyperparameters: ŷ = y − (K⁻¹ of the fold)⁻¹ α of the fold. `None` beyond [`EXACT`] rows.
+    /// For each training row, the prediction from the rows of the other folds, at these hyperparameters: ŷ
+    /// = y − (K⁻¹ of the fold)⁻¹ α of the fold. `None` beyond [`EXACT`] rows.
     pub(crate) fn out_of_fold(&self, folds: &Folds) -> Option<Vec<Normal>> {
         if self.is_local || folds.rows() != self.weights.len() {
             return None;
@@ -359,7 +360,7 @@ impl Gp {
         Some(predicted)
     }
 
-    /// Whether a file's parts belong together.
+    /// Whether the parts of a loaded file are consistent.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         let inputs = self.inputs.len();
         let at = &self.hyperparameters;
@@ -376,7 +377,7 @@ impl Gp {
             && self.points.iter().all(|value| value.is_finite())
     }
 
-    /// Names of the inputs; `names` are those of the columns.
+    /// Names of the inputs; `names` are the names of the columns.
     pub fn input_names(&self, names: &[String]) -> Vec<String> {
         let first = |of: &Vec<usize>| {
             let name = of.first().map_or("", |&column| names[column].as_str());
@@ -414,7 +415,7 @@ impl Gp {
     }
 }
 
-/// Columns of each factor with three names or more.
+/// The columns of each factor with three or more names.
 fn firsts(owners: &[usize]) -> Vec<Vec<usize>> {
     let groups = owners.chunk_by(|a, b| a == b);
     let mut column = 0;
@@ -450,7 +451,7 @@ fn standardised(mut x: Matrix, units: &[Unit]) -> Matrix {
     x
 }
 
-/// Some of the rows, drawn at random from a fixed seed, ascending.
+/// `wanted` of the rows, drawn at random from a fixed seed, ascending.
 pub(crate) fn choice(rows: usize, wanted: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..rows).collect();
     let mut stream = Seed(0).stream("learn/gp");
@@ -474,7 +475,7 @@ fn start(settings: &Settings, inputs: usize, length: f64, noise: f64) -> Hyperpa
     }
 }
 
-/// The hyperparameters of the largest likelihood that is found.
+/// The hyperparameters with the largest likelihood found.
 fn maximise(x: &Matrix, z: &[f64], settings: &Settings) -> Option<Hyperparameters> {
     let has_linear = settings.mean == Mean::Linear;
     let ln = |(low, high): (f64, f64)| (low.ln(), high.ln());

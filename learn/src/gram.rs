@@ -1,14 +1,14 @@
-//! Sums over rows from which linear models are fitted: of any folds, and of any columns.
+//! Sums over rows from which linear models are fitted, for any folds and any columns.
 //!
-//! Columns are first centred and scaled over all rows. What a fold's other rows sum up to is the whole
-//! less the fold, so that ten folds cost two passes over the rows instead of ten.
+//! Columns are first centred and scaled over all rows. The sums over all other folds are the total
+//! minus the fold's own sums, so ten folds cost two passes over the rows instead of ten.
 
 use crate::folds::Folds;
 use crate::matrix::{Matrix, add_scaled, dot, mean, squares_around};
 
-/// Rows, scaled, with the sums of each fold.
+/// Scaled rows, with the sums of each fold.
 pub(crate) struct Folded {
-    /// Of all rows: what columns were centred by, and scaled by (0: the column is constant).
+    /// By column, over all rows: the values for centring and for scaling (0: the column is constant).
     middles: Vec<f64>,
     scales: Vec<f64>,
     /// See [`Standard::factors`].
@@ -30,9 +30,9 @@ struct Sums {
     xy: Vec<f64>,
 }
 
-/// Columns and target standardised: means, deviations and correlations of some rows.
+/// Standardised columns and target: means, deviations and correlations of some rows.
 pub(crate) struct Standard {
-    /// Of the columns as they were given.
+    /// Means of the columns before standardising.
     means: Vec<f64>,
     /// 1/n deviations; 0: the column is constant and gets no coefficient.
     pub(crate) deviations: Vec<f64>,
@@ -42,14 +42,14 @@ pub(crate) struct Standard {
     pub(crate) gram: Matrix,
     /// Correlations of columns with y.
     pub(crate) with_y: Vec<f64>,
-    /// What the L1 penalty of each column is multiplied by; 1 unless they were weighed.
+    /// By column, the factor of its L1 penalty; 1 unless columns were weighed.
     pub(crate) factors: Vec<f64>,
-    /// Rows.
+    /// Number of rows.
     pub(crate) rows: usize,
 }
 
 impl Folded {
-    /// `weights`: by row, all 1 without.
+    /// `weights`: by row; without them, all are 1.
     pub(crate) fn new(
         x: &Matrix,
         y: &[f64],
@@ -95,8 +95,8 @@ impl Folded {
         Self { factors: vec![1.0; x.columns()], middles, scales, all, of_folds }
     }
 
-    /// Penalizes a column the less, the more it weighs: by 1 over its share of the largest weight.
-    /// Without any weight nothing changes.
+    /// Makes the penalty of a column smaller the larger its weight: the factor is 1 over its share of
+    /// the largest weight. If all weights are 0, nothing changes.
     pub(crate) fn weigh(&mut self, weights: &[f64]) {
         let most = weights.iter().copied().fold(0.0, f64::max);
         if most > 0.0 {
@@ -104,12 +104,12 @@ impl Folded {
         }
     }
 
-    /// All rows.
+    /// The standardised sums of all rows.
     pub(crate) fn whole(&self) -> Standard {
         self.standard(&self.all)
     }
 
-    /// Without the rows of a fold.
+    /// The standardised sums of all rows except those of a fold.
     pub(crate) fn without(&self, fold: usize) -> Standard {
         self.standard(&self.all.plus(&self.of_folds[fold], -1.0))
     }
@@ -119,7 +119,7 @@ impl Folded {
         let means: Vec<f64> = sums.x.iter().map(|sum| sum / n).collect();
         let y_mean = sums.y / n;
         let y_deviation = (sums.yy / n - y_mean * y_mean).max(0.0).sqrt();
-        // the scale over all rows is 1, so that differences are as good as the machine's numbers
+        // columns have scale 1 over all rows, so differences are as precise as floating point allows
         let spread = |j: usize| (sums.xx.get(j, j) / n - means[j] * means[j]).max(0.0).sqrt();
         let deviations: Vec<f64> =
             (0..p).map(spread).map(|s| if s < 1e-7 { 0.0 } else { s }).collect();
@@ -171,7 +171,7 @@ impl Sums {
         }
     }
 
-    /// With another's added, or taken off.
+    /// The sum of both (`sign` 1), or the difference (`sign` −1).
     fn plus(&self, other: &Self, sign: f64) -> Self {
         let mut sum = self.clone();
         sum.weight += sign * other.weight;
@@ -188,7 +188,7 @@ impl Sums {
 }
 
 impl Standard {
-    /// These columns alone.
+    /// The same for these columns alone.
     pub(crate) fn keep(&self, columns: &[usize]) -> Self {
         let pick = |values: &[f64]| -> Vec<f64> { columns.iter().map(|&j| values[j]).collect() };
         let mut gram = Matrix::zeros(columns.len(), columns.len());
@@ -207,7 +207,7 @@ impl Standard {
         }
     }
 
-    /// Intercept and coefficients of the columns as they were given, for standardised `beta`.
+    /// Intercept and coefficients for the columns before standardising, from standardised `beta`.
     pub(crate) fn unscaled(&self, beta: &[f64]) -> (f64, Vec<f64>) {
         let scale = |(beta, deviation): (&f64, &f64)| {
             if *deviation > 0.0 { beta * self.y_deviation / deviation } else { 0.0 }

@@ -1,58 +1,58 @@
-//! Growing of regression trees: binary splits x < cut that take most from the sum of squares.
+//! Growing of regression trees: binary splits x < cut that lower the sum of squares most.
 //!
-//! Every feature's rows are sorted once; a split moves the rows of a node's segment, in each
-//! feature's own order, to the segments of its children. So a level costs one pass over all cells,
-//! whatever the depth. Cuts lie half-way between values; of equally good splits the first feature's
-//! and then the lowest cut is taken. Rows whose value is missing go to the side where they take more from
-//! the sum of squares, or are a side of their own; where none was missing, to the right.
+//! Every feature's rows are sorted once. A split moves the rows of a node's segment, in each feature's own
+//! order, to the segments of its children. So a level costs one pass over all cells, whatever the depth.
+//! Cuts lie half-way between values. Among equally good splits, the first feature is taken, and then the
+//! lowest cut. Rows whose value is missing go to the side where they lower the sum of squares more, or form
+//! a side of their own; if none was missing in training, they go right.
 
 use foretell_units::Stream;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::Matrix;
 
-/// Depth of a tree at most (rpart's `maxdepth`).
+/// Maximum depth of a tree (rpart's `maxdepth`).
 const DEEPEST: u32 = 30;
 
-/// Gains that differ by less than this share of them are equal: rounding decides nothing.
+/// Gains that differ by less than this share are equal, so that rounding decides nothing.
 const EQUAL: f64 = 1e-10;
 
-/// Levels of a tree that are set off from each other where it is shown; deeper ones stand under each other.
+/// Levels of a tree that are indented when it is shown; deeper levels get no further indentation.
 pub(crate) const DEEPEST_SHOWN: usize = 100;
 
 /// A node of a tree.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Node {
-    /// Rows of the training data in it.
+    /// Number of training rows in it.
     pub rows: usize,
-    /// Their mean: what a leaf predicts.
+    /// Mean of their targets, which is the prediction of a leaf.
     pub mean: f64,
-    /// Their squared deviations from it.
+    /// Sum of their squared deviations from the mean.
     pub deviance: f64,
-    /// Where it splits; `None`: a leaf.
+    /// The split; `None`: a leaf.
     pub split: Option<Split>,
 }
 
 /// A split: rows with x below the cut go left, the others right.
 ///
-/// A cut of `f64::MAX` parts the known values from the missing ones.
+/// A cut of `f64::MAX` separates known values from missing ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Split {
     /// Column of x.
     pub column: usize,
     /// The cut.
     pub cut: f64,
-    /// Index of the node with lower values.
+    /// Index of the child with lower values.
     pub left: usize,
-    /// Index of the other.
+    /// Index of the other child.
     pub right: usize,
-    /// Whether rows go left whose value is missing.
+    /// Whether rows whose value is missing go left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing_left: bool,
 }
 
-/// Whether nodes with these children are a tree: each but the first is the child of one before it. (A
-/// node that is there twice would be shown twice, and its children four times.)
+/// Whether nodes with these children form a tree: each node but the first is the child of exactly one node
+/// before it. (A node with two parents would be shown twice, and its children four times.)
 pub(crate) fn is_tree(children: impl ExactSizeIterator<Item = Option<[usize; 2]>>) -> bool {
     let mut is_child = vec![false; children.len()];
     for (place, children) in children.enumerate() {
@@ -66,18 +66,18 @@ pub(crate) fn is_tree(children: impl ExactSizeIterator<Item = Option<[usize; 2]>
     !is_child.is_empty() && is_child.into_iter().skip(1).all(|known| known)
 }
 
-/// When to stop.
+/// Limits on growing.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// Rows that a node must have to be split.
+    /// Minimum rows of a node to be split.
     pub(crate) min_split: usize,
-    /// Rows that each child must have.
+    /// Minimum rows of each child.
     pub(crate) min_leaf: usize,
     /// A node whose deviance is at most this share of the root's is not split.
     pub(crate) least_deviance: f64,
     /// Deepest level.
     pub(crate) deepest: u32,
-    /// Leaves at most; the node whose split takes most is split first. `None`: as many as there are.
+    /// Maximum number of leaves; the node whose split gains most is split first. `None`: no limit.
     pub(crate) leaves: Option<usize>,
 }
 
@@ -93,11 +93,11 @@ impl Limits {
     }
 }
 
-/// Rows of a matrix in the order of each column, with equal values told.
+/// Rows of a matrix in the order of each column, with ranks that are the same for equal values.
 pub(crate) struct Sorted {
     /// Rows by column.
     orders: Vec<Vec<u32>>,
-    /// For each column and row, how many different values are lower.
+    /// For each column and row, the number of different values that are lower.
     ranks: Vec<Vec<u32>>,
 }
 
@@ -124,7 +124,7 @@ impl Sorted {
     }
 }
 
-/// Orders like the number; −0 is 0, and what is missing comes last.
+/// A key that sorts like the number; −0 equals 0, and missing values come last.
 fn key(value: f64) -> u64 {
     if value.is_nan() {
         return u64::MAX;
@@ -133,7 +133,7 @@ fn key(value: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
 }
 
-/// A row in a column's segment.
+/// A row within a column's segment.
 #[derive(Clone, Copy)]
 struct Entry {
     row: u32,
@@ -143,9 +143,9 @@ struct Entry {
 
 /// Draws the columns that a node may split on.
 pub(crate) struct Sampling<'a> {
-    /// How many.
+    /// Number of columns to draw.
     pub(crate) columns: usize,
-    /// From where.
+    /// Random numbers for the draw.
     pub(crate) stream: &'a mut Stream,
 }
 
@@ -159,13 +159,13 @@ struct Task {
 struct Best {
     column: usize,
     gain: f64,
-    /// Rows left of the cut, of those whose value is known.
+    /// Number of rows with a known value left of the cut.
     left: usize,
-    /// Rows at the end of the segment that go left, too: their values are missing.
+    /// Number of rows at the end of the segment that also go left: their values are missing.
     missing_left: usize,
 }
 
-/// Grows a tree on the rows of `x`, each taken `counts[row]` times (once without `counts`).
+/// Grows a tree on the rows of `x`, each counted `counts[row]` times (once without `counts`).
 #[expect(clippy::too_many_lines, reason = "the loop is the algorithm")]
 pub(crate) fn grow(
     x: &Matrix,
@@ -196,7 +196,7 @@ pub(crate) fn grow(
     let root = Task { node: 0, start: 0, end: total, depth: 0 };
     let most = limits.leaves.unwrap_or(usize::MAX).max(1);
     let mut leaves = 1;
-    // with a limit of leaves, nodes wait with their best split
+    // with a limit on leaves, nodes wait with their best split
     let mut waiting: Vec<(Task, Best)> = Vec::new();
     let mut tasks = vec![root];
     loop {
@@ -258,7 +258,7 @@ pub(crate) fn grow(
         };
         let missing_left = best.missing_left > 0;
         if missing_left {
-            // rows with missing values first: they go left like those below the cut
+            // rows with missing values to the front: they go left like those below the cut
             segments[best.column][start..end].rotate_right(best.missing_left);
         }
         let segment = &segments[best.column][start..end];
@@ -279,7 +279,7 @@ pub(crate) fn grow(
             goes_left[entry.row as usize] = false;
         }
         if missing_left {
-            // back to the end of the left side, so that its values are in order
+            // missing values back to the end of the left side, so that the values stay in order
             segments[best.column][start..middle].rotate_left(best.missing_left);
         }
         for (column, segment) in segments.iter_mut().enumerate() {
@@ -300,7 +300,7 @@ fn leaf(segment: &[Entry]) -> Node {
     Node { rows, mean, deviance, split: None }
 }
 
-/// Moves a random choice of columns to the front, in ascending order; how many.
+/// Moves a random choice of columns to the front, in ascending order. Returns their number.
 fn draw_first(columns: &mut [usize], sampling: &mut Sampling<'_>) -> usize {
     let wanted = sampling.columns.min(columns.len());
     if wanted < columns.len() {
@@ -313,8 +313,8 @@ fn draw_first(columns: &mut [usize], sampling: &mut Sampling<'_>) -> usize {
     wanted
 }
 
-/// The cut of a sorted segment that takes more than `floor`, and most, from the sum of squares, and
-/// the rows left of it.
+/// The best cut of a sorted segment that lowers the sum of squares by more than `floor`, and the number of
+/// rows left of it.
 fn best_cut(segment: &[Entry], mean: f64, min_leaf: usize, floor: f64) -> Option<(f64, usize)> {
     let rows = segment.len();
     if rows < 2 * min_leaf || segment[0].rank == segment[rows - 1].rank {
@@ -340,8 +340,8 @@ fn best_cut(segment: &[Entry], mean: f64, min_leaf: usize, floor: f64) -> Option
     best
 }
 
-/// The same where the values of the last `missing` rows are missing: these go right with a cut, go left
-/// with it, or are a side of their own. The third of the result: how many of them go left.
+/// The best cut where the values of the last `missing` rows are missing. With a cut, these rows go right or
+/// left; they may also form a side of their own. The third result is the number of them that go left.
 fn best_cut_with_missing(
     segment: &[Entry],
     missing: usize,
@@ -380,7 +380,7 @@ fn best_cut_with_missing(
     best
 }
 
-/// Rows that go left first, both parts in their order.
+/// Moves rows that go left to the front; both parts keep their order.
 fn part(segment: &mut [Entry], goes_left: &[bool], buffer: &mut Vec<Entry>) {
     buffer.clear();
     let mut kept = 0;
@@ -396,7 +396,7 @@ fn part(segment: &mut [Entry], goes_left: &[bool], buffer: &mut Vec<Entry>) {
     segment[kept..].copy_from_slice(buffer);
 }
 
-/// What a tree predicts for a row.
+/// The prediction of a tree for a row.
 pub(crate) fn predict(nodes: &[Node], row: impl Fn(usize) -> f64) -> f64 {
     nodes[leaf_of(nodes, row)].mean
 }
@@ -452,8 +452,8 @@ mod tests {
         best
     }
 
-    /// y is 10 where x is missing and 0 or 1 elsewhere: missing rows are a side of their own, and go with
-    /// the side that is like them where another column tells the rest.
+    /// y is 10 where x is missing, and 0 or 1 elsewhere. Missing rows form a side of their own; where
+    /// another column explains the rest, they join the side that is similar to them.
     #[test]
     fn rows_with_missing_values_go_where_they_fit() {
         let (nan, one) = (f64::NAN, 1.0);

@@ -1,18 +1,19 @@
-//! Intervals around predictions, from errors on rows that were not learned from.
+//! Prediction intervals, from errors on rows that the model did not learn from.
 //!
-//! Conformal prediction (Vovk, Gammerman & Shafer 2005; Lei et al. 2018): of n errors on left-out rows
-//! the ⌈(n + 1)·level⌉-th smallest bounds the next one with that probability, whatever the model. Errors
-//! are measured in units of a local scale first, so that intervals are wide where errors are large: what
-//! a forest, from its out-of-bag trees, expects of ln |error| by inputs and prediction; the posterior
-//! deviation of a Gaussian process; or the distance of a quantile forest's or of quantile boosting's
-//! quantiles (Romano, Patterson & Candès 2019). The bound is taken in groups of rows of similar
-//! predictions, or of one value of a column (Mondrian).
+//! Conformal prediction (Vovk, Gammerman & Shafer 2005; Lei et al. 2018): of n errors on held-out rows,
+//! the ⌈(n + 1)·level⌉-th smallest bounds the next error with that probability, whatever the model.
+//! Errors are first measured in units of a local scale, so that intervals are wide where errors are
+//! large. The scale is one of three: the ln |error| that a forest, from its out-of-bag trees, expects for
+//! inputs and prediction; the posterior deviation of a Gaussian process; or the distance between the
+//! quantiles of a quantile forest or of quantile boosting (Romano, Patterson & Candès 2019). The bound is
+//! taken separately for groups of rows with similar predictions, or with the same value of a column
+//! (Mondrian).
 //!
-//! Methods: `split` learns from a part of the rows and takes errors on the rest; `cross` takes the errors
-//! of cross-validation and puts them around the model of all rows (Vovk 2015); `cv+` keeps the
-//! models of the folds and puts each error around what its own fold's model predicts (Barber et al. 2021;
-//! with as many folds as rows it is jackknife+). Errors are of the logarithm where the model
-//! learns it.
+//! Methods: `split` trains on a part of the rows and takes errors on the rest. `cross` takes the errors
+//! of cross-validation and puts them around the prediction of the model of all rows (Vovk 2015). `cv+`
+//! keeps the models of the folds and puts each error around the prediction of its own fold's model
+//! (Barber et al. 2021; with as many folds as rows it is jackknife+). Errors are of the logarithm where
+//! the model learns the logarithm.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,18 +27,18 @@ use crate::model::Model;
 use crate::spec::{Kind, Rows, Spec};
 use crate::transform::View;
 
-/// Rows of a group of similar predictions, at least.
+/// Minimum rows of a group of similar predictions.
 const BIN: usize = 60;
-/// Groups of similar predictions at most.
+/// Maximum number of groups of similar predictions.
 const BINS: usize = 6;
-/// Rows with one value of the group's column that are enough for a bound of their own.
+/// Minimum rows with one value of the group's column, for a bound of their own.
 const GROUP: usize = 30;
-/// Trees of the forest that says how large errors are.
+/// Number of trees of the forest that predicts how large errors are.
 const TREES: usize = 150;
-/// Rows of its leaves.
+/// Minimum rows of its leaves.
 const LEAF: usize = 10;
 
-/// Which errors, around what.
+/// Which errors make an interval, and which prediction they are put around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -51,33 +52,33 @@ pub enum Method {
     CvPlus,
 }
 
-/// What errors are measured by.
+/// The local scale that errors are measured in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// What the model itself says, if it does; a local scale otherwise.
+    /// The model's own deviation, if it has one; otherwise `Local`.
     #[default]
     Auto,
-    /// One unit everywhere.
+    /// The same scale everywhere.
     None,
-    /// What is expected of the error by inputs and prediction.
+    /// The error expected from inputs and prediction.
     Local,
-    /// Quantiles that a forest or boosting learns.
+    /// Quantiles learned by a forest or by boosting.
     Quantiles,
 }
 
 /// How intervals are made.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IntervalSettings {
-    /// Share of what will be observed that they should hold, 0 to 1.
+    /// Share of future observations that intervals should contain, 0 to 1.
     pub level: f64,
-    /// Which errors.
+    /// Which errors are taken.
     pub method: Method,
-    /// In which unit.
+    /// The scale that errors are measured in.
     pub scale: Scale,
     /// Number of folds of `cross` and `cv+`. `split` holds one of them back.
     pub folds: usize,
-    /// A feature; errors are collected, and bounds made, for each of its values apart.
+    /// A feature. Errors are collected, and bounds made, separately for each of its values.
     pub group: Option<String>,
 }
 
@@ -88,7 +89,7 @@ impl Default for IntervalSettings {
     }
 }
 
-/// Where what will be observed lies with the stated probability.
+/// The range that contains an observation with the stated probability.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
     /// The lower end.
@@ -98,70 +99,71 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether it holds a value.
+    /// Whether the interval contains a value.
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
-/// What a model's intervals are made of.
+/// The data from which a model's intervals are made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Intervals {
-    /// Share that they should hold unless another is asked for.
+    /// Share of observations that intervals should contain, unless another share is asked for.
     pub level: f64,
-    /// Which errors.
+    /// Which errors were taken.
     pub method: Method,
     unit: LocalUnit,
-    /// Errors in that unit, by rows of similar predictions.
+    /// Errors in that scale, grouped by similar predictions.
     bins: Vec<Bin>,
     /// Columns of the group, and the errors by its values.
     group: Option<(Vec<usize>, Vec<Bin>)>,
-    /// Of `cv+`: the folds' models, and each one's errors.
+    /// For `cv+`: the models of the folds, each with its errors.
     of_folds: Vec<(Model, Vec<f64>)>,
-    /// Nothing below can be observed.
+    /// Lower bound: no observation can be below it.
     least: Option<f64>,
-    /// Added to the distance of quantiles, so that it is never 0.
+    /// Added to the distance between quantiles, so that it is never 0.
     floor: f64,
 }
 
 /// Errors of one group of rows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Bin {
-    /// The largest prediction in it, or the values of the group's columns.
+    /// The largest prediction of the group, or the values of the group's columns.
     upto: Vec<f64>,
-    /// Errors, ascending.
+    /// The errors, ascending.
     errors: Vec<f64>,
 }
 
-/// The unit of errors at a row.
+/// The scale of errors at a row.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum LocalUnit {
     One,
     /// The model's own deviation.
     Own,
-    /// exp of what a forest says of inputs and prediction.
+    /// exp of a forest's prediction from inputs and the model's prediction.
     Forest(Forest),
-    /// Quantiles by a forest.
+    /// Quantiles from a forest.
     QuantileForest(forest::Quantiles),
-    /// Quantiles by boosting, for one level.
+    /// Quantiles from boosting, for one level.
     QuantileBoost {
         low: boost::Boost,
         high: boost::Boost,
     },
 }
 
-/// One row's prediction and unit.
+/// Prediction and error scale of one row.
 struct Local {
     centre: f64,
-    /// Distances of the ends from the centre at an error of 0.
+    /// Distances of the interval's ends from the centre for an error of 0.
     below: f64,
     above: f64,
     unit: f64,
 }
 
 impl Intervals {
-    /// Of the model of all rows, `x` and `y` as it sees them (logarithms included).
+    /// Makes the intervals of the model of all rows. `x` and `y` are as the model sees them (logarithms
+    /// included).
     #[expect(clippy::too_many_lines, reason = "one way through methods and units, read in order")]
     pub(crate) fn make(
         spec: &Spec,
@@ -197,7 +199,7 @@ impl Intervals {
                 LocalUnit::QuantileBoost { low: of(tail), high: of(1.0 - tail) }
             }
         };
-        // what rows are predicted by models that did not see them
+        // predictions of rows by models that did not see them
         let mut rows = Vec::new();
         let mut predicted = vec![0.0; n];
         let mut own = vec![1.0; n];
@@ -224,7 +226,7 @@ impl Intervals {
                     .map(|groups| train.iter().map(|&row| groups[row]).collect());
                 let known = Rows { owners: Some(&owners), groups: groups.as_deref() };
                 let of_fold;
-                // a split's model has not seen the part that was held back
+                // the model of `split` has not seen the part that was held back
                 let fitted = if settings.method == Method::Split {
                     model
                 } else {
@@ -294,7 +296,7 @@ impl Intervals {
         Ok(Self { level, method: settings.method, unit, bins, group, of_folds, least, floor })
     }
 
-    /// Rows of all that a split's model learns from; all of another's.
+    /// The training rows of a model with `split`; `None`: all rows.
     pub(crate) fn learned(
         data: &Dataset,
         settings: Option<&IntervalSettings>,
@@ -308,7 +310,7 @@ impl Intervals {
         Ok(Some(folds.split(0).0))
     }
 
-    /// The interval of a row, `seen` as the model sees it and `row` as it came; in the model's unit.
+    /// The interval of a row in the model's unit; `seen` is the row as the model sees it, `row` as given.
     pub(crate) fn of_row(&self, model: &Model, seen: &[f64], row: &[f64], level: f64) -> Interval {
         let predicted = model.predict_row(seen);
         let local = self.unit.at(model, seen, predicted, (self.level, self.floor));
@@ -337,7 +339,7 @@ impl Intervals {
         Interval { low: interval.low.max(least), high: interval.high.max(least) }
     }
 
-    /// Errors of rows like this one, ascending.
+    /// Errors of rows similar to this one, ascending.
     fn errors(&self, row: &[f64], predicted: f64) -> &[f64] {
         if let Some((columns, bins)) = &self.group {
             let same = |bin: &&Bin| {
@@ -351,7 +353,7 @@ impl Intervals {
         &self.bins[place.min(self.bins.len() - 1)].errors
     }
 
-    /// Whether a file's parts belong together; `columns` of the data, `inputs` of the model.
+    /// Whether the parts of a loaded file are consistent; `columns` of the data, `inputs` of the model.
     pub(crate) fn fits(&self, columns: usize, inputs: usize) -> bool {
         let unit = match &self.unit {
             LocalUnit::One | LocalUnit::Own => true,
@@ -398,7 +400,7 @@ impl LocalUnit {
     }
 }
 
-/// The ⌈(n + 1)·level⌉-th smallest of n values; the largest if there are too few for the level.
+/// The ⌈(n + 1)·level⌉-th smallest of n values; the largest if n is too small for the level.
 fn quantile(ascending: &[f64], level: f64) -> f64 {
     let n = ascending.len();
     let rank = ((n + 1) as f64 * level - 1e-9).ceil().max(1.0) as usize;
@@ -465,18 +467,18 @@ fn by_group(
 /// Coverage of intervals, over all rows and by tenth of the prediction.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct IntervalCoverage {
-    /// Share of the rows whose truth lies in the interval.
+    /// Share of the rows whose true value lies in the interval.
     pub all: f64,
-    /// By tenth of the rows in the order of predictions: rows, and the share of these.
+    /// By tenth of the rows in the order of predictions: number of rows, and the share of them covered.
     pub by_decile: Vec<(usize, f64)>,
-    /// Median of high / low, where low is above 0 in most rows.
+    /// Median of high / low, if low is above 0 in most rows.
     pub median_ratio: Option<f64>,
     /// Median of high − low.
     pub median_width: f64,
 }
 
 impl IntervalCoverage {
-    /// Of rows' truths, predictions and intervals.
+    /// The coverage from true values, predictions and intervals by row.
     pub fn of(truth: &[f64], predicted: &[f64], intervals: &[Interval]) -> Self {
         let n = truth.len();
         let mut order: Vec<usize> = (0..n).collect();
@@ -499,11 +501,11 @@ impl IntervalCoverage {
         Self { all: share(&order), by_decile, median_ratio, median_width: median(&mut widths) }
     }
 
-    /// The lower tail of the binomial distribution: how likely so few or fewer of `rows` are held, were
-    /// each with probability `level`.
+    /// The lower tail of the binomial distribution: the probability that this `share` of `rows` or less
+    /// is covered, if each row is covered with probability `level`.
     pub fn probability(rows: usize, share: f64, level: f64) -> f64 {
         let held = (share * rows as f64).round() as usize;
-        // logarithms: of many rows the first term is below what a number can hold
+        // logarithms: with many rows the first term is below the smallest number
         let mut term = rows as f64 * (1.0 - level).ln();
         let mut sum = term.exp();
         for k in 1..=held {

@@ -1,18 +1,17 @@
-//! Least squares by Householder reflections, with R's way of dealing with columns that depend on
-//! others.
+//! Least squares by Householder reflections, with R's treatment of linearly dependent columns.
 //!
-//! A column whose part orthogonal to the columns before it is shorter than 10⁻⁷ of the column goes
-//! to the end and gets no coefficient (R's `lm`, limited pivoting): of columns that say the same,
-//! the first is kept. Complete pivoting would keep the longest instead, and extrapolate otherwise.
+//! A column whose part orthogonal to the columns before it is shorter than 10⁻⁷ of the column goes to
+//! the end and gets no coefficient (R's `lm`, limited pivoting). So of collinear columns the first is
+//! kept. Complete pivoting would keep the longest instead, and extrapolate differently.
 
 use crate::matrix::{Matrix, add_scaled, dot};
 
-/// What a column must keep of its length to count as independent.
+/// Share of its length that a column must keep to count as independent.
 const TOLERANCE: f64 = 1e-7;
 
 /// A decomposition X = QR with X's columns in another order.
 pub(crate) struct Qr {
-    /// Reflections below the diagonal, R above it; the columns in the order of `order`.
+    /// Reflections below the diagonal, R above it; the columns are in the order of `order`.
     work: Matrix,
     /// Diagonal of R.
     diagonal: Vec<f64>,
@@ -35,7 +34,7 @@ impl Qr {
             let below = &work.column(step)[step..];
             let norm = dot(below, below).sqrt();
             if norm <= TOLERANCE * lengths[step] || norm == 0.0 {
-                // to the end, keeping the order of the others
+                // move it to the end and keep the order of the others
                 for column in step..last - 1 {
                     work.swap_columns(column, column + 1);
                 }
@@ -68,7 +67,7 @@ impl Qr {
         self.rank
     }
 
-    /// Columns of X in the order of R's: the independent ones first.
+    /// Columns of X in the column order of R: the independent ones first.
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
     }

@@ -1,10 +1,10 @@
-//! Regression models: matrices in, models out.
+//! Regression models, from matrices of numbers.
 //!
-//! The models of "predictive performance modeling of virtualized storage systems" (Noorshams et al.
-//! 2013): linear regression, MARS, CART, M5, Cubist, and the iterative search of their parameters;
-//! beside them ridge, lasso, elastic net, and random forests; and those of "Inside-Out" (Hsu et al.
-//! 2016): regression on principal components, and two levels, of which the first selects features; and
-//! gradient boosting and Gaussian processes. This crate knows no storage.
+//! It has the models of "predictive performance modeling of virtualized storage systems" (Noorshams et
+//! al. 2013): linear regression, MARS, CART, M5, Cubist, and the iterative search of their parameters.
+//! It also has ridge, lasso, elastic net, and random forests, and the models of "Inside-Out" (Hsu et
+//! al. 2016): regression on principal components, and two levels, of which the first selects features.
+//! Gradient boosting and Gaussian processes complete the list. This crate knows nothing about storage.
 
 mod boost;
 mod cart;

@@ -1,8 +1,8 @@
 //! Linear models: plain least squares, with or without products of pairs of features.
 //!
 //! The paper's LRM: β₀ + Σ βᵢxᵢ, and with interactions also βᵢⱼxᵢxⱼ for i < j ("the effects of the
-//! independent variables remain linear": no squares). Terms stand in R's order for `y ~ .^2`. Two
-//! columns of one factor have no product: it would always be 0.
+//! independent variables remain linear": no squares). Terms are in R's order for `y ~ .^2`. Two
+//! columns of one factor have no product, as it would always be 0.
 
 use std::fmt::Write;
 
@@ -26,12 +26,12 @@ pub enum Term {
 pub struct LinearModel {
     /// β₀.
     pub intercept: f64,
-    /// Terms and their coefficients; `None`: the term depends on others and was dropped.
+    /// Terms and their coefficients; `None`: the term depended on others and was dropped.
     pub terms: Vec<(Term, Option<f64>)>,
 }
 
 impl LinearModel {
-    /// Least squares. `owners` says which feature each column belongs to.
+    /// Fits by least squares. `owners`: the feature of each column.
     pub(crate) fn fit(x: &Matrix, y: &[f64], interactions: bool, owners: &[usize]) -> Self {
         let mut terms: Vec<Term> = (0..x.columns()).map(Term::Column).collect();
         if interactions {
@@ -58,14 +58,14 @@ impl LinearModel {
         Self { intercept: solution[0].unwrap_or_else(|| mean(y)), terms }
     }
 
-    /// Of single columns, with these coefficients.
+    /// A model of single columns with these coefficients.
     pub(crate) fn of_columns(intercept: f64, coefficients: &[f64]) -> Self {
         let term =
             |(column, coefficient): (usize, &f64)| (Term::Column(column), Some(*coefficient));
         Self { intercept, terms: coefficients.iter().enumerate().map(term).collect() }
     }
 
-    /// Adds this model's predictions.
+    /// Writes this model's predictions into `predicted`.
     pub(crate) fn predict_into(&self, x: &Matrix, predicted: &mut [f64]) {
         predicted.fill(self.intercept);
         for (term, coefficient) in &self.terms {

@@ -1,14 +1,14 @@
 //! M5 model trees (Quinlan 1992) as Wang & Witten (1997) describe them.
 //!
-//! A tree is grown to lower the deviation of the target in its nodes, then every node gets a linear
-//! model of the features that its subtree tests. Models lose features, and subtrees become leaves,
-//! as long as error × (n + v) / (n − v) does not grow, with v parameters: a penalty for what many
-//! parameters would show on other rows. A prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q
-//! the parent's model and k = 15 (`smoothing`; 0: not at all).
+//! A tree is grown to lower the deviation of the target in its nodes. Then every node gets a linear model of the
+//! features that its subtree tests. Models lose features, and subtrees become leaves, as long as error × (n + v) /
+//! (n − v) does not grow, with v parameters; the factor is a penalty against overfitting. A prediction is smoothed
+//! on the way up: p' = (n·p + k·q) / (n + k), with q from the parent's model and k = 15 (`smoothing`; 0: no
+//! smoothing).
 //!
-//! The paper gives ∆e = σ(T) − Σ |Tᵢ|/|T|·σ(Tᵢ). We take Weka's form of it (Wang & Witten do not
-//! tell): the fifth root of the variance in place of σ, and at least a fifth of a node's rows on each
-//! side. The node with the largest ∆e·n is split first, so that `nsplits` keeps the best splits.
+//! The paper gives ∆e = σ(T) − Σ |Tᵢ|/|T|·σ(Tᵢ). We use Weka's form of it (Wang & Witten do not say): the fifth
+//! root of the variance in place of σ, and at least a fifth of a node's rows on each side. The node with the
+//! largest ∆e·n is split first, so that `nsplits` keeps the best splits.
 
 use std::fmt::Write;
 
@@ -21,21 +21,21 @@ use crate::segments::Segments;
 
 /// A node with fewer rows is not split.
 const LEAST_ROWS: usize = 4;
-/// Nor is one whose deviation is below this share of all rows'.
+/// A node whose deviation is below this share of all rows' deviation is not split either.
 const LEAST_DEVIATION: f64 = 0.05;
 
-/// What can be set.
+/// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settings {
-    /// Splits of the grown tree at most; `None`: as many as there are.
+    /// Maximum number of splits of the grown tree; `None`: no limit.
     pub(crate) nsplits: Option<usize>,
-    /// Quinlan's k.
+    /// Quinlan's k of the smoothing.
     pub(crate) smoothing: f64,
     /// Whether subtrees may become leaves.
     pub(crate) prune: bool,
 }
 
-/// A model tree, smoothed: its leaves predict.
+/// A smoothed model tree: its leaves alone predict.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct M5 {
     /// Nodes; the first is the root.
@@ -45,9 +45,9 @@ pub struct M5 {
 /// A node of a model tree.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct M5Node {
-    /// Training rows in it.
+    /// Number of training rows in it.
     pub rows: usize,
-    /// Column, cut (rows with at most that go to the first), children.
+    /// Column, cut (rows with at most this value go to the first child), children.
     pub split: Option<(usize, f64, usize, usize)>,
     /// Its model, smoothed if it is a leaf.
     pub model: Plane,
@@ -60,9 +60,9 @@ struct Node {
     parent: Option<usize>,
     split: Option<(usize, f64, usize, usize)>,
     model: Plane,
-    /// Columns that its subtree tests, as it was grown.
+    /// Columns that its subtree tests, before pruning.
     tested: Vec<usize>,
-    /// Squared error of what predicts: the model, or the subtree.
+    /// Squared error of the predictor: the model, or the subtree.
     error: f64,
     parameters: usize,
 }
@@ -100,7 +100,7 @@ impl M5 {
         node.model.of_row(row)
     }
 
-    /// Whether columns and nodes are there, and children behind their parents.
+    /// Whether all columns and nodes exist, and children come after their parents.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         is_tree(self.nodes.iter().map(|node| node.split.map(|(_, _, a, b)| [a, b])))
             && self.nodes.iter().all(|node| {
@@ -185,7 +185,7 @@ impl Grower<'_> {
         }
     }
 
-    /// The best cut of a node that may be split.
+    /// The best cut of a node, if the node may be split.
     fn cut(&self, node: usize, least: f64) -> Option<Cut> {
         let Node { range, mean, deviation, .. } = self.nodes[node];
         let rows = range.1 - range.0;
@@ -225,7 +225,7 @@ impl Grower<'_> {
         best
     }
 
-    /// Gives a node its model, and makes it a leaf if that predicts no worse than its subtree.
+    /// Gives a node its model, and makes it a leaf if the model predicts no worse than its subtree.
     fn model(&mut self, node: usize, prune: bool) {
         let mut columns = Vec::new();
         if let Some((column, _, low, high)) = self.nodes[node].split {
@@ -268,7 +268,7 @@ impl Grower<'_> {
         self.nodes[node].model = model;
     }
 
-    /// Copies what was kept; leaves get smoothed models.
+    /// Copies the nodes that were kept; leaves get smoothed models.
     fn copy(&self, node: usize, smoothing: f64, nodes: &mut Vec<M5Node>) -> usize {
         let place = nodes.len();
         let rows = self.rows(node).len();
@@ -291,15 +291,15 @@ impl Grower<'_> {
     }
 }
 
-/// Root mean squared error × (n + v) / (n − v); ten times it where n ≤ v, as Weka does.
+/// Root mean squared error × (n + v) / (n − v); the factor is 10 where n ≤ v, as in Weka.
 fn adjusted(error: f64, rows: usize, parameters: usize) -> f64 {
     let (n, v) = (rows as f64, parameters as f64);
     let factor = if rows <= parameters { 10.0 } else { (n + v) / (n - v) };
     (error / n).sqrt() * factor
 }
 
-/// The columns that are worth their price: those that matter least (by standardised coefficient) go
-/// first, and the best set on the way is kept.
+/// The columns that lower the adjusted error. Those that matter least (by standardised coefficient) are dropped
+/// first, and the best set on the way is returned.
 fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
     let mut active: Vec<usize> = (0..moments.count()).collect();
     let mut best: Option<(f64, Vec<usize>, Vec<f64>, f64)> = None;

@@ -1,12 +1,12 @@
 //! Multivariate adaptive regression splines (Friedman 1991), in earth's conventions.
 //!
-//! A term is a product of hinges max(0, x − t), max(0, t − x) and of features as they are. The
-//! forward pass ([`forward`]) adds the pair of hinges that lowers the squared error most, times a term
-//! that is already there; the backward pass ([`backward`]) drops terms and keeps the set with the
-//! lowest generalised cross-validation error GCV = (RSS/n) / (1 − C/n)², C = terms + penalty ×
-//! (terms − 1) / 2. `threshold`: the pass ends when R² grows by less, or is within it of 1. `nnodes`
-//! caps the forward terms, counting a pair as two even where only one of it is used; `nprune` caps the
-//! terms that are left.
+//! A term is a product of hinges max(0, x − t), max(0, t − x) and of plain features. The forward pass
+//! ([`forward`]) adds the pair of hinges that lowers the squared error most, times a term that is
+//! already in the model. The backward pass ([`backward`]) drops terms and keeps the set with the
+//! lowest generalised cross-validation error GCV = (RSS/n) / (1 − C/n)², with
+//! C = terms + penalty × (terms − 1) / 2. `threshold`: the forward pass ends when R² grows by less than
+//! this, or when 1 − R² is below this. `nnodes` caps the forward terms, counting a pair as two even where
+//! only one of it is used; `nprune` caps the terms that remain.
 
 mod backward;
 mod candidates;
@@ -33,14 +33,14 @@ pub enum Shape {
     Linear,
 }
 
-/// A factor of a term.
+/// A factor of a product term.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hinge {
     /// Column of x.
     pub column: usize,
-    /// How it enters.
+    /// How the feature enters.
     pub shape: Shape,
-    /// The knot; of a linear factor the lowest value, for the record.
+    /// The knot; for a linear factor the lowest value, for information only.
     pub knot: f64,
 }
 
@@ -54,7 +54,7 @@ impl Hinge {
     }
 }
 
-/// A product of hinges; of none: the intercept.
+/// A product of hinges; an empty product is the intercept.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Basis {
     /// Its factors, by column.
@@ -76,7 +76,7 @@ impl Basis {
         values
     }
 
-    /// As earth writes it: `h(bmi-22.2)*sex`.
+    /// The term as earth writes it: `h(bmi-22.2)*sex`.
     pub fn name(&self, names: &[String]) -> String {
         if self.hinges.is_empty() {
             return "(Intercept)".to_owned();
@@ -98,20 +98,20 @@ impl Basis {
     }
 }
 
-/// What can be set.
+/// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Settings {
-    /// Hinges in a term at most.
+    /// Maximum number of hinges in a term.
     pub(crate) degree: usize,
-    /// Terms of the forward pass at most; `None`: min(200, max(20, 2p)) + 1.
+    /// Maximum number of terms of the forward pass; `None`: min(200, max(20, 2p)) + 1.
     pub(crate) nnodes: Option<usize>,
-    /// Least growth of R².
+    /// The pass ends if R² grows by less than this.
     pub(crate) threshold: f64,
-    /// Terms after pruning at most.
+    /// Maximum number of terms after pruning.
     pub(crate) nprune: Option<usize>,
-    /// Price of a knot; `None`: 2 for degree 1, 3 above.
+    /// Penalty of a knot; `None`: 2 for degree 1, 3 above.
     pub(crate) penalty: Option<f64>,
-    /// Parents that each step tries, the most promising (Friedman 1993); 0: all.
+    /// Number of parents that each step tries, the most promising first (Friedman 1993); 0: all.
     pub(crate) fast_k: usize,
     /// Rows between knots; 0: by Friedman's equation 43.
     pub(crate) min_span: usize,
@@ -153,7 +153,7 @@ impl Mars {
         Self::of_terms(x, y, terms, &kept, settings.price())
     }
 
-    /// The model of these terms.
+    /// The model with exactly these terms.
     pub(crate) fn of_terms(
         x: &Matrix,
         y: &[f64],
@@ -203,7 +203,8 @@ impl Mars {
     }
 }
 
-/// Generalised cross-validation error of so many terms; infinite where they cost more than there is.
+/// Generalised cross-validation error of a model of `terms` terms; infinite where they cost more than
+/// there are rows.
 fn gcv(rss: f64, rows: usize, terms: usize, penalty: f64) -> f64 {
     let n = rows as f64;
     let cost = terms as f64 + penalty * (terms as f64 - 1.0) / 2.0;
@@ -214,7 +215,7 @@ fn gcv(rss: f64, rows: usize, terms: usize, penalty: f64) -> f64 {
     rss / n / (free * free)
 }
 
-/// For the search: a forward pass run once to its end, whose first part is the pass for any smaller
+/// For the search: a forward pass run once to its end. Its beginning is the pass for any smaller
 /// `nnodes` or larger `threshold`.
 pub(crate) struct Sweep {
     forward: Forward,
@@ -225,12 +226,12 @@ impl Sweep {
         Self { forward: Forward::run(x, y, widest) }
     }
 
-    /// How many terms the pass would have had with these settings.
+    /// Number of terms that the pass would have had with these settings.
     pub(crate) fn terms(&self, nnodes: usize, threshold: f64) -> usize {
         self.forward.terms_at(nnodes, threshold)
     }
 
-    /// Drops of the backward pass over the first so many terms.
+    /// The backward pass over the first `terms` terms.
     pub(crate) fn backward(&self, x: &Matrix, y: &[f64], terms: usize) -> Backward {
         Backward::run(x, y, &self.forward.terms()[..terms])
     }

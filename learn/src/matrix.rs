@@ -11,7 +11,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// From columns of one length; errors if a value is infinite or lengths differ.
+    /// A matrix from columns of equal length; errors if a value is infinite or lengths differ.
     pub fn from_columns(columns: &[Vec<f64>]) -> Result<Self, LearnError> {
         let rows = columns.first().map_or(0, Vec::len);
         let mut values = Vec::with_capacity(rows * columns.len());
@@ -33,7 +33,7 @@ impl Matrix {
         Ok(Self { rows, columns: columns.len(), values })
     }
 
-    /// Zeros.
+    /// A matrix of zeros.
     pub(crate) fn zeros(rows: usize, columns: usize) -> Self {
         Self { rows, columns, values: vec![0.0; rows * columns] }
     }
@@ -57,7 +57,7 @@ impl Matrix {
         &mut self.values[column * self.rows..(column + 1) * self.rows]
     }
 
-    /// Two different columns, the first to read, the second to write.
+    /// Two different columns, the first for reading, the second for writing.
     pub(crate) fn column_pair(&mut self, read: usize, write: usize) -> (&[f64], &mut [f64]) {
         assert!(read < write);
         let (left, right) = self.values.split_at_mut(write * self.rows);
@@ -75,7 +75,7 @@ impl Matrix {
         self.values[column * self.rows + row]
     }
 
-    /// The values of one row, into `row_values`.
+    /// Copies the values of one row into `row_values`.
     pub fn copy_row(&self, row: usize, row_values: &mut Vec<f64>) {
         row_values.clear();
         row_values.extend((0..self.columns).map(|column| self.get(row, column)));
@@ -101,7 +101,7 @@ impl Matrix {
     }
 }
 
-/// Σ a·b, in four running sums.
+/// Σ a·b, in eight running sums.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let mut sums = [0.0; 8];
@@ -122,7 +122,7 @@ pub(crate) fn add_scaled(to: &mut [f64], factor: f64, from: &[f64]) {
     }
 }
 
-/// Arithmetic mean; 0 of nothing.
+/// Arithmetic mean; 0 if there are no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
@@ -132,7 +132,7 @@ pub(crate) fn squares_around(values: &[f64], mean: f64) -> f64 {
     values.iter().map(|value| (value - mean) * (value - mean)).sum()
 }
 
-/// Middle value; the mean of the middle two. `values` are reordered.
+/// Median: the middle value, or the mean of the middle two. `values` are reordered.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return 0.0;

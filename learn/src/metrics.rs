@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::LearnError;
 use crate::matrix::{mean, median, squares_around};
 
-/// Errors of predictions, all of one set of rows.
+/// Errors of predictions over one set of rows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Scores {
     /// Number of rows.
@@ -14,22 +14,23 @@ pub struct Scores {
     pub rmse: f64,
     /// Mean of |predicted − true| / |true|, in percent; `None` where a true value is 0.
     pub mape_percent: Option<f64>,
-    /// Median of the same.
+    /// Median of the same errors.
     pub median_ape_percent: Option<f64>,
-    /// Sum of |predicted − true| over the sum of |true|, in percent: rows whose true value is 0 count, too;
-    /// `None` where all are.
+    /// Sum of |predicted − true| over the sum of |true|, in percent. Rows whose true value is 0 count, too;
+    /// `None` where all are 0.
     pub wape_percent: Option<f64>,
     /// 1 − squared errors / squared deviations from the mean; `None` where the truth is constant.
     pub r2: Option<f64>,
 }
 
 impl Scores {
-    /// Hsu et al. 2016's accuracy, in percent: what the mean relative error leaves of 100, 0 at the least.
+    /// Accuracy as in Hsu et al. 2016, in percent: 100 minus the mean relative error, but at least 0.
     pub fn accuracy_percent(&self) -> Option<f64> {
         self.mape_percent.map(|mape| (100.0 - mape).max(0.0))
     }
 
-    /// Of `truth` and `predicted`, row by row; errors if lengths differ or there are no rows.
+    /// The errors of `predicted` against `truth`, row by row; errors if lengths differ or there are no
+    /// rows.
     pub fn of(truth: &[f64], predicted: &[f64]) -> Result<Self, LearnError> {
         if truth.len() != predicted.len() {
             let what = "predictions".to_owned();

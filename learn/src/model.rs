@@ -1,4 +1,4 @@
-//! Fitted models: predicting, showing, keeping.
+//! Fitted models: predicting, describing, saving.
 
 use std::io::{Read, Write};
 
@@ -31,24 +31,24 @@ pub enum Model {
     Mars(Mars),
     /// One regression tree.
     Tree(Tree),
-    /// Many.
+    /// A random forest.
     Forest(Forest),
     /// A model tree.
     M5(M5),
-    /// Rules.
+    /// Cubist rules.
     Cubist(Cubist),
     /// A sum of trees.
     Boost(Boost),
     /// A Gaussian process.
     Gp(Gp),
-    /// A model of some of the columns.
+    /// A model that uses some of the columns.
     Selected(Selected),
 }
 
-/// A model that sees some of the columns alone.
+/// A model that sees only some of the columns.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Selected {
-    /// Which, in its order.
+    /// The columns, in the model's order.
     pub columns: Vec<usize>,
     /// The model.
     pub model: Box<Model>,
@@ -73,7 +73,7 @@ impl Model {
         }
     }
 
-    /// The standard deviation of what would be observed at a row, of a model that knows.
+    /// The standard deviation of an observation at a row, if the model knows it.
     pub fn deviation_row(&self, row: &[f64]) -> Option<f64> {
         match self {
             Self::Gp(model) => Some(model.normal(row).deviation),
@@ -81,7 +81,7 @@ impl Model {
         }
     }
 
-    /// The predictions for all rows; `x` must have the columns that it was fitted on.
+    /// The predictions for all rows; `x` must have the columns that the model was fitted on.
     pub fn predict(&self, x: &Matrix) -> Vec<f64> {
         let mut predicted = vec![0.0; x.rows()];
         if let Self::Linear(model) = self {
@@ -96,7 +96,7 @@ impl Model {
         predicted
     }
 
-    /// Whether it names only columns and nodes that are there.
+    /// Whether all columns and nodes that it refers to exist.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         match self {
             Self::Linear(model) => model.fits(columns),
@@ -113,7 +113,7 @@ impl Model {
         }
     }
 
-    /// Its terms, tree or rules as text; `names` are those of the columns.
+    /// Its terms, tree or rules as text; `names` are the names of the columns.
     pub fn describe(&self, names: &[String]) -> String {
         match self {
             Self::Linear(model) => model.describe(names),
@@ -132,34 +132,34 @@ impl Model {
     }
 }
 
-/// A model with what it takes to use it on other tables.
+/// A model with all that is needed to use it on other tables.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Trained {
-    /// Version of this form.
+    /// Version of the file format.
     format: u32,
-    /// What was asked for.
+    /// The model that was asked for.
     pub spec: Spec,
     /// Name of the target.
     pub target: String,
-    /// How the model sees inputs and target.
+    /// How the model transforms inputs and target.
     pub view: View,
     /// The features.
     pub schema: Schema,
-    /// Rows that it was fitted on.
+    /// Number of rows that it was fitted on.
     pub rows: usize,
     /// The model.
     pub model: Model,
-    /// How its intervals are made, if it has any.
+    /// Data for its intervals, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
 }
 
 const FORMAT: u32 = 2;
 
-/// How a model is trained, beside its own parameters.
+/// How a model is trained, apart from its own parameters.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Training {
-    /// How it may see inputs and target.
+    /// Which transforms of inputs and target are allowed.
     pub transform: Transform,
     /// How its intervals are made; `None`: it has none.
     pub intervals: Option<IntervalSettings>,
@@ -172,7 +172,7 @@ impl From<Transform> for Training {
 }
 
 impl Trained {
-    /// Fits `spec` to all rows (for split intervals, to a part of them); errors as [`Spec::fit`], and
+    /// Fits `spec` to all rows (with split intervals, to a part of them). Errors as [`Spec::fit`], and
     /// if a logarithm is asked of a target that is not positive.
     pub fn fit(spec: &Spec, data: &Dataset, training: &Training) -> Result<Self, LearnError> {
         data.check_missing(spec)?;
@@ -201,15 +201,14 @@ impl Trained {
         Ok(self.predict(&self.encode(table)?))
     }
 
-    /// A table's rows as a matrix; errors if a column is not there, or a value is missing that the model
-    /// needs.
+    /// A table's rows as a matrix; errors if a column is missing, or a value that the model needs.
     pub fn encode(&self, table: &Table) -> Result<Matrix, LearnError> {
         let x = self.schema.encode(table)?;
         check_missing(&self.spec, &self.schema, &x)?;
         Ok(x)
     }
 
-    /// Predictions for rows of a matrix with the columns it was fitted on.
+    /// Predictions for rows of a matrix with the columns that the model was fitted on.
     pub fn predict(&self, x: &Matrix) -> Vec<f64> {
         let mut predicted = self.model.predict(&self.view.apply(x));
         for value in &mut predicted {
@@ -218,8 +217,8 @@ impl Trained {
         predicted
     }
 
-    /// The same with intervals that hold what will be observed with probability `level` (without it,
-    /// the level that was trained for); `None` if it was trained without.
+    /// Predictions with intervals that contain an observation with probability `level` (default: the
+    /// level that was trained for). `None` if the model was trained without intervals.
     pub fn predict_intervals(&self, x: &Matrix, level: Option<f64>) -> Option<Vec<Interval>> {
         let intervals = self.intervals.as_ref()?;
         let level = level.unwrap_or(intervals.level);
@@ -233,8 +232,8 @@ impl Trained {
         Some((0..x.rows()).map(of_row).collect())
     }
 
-    /// Standard deviations of what will be observed, of models that have them; of the target's logarithm
-    /// if the model learned that.
+    /// Standard deviations of observations, for models that have them. They are of the target's
+    /// logarithm if the model learned that.
     pub fn deviations(&self, x: &Matrix) -> Option<Vec<f64>> {
         let seen = self.view.apply(x);
         let mut row_values = Vec::new();
@@ -251,7 +250,7 @@ impl Trained {
         self.view.names(&self.schema.column_names())
     }
 
-    /// What it is, for people.
+    /// A readable description of the model.
     pub fn describe(&self) -> String {
         let target =
             if self.view.log_target { format!("ln {}", self.target) } else { self.target.clone() };
@@ -263,15 +262,15 @@ impl Trained {
         )
     }
 
-    /// Writes it as JSON.
+    /// Writes the model as JSON.
     pub fn save(&self, output: impl Write) -> std::io::Result<()> {
         serde_json::to_writer(output, self).map_err(std::io::Error::from)
     }
 
-    /// Reads what [`Trained::save`] wrote.
+    /// Reads a model that [`Trained::save`] wrote.
     pub fn load(input: impl Read) -> Result<Self, LearnError> {
         let not_a_model = |error: String| LearnError::NotAModel { error };
-        // read first: a parser of texts is several times as fast as one of streams
+        // read everything first: parsing a text is several times as fast as parsing a stream
         let mut text = Vec::new();
         let read = limited(input, Limit::MODEL).read_to_end(&mut text);
         read.map_err(|error| not_a_model(error.to_string()))?;
@@ -285,7 +284,7 @@ impl Trained {
         Ok(model)
     }
 
-    /// That a file which was tampered with makes no prediction panic.
+    /// Checks that predictions cannot panic, even if the file was tampered with.
     fn check(&self) -> Result<(), String> {
         let columns = self.schema.column_features().len();
         if columns > MOST_COLUMNS {

@@ -1,12 +1,12 @@
-//! Least squares of a few columns by their products, for models that are refitted many times with
+//! Least squares of a few columns from their products, for models that are refitted many times with
 //! fewer and fewer columns.
 
 use crate::matrix::Matrix;
 
-/// A pivot smaller than this share of its column's squares marks a column that depends on others.
+/// A column depends on others if its pivot is smaller than this share of its sum of squares.
 const PIVOT: f64 = 1e-10;
 
-/// Sums of products of centred columns, and with a centred target.
+/// Sums of products of centred columns with each other and with the centred target.
 #[derive(Clone)]
 pub(crate) struct Moments {
     /// Columns of x.
@@ -23,7 +23,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Of these rows of `x` and `target`.
+    /// The sums over these rows of `x` and `target`.
     pub(crate) fn new(x: &Matrix, target: &[f64], rows: &[u32], columns: Vec<usize>) -> Self {
         let n = rows.len().max(1) as f64;
         let at = |row: &u32| target[*row as usize];
@@ -57,7 +57,7 @@ impl Moments {
         self.columns.len()
     }
 
-    /// Squares of a column around its mean.
+    /// Sum of squares of a column around its mean.
     pub(crate) fn squares(&self, place: usize) -> f64 {
         self.products[place * self.count() + place]
     }
@@ -68,8 +68,8 @@ impl Moments {
         (self.target_squares - taken).max(0.0)
     }
 
-    /// Coefficients of the columns at these places; those that depend on others before them get
-    /// `None`.
+    /// Coefficients of the columns at these places; `None` for columns that depend on others before
+    /// them.
     pub(crate) fn solve(&self, active: &[usize]) -> Vec<Option<f64>> {
         let k = active.len();
         let full = self.count();
@@ -112,7 +112,7 @@ impl Moments {
         solution.into_iter().zip(independent).map(|(value, is)| is.then_some(value)).collect()
     }
 
-    /// The same without one row.
+    /// The intercept for coefficients `beta` at `active` places: with it the mean residual is 0.
     pub(crate) fn intercept(&self, active: &[usize], beta: &[f64]) -> f64 {
         let means: f64 = active.iter().zip(beta).map(|(&a, beta)| self.means[a] * beta).sum();
         self.target_mean - means

@@ -1,26 +1,26 @@
 //! Regression on principal components: least squares on the leading directions of standardised columns.
 //!
-//! What comes out is linear in the columns. The directions are found by orthogonal iteration on the
-//! correlation matrix, of some more than are wanted, which makes it converge quickly
-//! (Golub & Van Loan, *Matrix Computations*, 8.2.4); what is left between these is solved by Jacobi's
-//! rotations (8.5).
+//! The resulting model is linear in the columns. The directions are found by orthogonal iteration on
+//! the correlation matrix. It iterates on more directions than are wanted, so that it converges quickly
+//! (Golub & Van Loan, *Matrix Computations*, 8.2.4). The remaining small eigenproblem is solved by
+//! Jacobi's rotations (8.5).
 
 use crate::gram::{Folded, Standard};
 use crate::linear::LinearModel;
 use crate::matrix::{Matrix, add_scaled, dot};
 
-/// Directions beyond those wanted that are iterated on.
+/// Number of directions that are iterated on beyond those wanted.
 const MORE: usize = 10;
-/// Iterations at most, and the largest relative change of a variance that ends them.
+/// Maximum number of iterations, and the relative change of a variance below which they end.
 const ITERATIONS: usize = 500;
 const CONVERGED: f64 = 1e-10;
 
-/// Fits y on so many components.
+/// Fits y on the first `components` components.
 pub(crate) fn fit(x: &Matrix, y: &[f64], components: usize) -> LinearModel {
     let standard = Folded::new(x, y, None, None).whole();
     let varying = standard.deviations.iter().filter(|deviation| **deviation > 0.0).count();
     let directions = leading(&standard, components.min(varying).min(x.rows() - 1));
-    // components are uncorrelated: each has its own coefficient, its covariance by its variance
+    // components are uncorrelated, so each coefficient is its own covariance over its variance
     let mut beta = vec![0.0; x.columns()];
     for (variance, direction) in directions {
         if variance > 1e-12 {
@@ -35,7 +35,7 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], components: usize) -> LinearModel {
 fn leading(standard: &Standard, wanted: usize) -> Vec<(f64, Vec<f64>)> {
     let p = standard.with_y.len();
     let count = (wanted + MORE).min(p);
-    // any start will do that is not orthogonal to a leading direction
+    // any start works that is not orthogonal to a leading direction
     let start = |k: usize| -> Vec<f64> {
         (0..p).map(|j| 1.0 / (1.0 + ((j * 7 + k * 13) % (p + 1)) as f64)).collect()
     };
@@ -77,11 +77,11 @@ fn leading(standard: &Standard, wanted: usize) -> Vec<(f64, Vec<f64>)> {
 }
 
 fn times(gram: &Matrix, vector: &[f64]) -> Vec<f64> {
-    // it is symmetric
+    // the matrix is symmetric
     (0..vector.len()).map(|j| dot(gram.column(j), vector)).collect()
 }
 
-/// By Gram and Schmidt, twice, which is enough; what depends on others becomes 0.
+/// Gram-Schmidt, done twice, which is enough; dependent vectors become 0.
 fn orthonormalise(basis: &mut [Vec<f64>]) {
     for k in 0..basis.len() {
         let (done, rest) = basis.split_at_mut(k);

@@ -1,22 +1,23 @@
 //! Ridge, lasso and elastic net, in glmnet's conventions.
 //!
-//! Minimises 1/(2n)·RSS + λ[(1 − α)/2·‖β‖² + α‖β‖₁] with columns standardised by their 1/n
-//! deviation, y to unit variance (Friedman, Hastie & Tibshirani 2010), by coordinate descent on the
-//! correlation matrix. λ is in the target's unit, so after standardising both penalties are divided
-//! by sd(y): the L2 part acts as in glmnet, not as in a textbook with y as it is. α = 0 (ridge) is
-//! solved directly.
+//! Minimises 1/(2n)·RSS + λ[(1 − α)/2·‖β‖² + α‖β‖₁] by coordinate descent on the correlation matrix
+//! (Friedman, Hastie & Tibshirani 2010). Columns are standardised by their 1/n deviation, y to unit
+//! variance. λ is in the target's unit, so after standardising both penalties are divided by sd(y). The L2
+//! part therefore acts as in glmnet, not as in a textbook with y as it is. α = 0 (ridge) is solved
+//! directly.
 //!
-//! Without λ, the λ of the smallest mean squared error is taken in 10-fold cross-validation over
-//! glmnet's path of 100 values from the smallest λ that leaves nothing down to 10⁻⁴ of it (10⁻² if
-//! there are no more rows than columns). The folds are drawn from a fixed seed; rows of a group, where
-//! groups are known, are in one. For ridge every tenth λ is tried, then those around the best.
+//! If λ is not given, the λ with the smallest mean squared error in 10-fold cross-validation is taken. It
+//! is searched on glmnet's path of 100 values, from the smallest λ at which all coefficients are 0 down to
+//! 10⁻⁴ of it (10⁻² if there are no more rows than columns). The folds are drawn from a fixed seed; if
+//! groups are known, all rows of a group are in one fold. For ridge every tenth λ is tried first, then
+//! those around the best.
 //!
-//! With relative errors a row counts by 1/y², so that what is minimised is the square of the relative
-//! error, which is what a MAPE is about; a y within [`FLOOR`] of the mean |y| counts as that much. A y of 0
-//! has no relative error: it counts as the mean |y| does, or rows without any would decide alone.
+//! With relative errors a row has weight 1/y². The minimised quantity is then the squared relative error,
+//! which is close to a MAPE. A |y| below [`FLOOR`] of the mean |y| counts as that much. A y of 0 has no
+//! relative error. It counts as the mean |y|, or such rows alone would decide the fit.
 //!
-//! Columns can be penalized differently by L1, each by 1 over a weight that another model gave it: Zou's
-//! adaptive lasso (2006), glmnet's `penalty.factor`.
+//! The L1 penalty can differ by column: it is multiplied by 1 over a weight from another model (Zou's
+//! adaptive lasso, 2006; glmnet's `penalty.factor`).
 
 use crate::folds::Folds;
 use crate::gram::{Folded, Standard};
@@ -24,22 +25,22 @@ use crate::linear::LinearModel;
 use crate::matrix::{Matrix, add_scaled, dot, mean};
 use crate::spec::Rows;
 
-/// Values of λ on a path.
+/// Number of values of λ on a path.
 const PATH: usize = 100;
-/// The largest change of a standardised coefficient that ends the descent.
+/// The descent ends when no standardised coefficient changes by more than this.
 const CONVERGED: f64 = 1e-12;
-/// The same while λ is chosen. glmnet stops at a change of √10⁻⁷; columns that say nearly the same
-/// converge slowly, and this is as good.
+/// The same limit while λ is chosen. glmnet stops at a change of √10⁻⁷. Nearly collinear columns converge
+/// slowly, and this limit is good enough.
 const ROUGHLY: f64 = 1e-4;
-/// Of the mean |y|: smaller targets count no more than this one.
+/// Share of the mean |y|: smaller targets count as this much.
 const FLOOR: f64 = 0.02;
-/// λ's of a ridge between two that are tried first.
+/// Spacing, in steps of the path, of the λ's that a ridge tries first.
 const STRIDE: usize = 10;
-/// Rounds of coordinate descent at most.
+/// Maximum number of rounds of coordinate descent.
 const ROUNDS: usize = 20_000;
 
 impl Standard {
-    /// The smallest λ at which no coefficient is left; of a ridge, that of α = 0.001 (glmnet).
+    /// The smallest λ at which all coefficients are 0; for a ridge, the one for α = 0.001 (glmnet).
     fn largest_lambda(&self, alpha: f64) -> f64 {
         let pulls =
             self.with_y.iter().zip(&self.factors).map(|(value, factor)| value.abs() / factor);
@@ -47,7 +48,7 @@ impl Standard {
         self.y_deviation * most / alpha.max(1e-3)
     }
 
-    /// Improves standardised coefficients for this λ, from where they are.
+    /// Improves the standardised coefficients `beta` for this λ, starting from their present values.
     fn descend(&self, lambda: f64, alpha: f64, beta: &mut [f64], converged: f64) {
         if self.y_deviation <= 0.0 {
             return;
@@ -80,7 +81,7 @@ impl Standard {
             if varying.iter().map(|&j| change(j, beta)).fold(0.0, f64::max) < converged {
                 break;
             }
-            // those that are not 0 come to rest before the others are looked at again
+            // iterate on the nonzero coefficients until they converge, then check the others again
             let active: Vec<usize> = varying.iter().copied().filter(|j| beta[*j] != 0.0).collect();
             while rounds < ROUNDS {
                 rounds += 1;
@@ -91,7 +92,7 @@ impl Standard {
         }
     }
 
-    /// Solves (G + l2·I)β = c by Cholesky's decomposition; a tiny ridge keeps it possible.
+    /// Solves (G + l2·I)β = c by Cholesky's decomposition; a tiny ridge keeps G positive definite.
     fn ridge(&self, l2: f64, beta: &mut [f64]) {
         let p = beta.len();
         let mut lower = self.gram.clone();
@@ -126,22 +127,22 @@ impl Standard {
 /// How a penalized model is fitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// `None`: the best of the path.
+    /// The penalty; `None`: the best of the path.
     pub(crate) lambda: Option<f64>,
-    /// The L1 share.
+    /// The share of the L1 penalty.
     pub(crate) alpha: f64,
     /// Whether squared relative errors are minimised.
     pub(crate) relative: bool,
 }
 
-/// Rows prepared for models of any columns, any λ and any L1 share α.
+/// Prepared rows for models of any columns, any λ and any L1 share α.
 pub(crate) struct Fitter {
     folded: Folded,
     whole: Standard,
     tests: Vec<Test>,
 }
 
-/// The rows of a fold.
+/// The held-out rows of a fold.
 struct Test {
     x: Matrix,
     y: Vec<f64>,
@@ -152,12 +153,12 @@ struct Test {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     pub(crate) lambda: f64,
-    /// Sum over the rows of squared errors, by models that never saw them.
+    /// Sum of squared errors over the rows, from models that never saw them.
     pub(crate) error: f64,
 }
 
 impl Fitter {
-    /// Without `folds` no λ can be chosen.
+    /// Prepares the rows. Without `folds` no λ can be chosen.
     pub(crate) fn new(x: &Matrix, y: &[f64], relative: bool, folds: Option<&Folds>) -> Self {
         let weights = relative.then(|| relative_weights(y));
         let folded = Folded::new(x, y, weights.as_deref(), folds);
@@ -172,13 +173,14 @@ impl Fitter {
         Self { whole: folded.whole(), folded, tests: tests.unwrap_or_default() }
     }
 
-    /// Has columns that weigh more be penalized less from now on; those without weight get none.
+    /// From now on, columns with a larger weight are penalized less; columns without weight get no
+    /// coefficient.
     pub(crate) fn weigh(&mut self, weights: &[f64]) {
         self.folded.weigh(weights);
         self.whole = self.folded.whole();
     }
 
-    /// The model of some columns, of `columns` there are, for a λ.
+    /// The model of the columns `kept`, for a λ.
     pub(crate) fn fit(&self, kept: &[usize], lambda: f64, alpha: f64) -> LinearModel {
         let standard = self.whole.keep(kept);
         let mut beta = vec![0.0; kept.len()];
@@ -191,14 +193,14 @@ impl Fitter {
         LinearModel::of_columns(intercept, &coefficients)
     }
 
-    /// Coefficients of all columns as standardised, for a λ.
+    /// Standardised coefficients of all columns, for a λ.
     pub(crate) fn standardised(&self, lambda: f64, alpha: f64) -> Vec<f64> {
         let mut beta = vec![0.0; self.whole.deviations.len()];
         self.whole.descend(lambda, alpha, &mut beta, ROUGHLY);
         beta
     }
 
-    /// The λ of the smallest error in cross-validation, of these columns.
+    /// The λ with the smallest cross-validation error for these columns.
     pub(crate) fn choose(&self, kept: &[usize], alpha: f64) -> Choice {
         let lambdas = path(&self.whole.keep(kept), alpha);
         let of_folds: Vec<Standard> =
@@ -246,7 +248,7 @@ impl Fitter {
     }
 }
 
-/// 1/y² by row, 1 on average.
+/// 1/y² by row, scaled to a mean of 1.
 fn relative_weights(y: &[f64]) -> Vec<f64> {
     let sizes: Vec<f64> = y.iter().map(|y| y.abs()).collect();
     let usual = mean(&sizes).max(f64::MIN_POSITIVE);
@@ -267,13 +269,13 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings, rows: &Rows<'_>) -
     let lambda = match (settings.lambda, folds) {
         (Some(lambda), _) => lambda,
         (None, Some(_)) => fitter.choose(&all, settings.alpha).lambda,
-        // too few rows to leave any out: the least penalty
+        // too few rows for cross-validation: the smallest penalty of the path
         (None, None) => path(&fitter.whole, settings.alpha).pop().unwrap_or(0.0),
     };
     fitter.fit(&all, lambda, settings.alpha)
 }
 
-/// The λ's that are tried, from the largest.
+/// The λ's that are tried, the largest first.
 fn path(standard: &Standard, alpha: f64) -> Vec<f64> {
     let least: f64 = if standard.rows > standard.with_y.len() { 1e-4 } else { 1e-2 };
     let largest = standard.largest_lambda(alpha);
@@ -296,8 +298,8 @@ mod tests {
         assert!((mean(&weights) - 1.0).abs() < 1e-12);
     }
 
-    /// Two columns, not correlated and of variance 1, of which the second's penalty is doubled: each
-    /// coefficient is its correlation less λ times the factor.
+    /// Two uncorrelated columns of variance 1; the penalty of the second is doubled. Each coefficient is
+    /// its correlation minus λ times the factor.
     #[test]
     fn penalties_are_divided_by_weights() {
         let columns = [vec![1.0, 1.0, -1.0, -1.0], vec![1.0, -1.0, 1.0, -1.0]];

@@ -1,12 +1,12 @@
 //! Iterative parameter optimization: Algorithm 1 of Noorshams et al. 2013.
 //!
 //! The search begins with one corner of the space. Each iteration explores the space around the n best
-//! points so far: in each dimension it lies between the nearest lower and the nearest higher value that
-//! any evaluated point has there (or the ends of the range), and is cut by k equidistant values, rounded
-//! to valid ones; every point of that grid is evaluated unless it was before. Nothing evaluated is
-//! forgotten. The paper leaves the stopping criterion open ("after 10 iterations" in its evaluation) and
-//! says "next valid value"; we round to the nearest, and stop too when an iteration finds nothing new to
-//! evaluate.
+//! points so far. In each dimension, that space reaches from the nearest lower to the nearest higher
+//! value of any evaluated point (or to the end of the range). It is cut by k equidistant values, rounded
+//! to valid ones. Every point of the resulting grid is evaluated, unless it was before. No evaluated
+//! point is forgotten. The paper leaves the stopping criterion open ("after 10 iterations" in its
+//! evaluation) and says "next valid value". Here values are rounded to the nearest valid one, and the
+//! search also stops when an iteration finds no new point to evaluate.
 
 use std::num::NonZeroUsize;
 
@@ -15,14 +15,14 @@ use serde::Serialize;
 use crate::LearnError;
 use crate::validate::in_parallel;
 
-/// The values that a parameter may take.
+/// The range of values of a parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchRange {
-    /// Its name.
+    /// The parameter's name.
     pub name: String,
-    /// Least value.
+    /// Smallest value.
     pub low: f64,
-    /// Greatest value.
+    /// Largest value.
     pub high: f64,
     /// Whether only whole numbers are valid.
     pub whole: bool,
@@ -31,21 +31,21 @@ pub struct SearchRange {
 /// How wide and how long to search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SearchSettings {
-    /// k: values that cut a dimension in each iteration.
+    /// k: number of values that cut a dimension in each iteration.
     pub splits: usize,
-    /// n: best points explored in each iteration.
+    /// n: number of best points explored in each iteration.
     pub explorations: usize,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     pub iterations: usize,
-    /// Stop when an iteration lowers the best cost by less than this share of it; 0: never for that
-    /// reason.
+    /// Stops when an iteration lowers the best cost by less than this share of it; 0 switches this
+    /// criterion off.
     pub least_gain: f64,
-    /// Threads.
+    /// Number of threads.
     pub jobs: NonZeroUsize,
 }
 
 impl Default for SearchSettings {
-    /// The paper's: k = 4, n = 5, 10 iterations.
+    /// The paper's settings: k = 4, n = 5, 10 iterations.
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { splits: 4, explorations: 5, iterations: 10, least_gain: 0.0, jobs }
@@ -57,23 +57,23 @@ impl Default for SearchSettings {
 pub struct Evaluated {
     /// One value for each range.
     pub point: Vec<f64>,
-    /// Its cost; infinite if it could not be had.
+    /// Its cost; infinite if the evaluation failed.
     pub cost: f64,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Found {
     /// The best point.
     pub best: Evaluated,
     /// All points, in the order in which they were first evaluated.
     pub evaluated: Vec<Evaluated>,
-    /// Iterations done.
+    /// Number of iterations done.
     pub iterations: usize,
 }
 
-/// Looks for the point of least `cost`. The result does not depend on the number of threads. Errors if
-/// there are no ranges, a range is empty, or k or n is 0.
+/// Searches for the point with the smallest `cost`. The result does not depend on the number of threads.
+/// Errors if there are no ranges, a range is empty, or k or n is 0.
 pub fn search(
     ranges: &[SearchRange],
     settings: &SearchSettings,
@@ -148,7 +148,8 @@ fn same(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
 }
 
-/// Values of dimension `i` around a pivot's: between its evaluated neighbours there, and these.
+/// Values of dimension `i` around a pivot: its nearest evaluated neighbours there, and the cuts between
+/// them.
 fn cuts(
     range: &SearchRange,
     i: usize,

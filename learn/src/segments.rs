@@ -1,7 +1,7 @@
-//! Rows of a tree's nodes in the order of each column.
+//! The rows of a tree's nodes, in the order of each column.
 //!
-//! Every node owns one range of places, the same for all columns; a split parts the range in each
-//! column's own order.
+//! Every node owns one range of positions, the same for all columns. A split divides the range and
+//! keeps each column's own order.
 
 use crate::matrix::Matrix;
 
@@ -14,7 +14,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// All rows in one range.
+    /// Puts all rows into one range.
     pub(crate) fn new(x: &Matrix) -> Self {
         let by_column = (0..x.columns())
             .map(|column| {
@@ -32,7 +32,7 @@ impl Segments {
         &self.by_column[column][range.0..range.1]
     }
 
-    /// Parts a node: the first `left` rows in the order of `column` come first everywhere.
+    /// Splits a node: the first `left` rows in the order of `column` come first in every column.
     pub(crate) fn part(&mut self, column: usize, range: (usize, usize), left: usize) {
         for (place, &row) in self.by_column[column][range.0..range.1].iter().enumerate() {
             self.goes_left[row as usize] = place < left;

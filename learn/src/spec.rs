@@ -1,4 +1,4 @@
-//! Models by name and parameters, as people write them: `mars:degree=2,nnodes=41`.
+//! Models by name and parameters, as users write them: `mars:degree=2,nnodes=41`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,14 +24,14 @@ use crate::pca;
 use crate::penalized;
 use crate::two_level::{self, First, Second};
 
-/// What a parameter's value may be.
+/// The values that a parameter may have.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Values {
     /// A whole number in this range.
     Whole(u32, u32),
     /// A number in this range.
     Real(f64, f64),
-    /// One of these words; the value is its place.
+    /// One of these words; the value is its index.
     Words(&'static [&'static str]),
 }
 
@@ -40,13 +40,13 @@ pub enum Values {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it may be.
+    /// The values it may have.
     pub values: Values,
-    /// What it is unless set; `None`: derived from the data.
+    /// The default; `None`: derived from the data.
     pub default: Option<f64>,
     /// What it means.
     pub meaning: &'static str,
-    /// Range that a search covers unless told otherwise; `None`: it is not searched.
+    /// Default range of a search; `None`: the parameter is not searched.
     pub search: Option<(f64, f64)>,
 }
 
@@ -83,7 +83,7 @@ pub enum Kind {
     Gp,
 }
 
-/// Other names of models, and what they stand for: those of Hsu et al. 2016, and Zou's.
+/// Other names of models and the specs that they stand for: those of Hsu et al. 2016, and Zou's.
 const OTHER_NAMES: [(&str, &str); 4] = [
     ("inside-out", "two-level"),
     ("auto-dtl", "two-level:first=tree"),
@@ -91,24 +91,24 @@ const OTHER_NAMES: [(&str, &str); 4] = [
     ("adaptive-lasso", "two-level:first=lasso,second=adaptive"),
 ];
 
-/// What is known of rows beside their values.
+/// Facts about rows besides their values.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Rows<'a> {
-    /// By column, the feature it belongs to; each column is one by itself without.
+    /// By column, the feature it belongs to; without it, each column is its own feature.
     pub owners: Option<&'a [usize]>,
-    /// By row, the group it belongs to: rows of a group are never on both sides where a model
-    /// validates its own choices.
+    /// By row, the group it belongs to. When a model validates its own choices, rows of a group are
+    /// never on both sides of a fold.
     pub groups: Option<&'a [i64]>,
 }
 
 impl Rows<'_> {
-    /// Folds by which a model chooses its own parameters: ten, or as many as rows or groups allow.
+    /// Folds in which a model chooses its own parameters: ten, or as many as rows or groups allow.
     /// `None`: there are too few.
     pub(crate) fn inner_folds(&self, rows: usize) -> Option<Folds> {
         self.folds(rows, 10)
     }
 
-    /// Why there are no folds of so many rows.
+    /// The error for too few rows or groups to make folds.
     pub(crate) fn too_few(&self, rows: usize) -> LearnError {
         match self.groups {
             Some(groups) => {
@@ -119,7 +119,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The same, `count` at most.
+    /// The same, with at most `count` folds.
     pub(crate) fn folds(&self, rows: usize, count: usize) -> Option<Folds> {
         let Some(groups) = self.groups else {
             return Folds::random(rows, rows.min(count), Seed(0)).ok();
@@ -511,12 +511,12 @@ fn list(names: &[&str]) -> String {
 #[serde(try_from = "String", into = "String")]
 pub struct Spec {
     kind: Kind,
-    /// Like `kind.parameters()`; `None`: derived from the data.
+    /// Values in the order of `kind.parameters()`; `None`: derived from the data.
     values: Vec<Option<f64>>,
 }
 
 impl Spec {
-    /// With all parameters as they are unless set.
+    /// The model with all parameters at their defaults.
     pub fn new(kind: Kind) -> Self {
         let values = kind.parameters().iter().map(|parameter| parameter.default).collect();
         Self { kind, values }
@@ -527,7 +527,7 @@ impl Spec {
         self.kind
     }
 
-    /// A parameter's value, if it is set or has a default. Words count from 0.
+    /// A parameter's value, if it is set or has a default. A word is given by its index, from 0.
     pub fn value(&self, name: &str) -> Option<f64> {
         let index = self.kind.parameters().iter().position(|parameter| parameter.name == name)?;
         self.values[index]
@@ -658,7 +658,7 @@ impl Spec {
         self.fit_rows(x, y, &Rows::default())
     }
 
-    /// The same with what is known of the rows.
+    /// Like [`Spec::fit`], with further facts about the rows.
     pub fn fit_rows(&self, x: &Matrix, y: &[f64], rows: &Rows<'_>) -> Result<Model, LearnError> {
         if x.rows() != y.len() {
             let what = "targets".to_owned();
@@ -731,7 +731,7 @@ impl Spec {
 impl FromStr for Spec {
     type Err = LearnError;
 
-    /// `kind` or `kind:name=value,name=value`; the kind may go by another name.
+    /// Parses `kind` or `kind:name=value,name=value`. The kind may be one of the other names.
     fn from_str(text: &str) -> Result<Self, LearnError> {
         let parts = |text| str::split_once(text, ':').unwrap_or((text, ""));
         let (name, parameters) = parts(text);
@@ -752,7 +752,7 @@ impl FromStr for Spec {
 }
 
 impl fmt::Display for Spec {
-    /// As it is parsed, with the parameters that are not as they are unless set.
+    /// Writes the form that is parsed, with the parameters that differ from their defaults.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.name())?;
         let mut sign = ':';
@@ -797,7 +797,7 @@ mod tests {
         for text in ["lrm", "mars:degree=1,nnodes=201,threshold=0.00001", "cart:cp=0,prune=cv"] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
-        // another name brings its parameters, to which others are added
+        // an alias brings its parameters, and further ones are added
         for (text, meant) in [
             ("inside-out", "two-level"),
             ("auto-dtl:alpha=1", "two-level:first=tree,alpha=1"),
@@ -806,7 +806,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), meant);
         }
-        // what is set to its default is not told
+        // values equal to the default are not written
         assert_eq!(
             "cubist:ntrees=1,nsplits=7".parse::<Spec>().unwrap().to_string(),
             "cubist:nsplits=7"

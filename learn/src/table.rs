@@ -1,9 +1,10 @@
 //! Tables with named columns, read from comma-separated values.
 //!
-//! Values are separated by commas, semicolons or tabs: what the first line has most of. A column whose
-//! cells are all names is a *factor*; a column with a number in it is a column of numbers, and a name
-//! there is an error (with its line), not a silent missing value. A value is missing where a cell is empty
-//! or holds `NA`, `NaN` or `null`: a NaN among numbers, the name `NA` among names.
+//! Values are separated by commas, semicolons or tabs, whichever is most frequent in the first line. A
+//! column whose cells are all names is a *factor*. A column with a number in it is a column of numbers,
+//! and a name there is an error (with its line), not a silent missing value. A value is missing where a
+//! cell is empty or holds `NA`, `NaN` or `null`: it becomes a NaN among numbers, the name `NA` among
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
@@ -13,12 +14,12 @@ use foretell_input::{MOST_NAMES, Rows};
 use crate::LearnError;
 use crate::error::nearest;
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cells {
     /// Finite numbers; NaN where one is missing.
     Numbers(Vec<f64>),
-    /// Names: the different ones, sorted, and for each row which of them.
+    /// Names: the different ones, sorted, and for each row the index of its name.
     Names {
         /// Different names, sorted.
         levels: Vec<String>,
@@ -28,7 +29,7 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// Names, by row.
+    /// A column of names, by row.
     pub fn names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Self {
         let different: BTreeSet<&str> = names.clone().collect();
         let levels: Vec<String> = different.iter().map(|&name| name.to_owned()).collect();
@@ -59,8 +60,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads comma-separated values with a first line of names. `file` is for messages. Columns in
-    /// `factors` hold names even where these look like numbers.
+    /// Reads comma-separated values with a first line of names. `file` is used in messages. Columns in
+    /// `factors` hold names, even if these look like numbers.
     pub fn read(input: impl Read, file: &str, factors: &[String]) -> Result<Self, LearnError> {
         let not_a_table = |error: csv::Error| LearnError::NotATable {
             file: file.into(),
@@ -116,7 +117,7 @@ impl Table {
         Ok(Self { rows, columns })
     }
 
-    /// From columns of one length, each of finite numbers or of names.
+    /// A table from columns of equal length, each of finite numbers or of names.
     ///
     /// # Panics
     ///
@@ -142,7 +143,7 @@ impl Table {
         self.columns.iter().map(|(name, cells)| (name.as_str(), cells))
     }
 
-    /// A column by name; if there is none the error tells the nearest name.
+    /// A column by name; if there is none, the error contains the nearest name.
     pub fn column(&self, name: &str) -> Result<&Cells, LearnError> {
         let found = self.columns.iter().find(|(column, _)| column == name);
         found.map(|(_, cells)| cells).ok_or_else(|| LearnError::NoColumn {
@@ -152,7 +153,7 @@ impl Table {
     }
 }
 
-/// What separates the values of a text's first line: outside quotes, the one there is most of.
+/// The separator of values: the candidate that is most frequent outside quotes in the first line.
 fn separator(text: &[u8]) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
     let mut is_quoted = false;
@@ -170,9 +171,9 @@ fn no_column(name: &str, names: &[String]) -> LearnError {
     LearnError::NoColumn { column: name.to_owned(), nearest }
 }
 
-/// A column while it is read.
+/// A column while it is being read.
 enum Column {
-    /// So many cells, all of them missing.
+    /// This many cells, all of them missing so far.
     Unknown(usize),
     Numbers(Vec<f64>),
     Names {
@@ -190,7 +191,7 @@ fn is_missing(cell: &str) -> bool {
     cell.is_empty() || ["na", "nan", "null"].iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
 
-/// The number of a name, new or known.
+/// The code of a name; a new name gets the next one.
 fn code(codes: &mut BTreeMap<String, usize>, name: &str) -> usize {
     let next = codes.len();
     match codes.get(name) {
@@ -267,7 +268,7 @@ impl Column {
             },
             Self::Names { codes, rows, forced, first_line } => {
                 if !*forced && number().is_some() {
-                    // the names before were the fault, not this number
+                    // the names before were wrong, not this number
                     let named = rows.iter().find(|row| codes.get(MISSING) != Some(*row));
                     let cell = codes.iter().find(|(_, code)| Some(*code) == named);
                     let cell = cell.map_or_else(String::new, |(name, _)| name.clone());

@@ -1,15 +1,15 @@
-//! How a learner sees inputs and target: as they are, or as logarithms, products and ratios.
+//! Transforms of inputs and target before learning: none, logarithms, products and ratios.
 //!
-//! Performance is multiplicative: the scale of inputs and target matters more than the learner. A
-//! [`View`] is chosen from the rows that are learned from alone, so that nothing leaks from those that are
-//! predicted. Columns that are positive and span a factor of [`SPAN`] can be taken as logarithms; of
-//! two such the logarithm of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100)
-//! mixes two kinds of work, of which the rarer may take most of the time: what is 1/(share·a + rest·b)
-//! changes most where one of them vanishes, so logarithms of the share and of the rest, each plus
-//! [`RARE`], can be inputs beside it. With [`Transform::Auto`] the view of
-//! least error in cross-validation is taken: of relative errors where the target is positive, squared ones
-//! otherwise. A Gaussian process has no need to be fitted that often: of its views the one of the largest
-//! marginal likelihood (of the target in its own unit) is taken.
+//! Performance is multiplicative: the scale of inputs and target matters more than the choice of model. A
+//! [`View`] is chosen from the training rows alone, so that nothing leaks from the rows to be predicted.
+//! Columns that are positive and span a factor of [`SPAN`] can be taken as logarithms; for two such columns,
+//! the logarithms of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100) mixes
+//! two kinds of work, of which the rarer may take most of the time. A quantity such as 1/(share·a + rest·b)
+//! changes most where one of them vanishes. So the logarithms of the share and of the rest, each plus
+//! [`RARE`], can be additional inputs. [`Transform::Auto`] takes the view with the smallest error in
+//! cross-validation: the relative error where the target is positive, the squared error otherwise. A Gaussian
+//! process need not be fitted that often: it takes the view with the largest marginal likelihood (of the
+//! target in its own unit).
 
 use serde::{Deserialize, Serialize};
 
@@ -21,20 +21,20 @@ use crate::metrics::rmse;
 use crate::model::{Model, logarithms};
 use crate::spec::{Kind, Rows, Spec};
 
-/// Largest over smallest value of a column whose logarithm is worth a try.
+/// Minimum ratio of largest to smallest value, for a column whose logarithm is tried.
 const SPAN: f64 = 3.0;
-/// Added to a share whose logarithm is taken.
+/// Added to a share before its logarithm is taken.
 const RARE: f64 = 0.03;
-/// Most columns that pairs are formed from.
+/// Maximum number of columns that pairs are formed from.
 const PAIRED: usize = 6;
-/// Folds in which views are compared.
+/// Number of folds in which views are compared.
 const FOLDS: usize = 5;
-/// Most rows on which views are compared.
+/// Maximum number of rows on which views are compared.
 const ROWS: usize = 2_000;
-/// Most rows on which likelihoods are compared.
+/// Maximum number of rows on which likelihoods are compared.
 const LIKELIHOOD_ROWS: usize = 250;
 
-/// Which views are possible.
+/// Which views are allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transform {
@@ -45,17 +45,17 @@ pub enum Transform {
     LogTarget,
     /// Logarithms of the target and of all inputs that allow it.
     Log,
-    /// What is best.
+    /// The best view of all.
     Auto,
 }
 
 impl Transform {
-    /// What a model gets that is not told otherwise.
+    /// The default transform of a model.
     pub fn default_of(spec: &Spec) -> Self {
         if spec.kind() == Kind::Gp { Self::Auto } else { Self::None }
     }
 
-    /// For a choice that is the logarithm of the target, or nothing.
+    /// `LogTarget` or `None`, for a plain yes or no.
     pub fn of_target(is_log: bool) -> Self {
         if is_log { Self::LogTarget } else { Self::None }
     }
@@ -67,30 +67,30 @@ impl Transform {
 pub enum Input {
     /// A column as it is.
     Column {
-        /// Which.
+        /// The column.
         column: usize,
     },
-    /// Its natural logarithm.
+    /// The natural logarithm of a column.
     Log {
-        /// Which.
+        /// The column.
         column: usize,
         /// Smaller values count as this one.
         least: f64,
     },
-    /// The logarithm of a share, or of what it leaves of the whole.
+    /// The logarithm of a share, or of the rest (the whole minus the share).
     Share {
-        /// Which.
+        /// The column.
         column: usize,
-        /// What counts as all.
+        /// The value of the whole: 1 or 100.
         whole: f64,
-        /// Whether the rest is meant.
+        /// Whether it is the logarithm of the rest.
         is_rest: bool,
     },
     /// The logarithm of the product of two columns, or of their ratio.
     Pair {
-        /// The first.
+        /// The first column.
         first: usize,
-        /// The second.
+        /// The second column.
         second: usize,
         /// Whether the first is divided by the second.
         is_ratio: bool,
@@ -101,18 +101,18 @@ pub enum Input {
     },
 }
 
-/// What a model sees.
+/// The inputs and target that a model sees.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct View {
-    /// Its inputs; `None`: the columns as they are.
+    /// The inputs; `None`: the columns unchanged.
     pub inputs: Option<Vec<Input>>,
     /// Whether it learns the target's natural logarithm.
     pub log_target: bool,
 }
 
 impl View {
-    /// The view that `transform` means for this model and these rows. Errors if the logarithm of a
-    /// target is wanted that is not positive, or no view could be learned from.
+    /// Chooses the view that `transform` asks for, for this model and these rows. Errors if a logarithm is
+    /// asked of a target that is not positive, or if no view could be learned from.
     pub fn choose(spec: &Spec, data: &Dataset, transform: Transform) -> Result<Self, LearnError> {
         let simple = |log_target| Self { inputs: None, log_target };
         match transform {
@@ -133,7 +133,7 @@ impl View {
         }
     }
 
-    /// The inputs of rows.
+    /// The inputs for rows of columns.
     pub fn apply(&self, x: &Matrix) -> Matrix {
         let Some(inputs) = &self.inputs else { return x.clone() };
         let mut seen = Matrix::zeros(x.rows(), inputs.len());
@@ -145,7 +145,7 @@ impl View {
         seen
     }
 
-    /// The inputs of a row.
+    /// The inputs for a row of columns.
     pub(crate) fn apply_row(&self, row: &[f64]) -> Vec<f64> {
         match &self.inputs {
             None => row.to_vec(),
@@ -153,7 +153,7 @@ impl View {
         }
     }
 
-    /// Names of the inputs, of those of the columns.
+    /// Names of the inputs, from the names of the columns.
     pub fn names(&self, columns: &[String]) -> Vec<String> {
         match &self.inputs {
             None => columns.to_vec(),
@@ -161,7 +161,7 @@ impl View {
         }
     }
 
-    /// By input, the feature it belongs to: shares and pairs are features of their own.
+    /// By input, the feature it belongs to; shares and pairs count as features of their own.
     pub(crate) fn owners(&self, owners: &[usize]) -> Vec<usize> {
         let Some(inputs) = &self.inputs else { return owners.to_vec() };
         let mut next = owners.iter().max().map_or(0, |most| most + 1);
@@ -177,7 +177,7 @@ impl View {
             .collect()
     }
 
-    /// The rows as the model sees them; the target stays as it is.
+    /// The rows with the inputs that the model sees; the target is unchanged.
     pub fn dataset(&self, data: &Dataset) -> Dataset {
         if self.inputs.is_none() {
             return data.clone();
@@ -187,7 +187,7 @@ impl View {
         Dataset { schema: Schema { features }, x: self.apply(&data.x), ..data.clone() }
     }
 
-    /// Fits a model to rows as it sees them.
+    /// Fits a model to the transformed rows.
     pub(crate) fn fit(&self, spec: &Spec, data: &Dataset) -> Result<Model, LearnError> {
         let owners = self.owners(&data.schema.column_features());
         let known = Rows { owners: Some(&owners), groups: data.groups.as_deref() };
@@ -198,12 +198,12 @@ impl View {
         if self.log_target { logarithms(y) } else { Ok(y.to_vec()) }
     }
 
-    /// A prediction in the target's unit.
+    /// A prediction converted back to the target's unit.
     pub(crate) fn back(&self, value: f64) -> f64 {
         if self.log_target { value.exp() } else { value }
     }
 
-    /// Whether its columns are there.
+    /// Whether its columns exist.
     pub(crate) fn fits(&self, columns: usize) -> bool {
         self.inputs.iter().flatten().all(|input| match input {
             Input::Column { column } => *column < columns,
@@ -221,7 +221,7 @@ impl View {
         self.inputs.as_ref().map_or(columns, Vec::len)
     }
 
-    /// What it is, for people: nothing if nothing is changed.
+    /// A readable description; empty if nothing is changed.
     pub fn describe(&self) -> String {
         let is = |wanted: fn(&Input) -> bool| self.inputs.iter().flatten().any(wanted);
         let mut parts = Vec::new();
@@ -245,7 +245,7 @@ impl Input {
     fn of_row(&self, row: impl Fn(usize) -> f64) -> f64 {
         let logarithm = |column: usize, least: f64| {
             let value = row(column);
-            // what is missing stays so
+            // missing values stay missing
             if value < least { least.ln() } else { value.ln() }
         };
         match *self {
@@ -276,8 +276,8 @@ impl Input {
     }
 }
 
-/// The sets of inputs that are possible: as they are, logarithms, and these with pairs, with shares, and
-/// with both.
+/// The possible sets of inputs: unchanged, logarithms, and the logarithms with pairs, with shares, and with
+/// both.
 fn inputs(data: &Dataset) -> Vec<Option<Vec<Input>>> {
     let owners = data.schema.column_features();
     let alone = |column: &usize| data.schema.features[owners[*column]].levels.is_none();
@@ -338,7 +338,7 @@ fn inputs(data: &Dataset) -> Vec<Option<Vec<Input>>> {
     sets
 }
 
-/// Whether a column has values between its ends, and not too few.
+/// Whether a column has enough different values between its ends.
 fn is_graded(column: &[f64]) -> bool {
     let mut values = column.to_vec();
     values.sort_unstable_by(f64::total_cmp);
@@ -375,12 +375,13 @@ fn best(spec: &Spec, data: &Dataset) -> Result<View, LearnError> {
     best.map(|(_, view)| view).ok_or_else(|| fault.unwrap_or(LearnError::NotPositive))
 }
 
-/// All rows, or a random choice of so many.
+/// All rows, or a random choice of `most` rows.
 fn some_rows(rows: usize, most: usize) -> Vec<usize> {
     if rows <= most { (0..rows).collect() } else { gp::choice(rows, most) }
 }
 
-/// Error in cross-validation: mean relative where the target is positive, root mean squared otherwise.
+/// Error in cross-validation: mean relative error where the target is positive, root mean squared error
+/// otherwise.
 fn error(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
     let known = Rows { owners: None, groups: data.groups.as_deref() };
     let n = data.y.len();

@@ -1,10 +1,10 @@
 //! The search for a model's parameters by cross-validation.
 //!
-//! The cost of a point is the mean over the folds of the root mean squared error of the rows left out.
-//! What points have in common is fitted once for each fold: a tree is grown once for each `minsplit`
-//! and pruned for each `cp`; a MARS forward pass contains those for fewer `nnodes` and larger
-//! `threshold`; a committee contains the smaller ones, and neighbours only correct. A test holds that
-//! the result is that of fitting every point afresh.
+//! The cost of a point is the root mean squared error on the held-out rows, averaged over the folds.
+//! Parts that points have in common are fitted once for each fold. A tree is grown once for each
+//! `minsplit` and pruned for each `cp`. A MARS forward pass contains those for smaller `nnodes` and
+//! larger `threshold`. A committee contains the smaller ones, and neighbours only correct its
+//! predictions. A test checks that the result equals fitting every point from scratch.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -22,8 +22,8 @@ use crate::search::{Found, SearchRange, SearchSettings, search};
 use crate::spec::{Kind, Rows, Spec, Values};
 use crate::transform::{Transform, View};
 
-/// The ranges that a search of this model covers, for data of so many rows: the paper's, but no more
-/// terms, splits or rows of a node than half the rows. Empty: nothing to search.
+/// The ranges that a search of this model covers, for data of `rows` rows. They are the paper's, but
+/// terms, splits or rows of a node are at most half the number of rows. Empty: nothing to search.
 pub fn default_ranges(kind: Kind, rows: usize) -> Vec<SearchRange> {
     let half = (rows / 2).max(3) as f64;
     kind.parameters()
@@ -38,18 +38,18 @@ pub fn default_ranges(kind: Kind, rows: usize) -> Vec<SearchRange> {
         .collect()
 }
 
-/// What a search of a model's parameters found.
+/// Result of a search for a model's parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuned {
     /// The model with the best parameters.
     pub spec: Spec,
-    /// Mean error over the folds with the parameters as given before the search.
+    /// Mean error over the folds with the parameters from before the search.
     pub cost_before: f64,
-    /// The points.
+    /// The evaluated points.
     pub found: Found,
 }
 
-/// Searches `ranges` of the parameters of `spec`; those not in them stay as they are. With `log_target`
+/// Searches `ranges` of the parameters of `spec`; other parameters stay unchanged. With `log_target`,
 /// models and errors are of the target's logarithm.
 pub fn tune(
     spec: &Spec,
@@ -60,7 +60,7 @@ pub fn tune(
     settings: &SearchSettings,
 ) -> Result<Tuned, LearnError> {
     for range in ranges {
-        // both ends must be possible
+        // both ends of the range must be valid values
         spec.clone().with(&range.name, range.low)?.with(&range.name, range.high)?;
     }
     if folds.rows() != data.y.len() {
@@ -109,25 +109,26 @@ pub fn tune(
     Ok(Tuned { spec: at(&found.best.point)?, cost_before, found })
 }
 
-/// Rows of one fold, and what was fitted to them before.
+/// Rows of one fold, and models already fitted to them.
 struct Prepared {
     train: Dataset,
     test: Dataset,
-    /// The largest `nnodes` and `ntrees` that will be asked for.
+    /// The largest `nnodes` and `ntrees` that the search can ask for.
     nnodes: Option<usize>,
     ntrees: usize,
     sweep: OnceLock<Sweep>,
-    /// Backward passes by terms of the forward pass.
+    /// Backward passes, by number of terms of the forward pass.
     drops: Mutex<BTreeMap<usize, Arc<Drops>>>,
-    /// Errors by terms of the forward pass and terms kept.
+    /// Errors, by terms of the forward pass and terms kept.
     errors: Mutex<BTreeMap<(usize, usize), f64>>,
     /// Trees by `minsplit`.
     grown: Mutex<BTreeMap<usize, Arc<Grown>>>,
-    /// Committees, of different `nsplits`.
+    /// Committees with different `nsplits`.
     committees: Mutex<Vec<Arc<Committee>>>,
 }
 
-/// What is kept under `key`, made at the first call. Two threads may make it at once; either serves.
+/// The value cached under `key`, made at the first call. Two threads may make it at once; either result
+/// is fine.
 fn kept<T>(cache: &Mutex<BTreeMap<usize, Arc<T>>>, key: usize, make: impl FnOnce() -> T) -> Arc<T> {
     let lock = || cache.lock().expect("no thread panicked");
     if let Some(known) = lock().get(&key) {
@@ -138,7 +139,7 @@ fn kept<T>(cache: &Mutex<BTreeMap<usize, Arc<T>>>, key: usize, make: impl FnOnce
 }
 
 impl Prepared {
-    /// Error on the rows left out.
+    /// Error on the held-out rows.
     fn error(&self, spec: &Spec, owners: &[usize]) -> Result<f64, LearnError> {
         match spec.kind() {
             Kind::Cart if spec.value("prune") == Some(0.0) => Ok(self.cart(spec)),
@@ -206,18 +207,18 @@ impl Prepared {
     }
 }
 
-/// Out-of-fold predictions of models whose parameters were searched inside the rows that they were
-/// fitted on, in `inner` random folds drawn from `seed`, or in as many as there are groups; and what
-/// each search found.
+/// Out-of-fold predictions of models with searched parameters, and the results of the searches. Each
+/// search uses only the training rows of its model, in `inner` random folds drawn from `seed`, or in as
+/// many as there are groups.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TunedOutOfFold {
     /// Predictions for all rows, in the target's unit.
     pub predicted: Vec<f64>,
-    /// By fold: the search in the rows of the others.
+    /// By fold: the search on the rows of the other folds.
     pub searches: Vec<Tuned>,
 }
 
-/// See [`TunedOutOfFold`]. `ranges` gives the ranges to search for so many rows.
+/// See [`TunedOutOfFold`]. `ranges` returns the ranges to search for a number of rows.
 pub fn tuned_out_of_fold(
     spec: &Spec,
     data: &Dataset,
@@ -265,8 +266,8 @@ mod tests {
     use crate::dataset::{Feature, Schema};
     use crate::matrix::Matrix;
 
-    /// Each of ten groups has rows that are alike but for a little, and a target of its own that no
-    /// column tells: left out row by row, the others of the group give it away.
+    /// Ten groups of nearly equal rows, each group with its own target that no column explains. If
+    /// single rows are held out, the other rows of their group reveal the target.
     #[test]
     fn groups_stay_together_where_a_searched_model_chooses_its_own_penalty() {
         let mut stream = Seed(4).stream("tune");
@@ -294,7 +295,7 @@ mod tests {
         let range = SearchRange { name: "l1_ratio".to_owned(), low: 0.5, high: 1.0, whole: false };
         let settings = SearchSettings { iterations: 1, ..SearchSettings::default() };
         let spec: Spec = "elasticnet".parse().unwrap();
-        // every fold afresh, with its groups and without
+        // every fold from scratch, with its groups and without
         let afresh = |data: &Dataset| {
             let of_fold = |fold| {
                 let (train, test) = folds.split(fold);

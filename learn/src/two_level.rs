@@ -1,21 +1,22 @@
-//! Two levels: a first model says which columns matter, a second is fitted to these alone.
+//! Two levels: a first model selects the columns that matter, a second is fitted to these alone.
 //!
-//! Algorithm 1 of Hsu et al. 2016 (Inside-Out). A column stays if its weight in the first model reaches
-//! α × the median weight; the α of a grid whose second model has the least error in cross-validation is
-//! taken. Weights are the absolute coefficients of standardised columns, or what trees take from the
-//! sum of squares by splits on a column. Ridge → lasso is the paper's Inside-Out; its Auto-DTL and
-//! Auto-RFL have a tree and a forest first. The paper prints neither the grid nor its score: ours is
-//! [`ALPHAS`], and the squared error. Trees leave most columns without weight, and so a median of 0:
-//! then α is of the mean weight, as every threshold would be 0 otherwise.
+//! Algorithm 1 of Hsu et al. 2016 (Inside-Out). A column stays if its weight in the first model reaches α
+//! × the median weight. The α is taken from a grid: the one whose second model has the smallest error in
+//! cross-validation. Weights are the absolute coefficients of standardised columns, or the reduction of
+//! the sum of squares by a tree's splits on a column. Ridge → lasso is the paper's Inside-Out; its
+//! Auto-DTL and Auto-RFL have a tree and a forest first. The paper prints neither the grid nor its score;
+//! here they are [`ALPHAS`] and the squared error. Trees give most columns no weight, and so a median of
+//! 0, with which every threshold would be 0. Then α is relative to the mean weight instead.
 //!
-//! Our own second levels:
+//! Further second levels, not from the paper:
 //! - `relative`, a lasso of relative errors;
-//! - `adaptive`, the same with no threshold: instead, the penalty of each column is divided by its weight
-//!   (Zou 2006, "The adaptive lasso and its oracle properties"). After a lasso (Bühlmann & Meier 2008) it
-//!   leaves the few columns that carry the prediction. A lasso alone keeps many others, at coefficients
-//!   that are small in the rows that were learned from: in other rows, where such a column is far from
-//!   all that was seen, they are not;
-//! - `boost`, gradient boosting of the columns that are best for a lasso: that chooses α here too, as to
+//! - `adaptive`, the same without a threshold: instead, the penalty of each column is divided by its
+//!   weight (Zou 2006, "The adaptive lasso and its oracle properties"). After a lasso (Bühlmann & Meier
+//!   2008) it leaves the few columns that carry the prediction. A lasso alone keeps many others with
+//!   coefficients whose effect is small in the training rows. In other rows, where such a column is far
+//!   from all values seen, the effect is not small;
+//! - `boost`, gradient boosting of the columns that are best for a lasso. The lasso chooses α here too, as
+//!   boosting at each α would take long.
 //!   boost at each α would take long.
 
 use crate::LearnError;
@@ -27,16 +28,16 @@ use crate::model::{Model, Selected};
 use crate::penalized::{Choice, Fitter};
 use crate::spec::Rows;
 
-/// Thresholds that are tried, of the median weight; 0 keeps all.
+/// Thresholds that are tried, relative to the median weight; 0 keeps all columns.
 const ALPHAS: [f64; 10] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0];
-/// Trees of a forest that only weighs columns.
+/// Number of trees of a forest that only weighs columns.
 const TREES: usize = 100;
-/// Rows of a leaf of a tree that only weighs columns.
+/// Minimum rows of a leaf of a tree that only weighs columns.
 const LEAF: usize = 5;
 /// The L1 share of a lasso.
 const LASSO: f64 = 1.0;
 
-/// Which model weighs columns.
+/// The model that weighs columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum First {
     Ridge,
@@ -46,13 +47,13 @@ pub(crate) enum First {
     Forest,
 }
 
-/// Which model is fitted to what is left.
+/// The model that is fitted to the selected columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Second {
     Lasso,
-    /// Of relative errors.
+    /// A lasso of relative errors.
     Relative,
-    /// Of relative errors, penalties by weight.
+    /// A lasso of relative errors, with penalties by weight.
     Adaptive,
     Boost,
 }
@@ -69,8 +70,8 @@ impl Second {
     pub(crate) const ALL: [Self; 4] = [Self::Lasso, Self::Relative, Self::Adaptive, Self::Boost];
 }
 
-/// Fits both levels. `alpha`: the threshold, instead of the best of the grid, or of 0 if penalties are by
-/// weight.
+/// Fits both levels. `alpha`: the threshold, instead of the best of the grid (or of 0, if penalties are by
+/// weight).
 pub(crate) fn fit(
     x: &Matrix,
     y: &[f64],
@@ -90,7 +91,7 @@ pub(crate) fn fit(
         &ALPHAS
     };
     let mut best: Option<(Vec<usize>, Choice)> = None;
-    // the higher the threshold, the fewer columns: equal sets follow each other
+    // a higher threshold keeps fewer columns, so equal sets follow each other
     let mut last = Vec::new();
     for &alpha in alpha.as_ref().map_or(thresholds, std::slice::from_ref) {
         let kept = kept(&weights, alpha);
@@ -103,7 +104,7 @@ pub(crate) fn fit(
             best = Some((kept, choice));
         }
     }
-    // a target that nothing tells about keeps all columns, at no weight
+    // if no column says anything about the target, all columns stay, without weights
     let (kept, choice) = best.unwrap_or_else(|| {
         let all: Vec<usize> = (0..x.columns()).collect();
         let choice = fitter.choose(&all, LASSO);
@@ -120,7 +121,7 @@ pub(crate) fn fit(
     })
 }
 
-/// What each column counts for in the first model.
+/// The weight of each column in the first model.
 fn weights(x: &Matrix, y: &[f64], first: First, fitter: &Fitter) -> Vec<f64> {
     let penalized = |share: f64| {
         let all: Vec<usize> = (0..x.columns()).collect();
@@ -136,7 +137,7 @@ fn weights(x: &Matrix, y: &[f64], first: First, fitter: &Fitter) -> Vec<f64> {
     }
 }
 
-/// Columns that reach the threshold.
+/// The columns whose weight reaches the threshold.
 fn kept(weights: &[f64], alpha: f64) -> Vec<usize> {
     let mut middle = median(&mut weights.to_vec());
     if middle <= 0.0 {
@@ -210,9 +211,9 @@ mod tests {
         assert_eq!(kept(&[0.0, 0.0, 3.0, 0.0], 1.0), [2]);
     }
 
-    /// Loads that are learned from, or larger ones; some do nothing. What is asked for is proportional to
-    /// one counter less another, which counts other work; both are off by 2 %. The rest does not depend on
-    /// the load, and is far from all that was learned where loads are larger.
+    /// Training loads, or larger ones; every fifth load is 0. The target is proportional to the difference
+    /// of two counters, of which the second counts other work; both have an error of 2 %. The other
+    /// columns do not depend on the load, and with larger loads they are far from all training rows.
     fn loads(rows: usize, is_larger: bool, stream: &mut Stream) -> (Matrix, Vec<f64>) {
         let noise = |stream: &mut Stream| 2.0 * stream.unit() - 1.0;
         let (mut columns, mut y) = (vec![Vec::new(); 50], Vec::new());
@@ -230,7 +231,7 @@ mod tests {
         (Matrix::from_columns(&columns).unwrap(), y)
     }
 
-    /// The counters alone tell the target to 1 %.
+    /// The counters alone predict the target within 1 %.
     #[test]
     fn columns_that_hardly_matter_do_not_mislead_where_they_are_far_off() {
         let levels = [

@@ -13,18 +13,18 @@ use crate::model::{Trained, Training, logarithms};
 use crate::spec::Spec;
 use crate::transform::{Transform, View};
 
-/// Rows to learn from and rows to predict.
+/// Training rows and rows to predict.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// What it leaves out, for people: `fold 3`, `nodes = 8`.
+    /// Name of the held-out part, for people: `fold 3`, `nodes = 8`.
     pub name: String,
-    /// Rows to learn from.
+    /// Training rows.
     pub train: Vec<usize>,
     /// Rows to predict.
     pub test: Vec<usize>,
 }
 
-/// Parts of rows that each leave some out.
+/// Parts, each of which holds out some of the rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parts(pub Vec<Part>);
 
@@ -38,13 +38,13 @@ impl From<&Folds> for Parts {
     }
 }
 
-/// A feature with more different values than this has no levels.
+/// A feature with more different values than this counts as having no levels.
 const LEVELS: usize = 24;
 
 impl Parts {
-    /// Leaves out each level of each feature of numbers that lies between others of it: what is asked is
-    /// how well a model predicts between the levels of a design. A row is predicted once for each
-    /// feature at which it has such a level. Errors unless some feature has 3 to 24 levels.
+    /// Leaves out, for each numeric feature, each level that lies between others. This tests how well a
+    /// model predicts between the levels of a design. A row is predicted once for each feature in which
+    /// it has such a level. Errors unless some feature has 3 to 24 levels.
     pub fn leave_level_out(data: &Dataset) -> Result<Self, LearnError> {
         let mut parts = Vec::new();
         for (column, name, levels) in levels(data) {
@@ -61,7 +61,7 @@ impl Parts {
     }
 }
 
-/// Features of numbers with three levels or more: column, name, levels ascending.
+/// Numeric features with three or more levels: column, name, levels ascending.
 fn levels(data: &Dataset) -> Vec<(usize, String, Vec<f64>)> {
     let owners = data.schema.column_features();
     let columns = (0..data.x.columns()).filter_map(|column| {
@@ -77,7 +77,7 @@ fn levels(data: &Dataset) -> Vec<(usize, String, Vec<f64>)> {
     columns.collect()
 }
 
-/// Whether rows are a grid: each feature of numbers has few levels, and most combinations are there.
+/// Whether the rows form a grid: each numeric feature has few levels, and most combinations occur.
 pub fn is_grid(data: &Dataset) -> bool {
     let rows: BTreeSet<Vec<u64>> = (0..data.y.len())
         .map(|row| (0..data.x.columns()).map(|c| data.x.get(row, c).to_bits()).collect())
@@ -103,17 +103,17 @@ pub fn is_grid(data: &Dataset) -> bool {
 pub struct LeftOut {
     /// The row.
     pub row: usize,
-    /// Number of the part.
+    /// Index of the part.
     pub part: usize,
-    /// In the target's unit.
+    /// The prediction, in the target's unit.
     pub predicted: f64,
-    /// If intervals were asked for.
+    /// The interval, if intervals were asked for.
     pub interval: Option<Interval>,
 }
 
-/// Predictions of all parts' left-out rows, part after part. What there is to choose (views,
-/// hyperparameters, errors for intervals) is chosen in the rows to learn from. Parts are shared out among
-/// `jobs` threads; the result does not depend on it.
+/// Predictions of the held-out rows, part after part. All choices (views, hyperparameters, errors for
+/// intervals) are made in the training rows. Parts are distributed over `jobs` threads; the result does
+/// not depend on their number.
 pub fn left_out(
     spec: &Spec,
     data: &Dataset,
@@ -123,7 +123,7 @@ pub fn left_out(
 ) -> Result<(Vec<LeftOut>, Vec<View>), LearnError> {
     data.check_missing(spec)?;
     if matches!(training.transform, Transform::LogTarget | Transform::Log) {
-        // a fault is named by its row of all
+        // an error names the row's number in the whole data
         logarithms(&data.y)?;
     }
     let of_parts = in_parallel(parts.0.len(), jobs, |number| {
@@ -149,18 +149,18 @@ pub fn left_out(
     Ok((all, views))
 }
 
-/// What models that did not see a row say of it.
+/// Predictions of rows by models that did not see them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OutOfFold {
     /// Predictions for all rows, in the target's unit.
     pub predicted: Vec<f64>,
-    /// Their intervals, if these were asked for.
+    /// The intervals, if these were asked for.
     pub intervals: Option<Vec<Interval>>,
-    /// By fold: how its model saw inputs and target.
+    /// By fold: the transform of inputs and target that its model used.
     pub views: Vec<View>,
 }
 
-/// Predictions for all rows by models of the other folds, as [`left_out`].
+/// Predictions for all rows by models of the other folds, as in [`left_out`].
 pub fn out_of_fold_with(
     spec: &Spec,
     data: &Dataset,
@@ -185,7 +185,7 @@ pub fn out_of_fold_with(
     Ok(OutOfFold { predicted, intervals, views })
 }
 
-/// The predictions alone, of models of the target or of its logarithm.
+/// The predictions alone, for models of the target or of its logarithm.
 pub fn out_of_fold(
     spec: &Spec,
     data: &Dataset,
@@ -197,7 +197,7 @@ pub fn out_of_fold(
     Ok(out_of_fold_with(spec, data, folds, &training, jobs)?.predicted)
 }
 
-/// What `work` gives for 0, 1, … `count` − 1, by up to `jobs` threads, in that order.
+/// The results of `work` for 0, 1, … `count` − 1, in that order, computed by up to `jobs` threads.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
     jobs: NonZeroUsize,

@@ -1,4 +1,4 @@
-//! Gaussian processes beside scikit-learn's, and what comes of them: transforms, intervals, sizes.
+//! Gaussian processes compared with scikit-learn's, and their uses: transforms, intervals, large data.
 //!
 //! `data/scikit_learn_gp.py` made `data/scikit-learn-gp.json`.
 
@@ -30,8 +30,8 @@ fn dataset(x: Matrix, y: Vec<f64>) -> Dataset {
     Dataset { schema, target: "y".to_owned(), x, y, groups: None }
 }
 
-/// Likelihoods, predictions and deviations at given hyperparameters are scikit-learn's to 10⁻⁶; the best
-/// likelihood found is not worse than that of its optimizer with eight restarts.
+/// Likelihoods, predictions and deviations at given hyperparameters equal scikit-learn's to 10⁻⁶. The
+/// best likelihood found is not worse than the one found by its optimizer with eight restarts.
 #[test]
 fn oracle_scikit_learn() {
     let reference = reference();
@@ -73,7 +73,7 @@ fn a_power_law_is_learned_from_logarithms() {
         let trained =
             Trained::fit(&model.parse().unwrap(), &data, &Transform::Auto.into()).unwrap();
         assert!(trained.view.log_target && trained.view.inputs.is_some(), "{model}");
-        // the last is beyond all that was seen
+        // the last row is beyond all training rows
         for (found, wanted) in trained.predict(&ask).iter().zip([18.0, 20_000.0, 16_000_000.0]) {
             assert!((found / wanted - 1.0_f64).abs() < 0.03, "{model}: {found} {wanted}");
         }

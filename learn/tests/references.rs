@@ -1,5 +1,5 @@
-//! Models beside the dumps of established implementations, term by term, and their errors beside the
-//! reference's. The data stands beside the project; where it is absent the tests say so and pass.
+//! Compares models with the output of established implementations, term by term, and their errors with
+//! the reference's errors. The data is outside the project; if it is absent, the tests say so and pass.
 
 use std::fs::{self, File};
 use std::num::NonZeroUsize;
@@ -156,7 +156,8 @@ fn penalised_models_have_the_coefficients_of_glmnet() {
         let lambdas = numbers(&path, "lambda");
         for row in [5, 20, 45, lambdas.len() - 1] {
             let model = linear(fit(&format!("{kind}{}", lambdas[row]), &data));
-            // glmnet stops at changes of 10⁻⁷ of the deviance: its coefficients are good to some digits
+            // glmnet stops at changes of 10⁻⁷ of the deviance, so its coefficients are accurate to a
+            // few digits
             let scale = numbers(&path, "bmi")[row].abs();
             for (column, name) in names.iter().enumerate() {
                 let wanted = numbers(&path, name)[row];
@@ -205,7 +206,7 @@ fn cubist_corrects_by_neighbours_as_the_original() {
         let spec: Spec = format!("cubist:ninstances={count}").parse().unwrap();
         let predicted = out_of_fold(&spec, &data, &folds, false, NonZeroUsize::MIN).unwrap();
         let wanted = numbers(&wanted, &format!("n{count}"));
-        // the original's mean distance of two rows, which limits neighbours, is a random sample's
+        // the original's mean distance of two rows, which limits neighbours, comes from a random sample
         let near = rows
             .iter()
             .zip(&wanted)

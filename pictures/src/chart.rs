@@ -1,7 +1,7 @@
-//! Bars and lines with error bars: what is in a picture. `paint` draws it.
+//! Bars and lines with error bars: the content of a picture. `paint` draws it.
 //!
-//! What is measured is drawn dark, what is predicted (by the replay) light, with bars of one
-//! standard deviation to either side. A build without the feature `draw` draws nothing.
+//! Measured values are drawn dark, predicted values (by the replay) light, with bars of one standard deviation to
+//! either side. A build without the feature `draw` draws nothing.
 #![cfg_attr(not(feature = "draw"), allow(dead_code, reason = "nothing is drawn"))]
 
 #[cfg(feature = "draw")]
@@ -11,10 +11,10 @@ use foretell_files::{Directory, FilesError};
 
 use crate::spread::Spread;
 
-/// Red, green, blue.
+/// A colour as red, green, blue.
 type Colour = [u8; 3];
 
-/// Dark and light of each series; they differ in brightness too.
+/// Dark and light colour of each series; they also differ in brightness.
 const COLOURS: [(Colour, Colour); 5] = [
     ([31, 78, 121], [143, 186, 222]),
     ([158, 62, 16], [240, 170, 120]),
@@ -26,13 +26,13 @@ const COLOURS: [(Colour, Colour); 5] = [
 /// A picture of points, in series.
 #[derive(Debug)]
 pub struct Chart {
-    /// What it is called beside others of the same figure.
+    /// Its name among the charts of the same figure.
     pub name: &'static str,
     title: String,
     x_label: &'static str,
     y_label: &'static str,
     bars: bool,
-    /// Names along the axis, of bars.
+    /// Names along the axis, for bars.
     categories: Vec<String>,
     series: Vec<Series>,
 }
@@ -46,7 +46,7 @@ struct Series {
 }
 
 impl Chart {
-    /// Bars in groups, one for each place on the axis.
+    /// A chart of bars in groups, one group for each name on the axis.
     pub fn bars(
         name: &'static str,
         title: impl Into<String>,
@@ -57,7 +57,7 @@ impl Chart {
         Self { name, title, x_label, y_label, bars: true, categories, series }
     }
 
-    /// Lines; places on the axis are numbers.
+    /// A chart of lines; positions on the axis are numbers.
     pub fn lines(
         name: &'static str,
         title: impl Into<String>,
@@ -67,13 +67,13 @@ impl Chart {
         Self { bars: false, ..Self::bars(name, title, x_label, y_label) }
     }
 
-    /// Draws a line through these points.
+    /// Adds a line through these points.
     pub fn line(&mut self, name: impl Into<String>, points: &[(f64, f64)]) {
         let points = points.iter().map(|&(x, y)| (x, Spread { mean: y, deviation: 0.0 }));
         self.series(name.into(), points.collect());
     }
 
-    /// Draws a bar at each of these names.
+    /// Adds a bar at each of these names.
     pub fn bar(&mut self, name: impl Into<String>, heights: &[(&str, f64)]) {
         let bar = |&(at, mean): &(&str, f64)| (self.place(at), Spread { mean, deviation: 0.0 });
         let points = heights.iter().map(bar).collect();
@@ -87,13 +87,13 @@ impl Chart {
         self.series.push(Series { name, colour, predicted: false, points });
     }
 
-    /// How many series there are.
+    /// Number of series.
     pub fn count(&self) -> usize {
         self.series.len()
     }
 
-    /// Draws points with their error bars, in the dark colour of this number or, if they are predicted, in the light
-    /// one. A place without a point is still one on the axis of bars.
+    /// Adds points with error bars, in the dark colour of this number, or in the light one if they are predicted. On
+    /// an axis of bars, a name without a point still gets a place.
     pub fn points<'a>(
         &mut self,
         name: String,
@@ -110,7 +110,7 @@ impl Chart {
         self.series.push(Series { name, colour, predicted, points });
     }
 
-    /// The place of a name on the axis.
+    /// The position of a name on the axis.
     fn place(&mut self, name: &str) -> f64 {
         let found = self.categories.iter().position(|known| known == name);
         let place = found.unwrap_or_else(|| {
@@ -120,7 +120,7 @@ impl Chart {
         place as f64
     }
 
-    /// The highest point, error bars included, and some room.
+    /// The upper end of the axis: the highest point with its error bar, plus some room.
     fn top(&self) -> f64 {
         let points = self.series.iter().flat_map(|series| &series.points);
         let top = points.map(|(_, spread)| spread.mean + spread.deviation).fold(0.0, f64::max);

@@ -1,13 +1,13 @@
-//! The font of pictures, which comes with the program: none of the system is needed.
+//! The font of pictures. It is part of the program, so no font of the system is needed.
 
 use std::sync::Once;
 
 use plotters::style::{FontStyle, register_font};
 
-/// What pictures call it.
+/// Its name in pictures.
 pub(crate) const NAME: &str = "sans-serif";
 
-/// Makes it known; whoever draws letters calls this first.
+/// Registers the font; must be called before letters are drawn.
 pub(crate) fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {

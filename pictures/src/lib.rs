@@ -1,7 +1,7 @@
 //! Pictures as SVG and PNG: charts of series with error bars, and rectangles with short texts.
 //!
-//! The feature `draw` brings what draws letters and PNGs. Without it charts are not drawn, and [`Picture`]s are SVG
-//! only.
+//! The feature `draw` includes the libraries that draw letters and PNGs. Without it charts are not drawn, and
+//! [`Picture`]s are SVG only.
 
 mod chart;
 #[cfg(feature = "draw")]

@@ -1,6 +1,6 @@
 //! PNG files in memory.
 
-/// The file of a picture whose pixels, three bytes each, come row by row.
+/// A PNG file of pixels with three bytes each, given row by row.
 pub(crate) fn encoded(width: usize, height: usize, pixels: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = ::png::Encoder::new(&mut file, width as u32, height as u32);

@@ -1,7 +1,7 @@
 //! A picture of rectangles and short texts, as SVG and as PNG.
 //!
-//! Bars and cells are filled here. The letters of a PNG come from the font in the program; those of an
-//! SVG from the viewer's.
+//! Bars and cells are filled here. The letters of a PNG come from the program's font; those of an SVG
+//! from the viewer's font.
 #![allow(clippy::similar_names, reason = "coordinates")]
 
 use std::fmt::Write as _;
@@ -14,24 +14,24 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 #[cfg(feature = "draw")]
 use crate::{font, png};
 
-/// Red, green, blue.
+/// A colour as red, green, blue.
 pub type Colour = [u8; 3];
 
-/// Of axes and letters.
+/// Colour of axes and letters.
 pub const BLACK: Colour = [40, 40, 40];
-/// Of reads.
+/// Colour of reads.
 pub const READ: Colour = [38, 109, 180];
-/// Of writes.
+/// Colour of writes.
 pub const WRITE: Colour = [214, 112, 32];
 
-/// Where a text stands from its place.
+/// Alignment of a text relative to its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// It begins there.
+    /// The text begins at the position.
     Right,
-    /// Its middle is there.
+    /// The middle of the text is at the position.
     Middle,
-    /// It ends there.
+    /// The text ends at the position.
     Left,
 }
 
@@ -40,33 +40,33 @@ enum Shape {
     Text { x: f64, y: f64, text: String, align: Align, colour: Colour },
 }
 
-/// A picture; x to the right, y down, in pixels.
+/// A picture; x goes right, y goes down, in pixels.
 pub struct Picture {
     width: usize,
     height: usize,
     shapes: Vec<Shape>,
 }
 
-/// Pixels that letters are high.
+/// Height of letters in pixels.
 const LETTERS: u32 = 13;
 
 impl Picture {
-    /// Nothing yet, in pixels.
+    /// An empty picture of this size in pixels.
     pub fn new(width: usize, height: usize) -> Self {
         Self { width, height, shapes: Vec::new() }
     }
 
-    /// `place`: left, top, width, height.
+    /// Adds a filled rectangle; `place`: left, top, width, height.
     pub fn rectangle(&mut self, place: [f64; 4], colour: Colour) {
         self.shapes.push(Shape::Rectangle(place, colour));
     }
 
-    /// A text whose letters stand on the line at `y`.
+    /// Adds a text with its baseline at `y`.
     pub fn text(&mut self, x: f64, y: f64, text: &str, align: Align, colour: Colour) {
         self.shapes.push(Shape::Text { x, y, text: text.to_owned(), align, colour });
     }
 
-    /// As SVG.
+    /// The picture as SVG.
     pub fn svg(&self) -> String {
         let (width, height) = (self.width, self.height);
         let mut text = format!(
@@ -101,7 +101,7 @@ impl Picture {
         text + "</svg>\n"
     }
 
-    /// As PNG.
+    /// The picture as PNG.
     #[cfg(feature = "draw")]
     pub fn png(&self) -> Vec<u8> {
         let mut pixels = vec![255_u8; self.width * self.height * 3];
@@ -123,7 +123,7 @@ impl Picture {
         png::encoded(self.width, self.height, &pixels)
     }
 
-    /// Draws the texts over what is there.
+    /// Draws the texts over the rectangles.
     #[cfg(feature = "draw")]
     fn letters(&self, pixels: &mut [u8]) {
         font::register();
@@ -146,7 +146,7 @@ impl Picture {
     }
 }
 
-/// Pixels between the line that letters stand on and the lower end of what is below it.
+/// Pixels between the baseline and the lowest parts of letters.
 #[cfg(feature = "draw")]
 const DESCENT: i32 = 3;
 
@@ -193,7 +193,7 @@ mod tests {
             (columns(Align::Right), columns(Align::Left), columns(Align::Middle));
         assert!(right[0] >= 39 && left[left.len() - 1] <= 41, "{right:?} {left:?}");
         assert!(middle[0] < 40 && middle[middle.len() - 1] > 40, "{middle:?}");
-        // none hangs below the line it stands on, at 15
+        // no letter hangs below the baseline at 15
         assert!(!written("address", Align::Right)[16 * 80..].iter().any(|shade| *shade < 200));
     }
 

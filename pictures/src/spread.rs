@@ -1,16 +1,16 @@
 //! Mean and standard deviation over several runs.
 
-/// What several runs of one point gave.
+/// Results of several runs of one point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spread {
     /// Mean.
     pub mean: f64,
-    /// Standard deviation of the sample; 0 of a single run.
+    /// Standard deviation of the sample; 0 for a single run.
     pub deviation: f64,
 }
 
 impl Spread {
-    /// Of these values, of which there is one at least.
+    /// Mean and deviation of these values; there must be at least one.
     pub fn of(values: &[f64]) -> Self {
         assert!(!values.is_empty());
         let count = values.len() as f64;

@@ -1,4 +1,4 @@
-//! Charts: what is drawn, as data. `assets/report.js` draws them in the browser.
+//! Charts as data; `assets/report.js` draws them in the browser.
 
 use serde::Serialize;
 
@@ -12,28 +12,28 @@ pub enum Chart {
     Lines {
         /// The horizontal axis.
         x: Axis,
-        /// The vertical axis of views that have none of their own.
+        /// The vertical axis of views without their own.
         y: Axis,
         /// Values of the horizontal axis.
         #[serde(serialize_with = "short")]
         xs: Vec<f64>,
-        /// Views; the first is shown.
+        /// Views; the first is shown at the beginning.
         views: Vec<View>,
     },
-    /// Lines over time, with what happened meanwhile.
+    /// Lines over time, with phases and events.
     Timeline {
         /// The horizontal axis.
         x: Axis,
-        /// The vertical axis of views that have none of their own.
+        /// The vertical axis of views without their own.
         y: Axis,
         /// Values of the horizontal axis.
         #[serde(serialize_with = "short")]
         xs: Vec<f64>,
-        /// Views; the first is shown.
+        /// Views; the first is shown at the beginning.
         views: Vec<View>,
         /// Bands behind the lines, from left to right.
         bands: Vec<Band>,
-        /// Moments, from left to right.
+        /// Events, from left to right.
         marks: Vec<Mark>,
     },
     /// A colour for each row and moment.
@@ -42,14 +42,14 @@ pub enum Chart {
         x: String,
         /// Unit of the values.
         unit: &'static str,
-        /// The value of the last colour.
+        /// The value that gets the last colour.
         max: f64,
         /// The middle of each bin in seconds.
         #[serde(serialize_with = "short")]
         xs: Vec<f64>,
         /// Names of the rows.
         rows: Vec<String>,
-        /// By row and bin.
+        /// Values by row and bin.
         #[serde(serialize_with = "short_lists")]
         values: Vec<Vec<Option<f64>>>,
     },
@@ -71,18 +71,18 @@ pub struct Band {
     pub name: String,
 }
 
-/// A moment.
+/// A marked moment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Mark {
     /// When.
     pub at: f64,
-    /// Its number, among those of the page's table.
+    /// Its number in the table of the page.
     pub number: usize,
     /// What happened, in a few words.
     pub label: String,
 }
 
-/// An axis.
+/// An axis of a chart.
 #[derive(Clone, Debug, Serialize)]
 pub struct Axis {
     label: String,
@@ -92,41 +92,41 @@ pub struct Axis {
     max: Option<f64>,
 }
 
-/// How an axis is divided.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// From zero, evenly.
+    /// Linear, from zero.
     Linear,
-    /// Equal ratios are equally far apart.
+    /// Logarithmic: equal ratios have equal distances.
     Log,
-    /// Shares `q` at `-log10(1 - q)`: the tail is stretched.
+    /// A share `q` is drawn at `-log10(1 - q)`, which stretches the tail.
     Nines,
 }
 
 impl Axis {
-    /// An even axis.
+    /// A linear axis.
     pub fn new(label: impl Into<String>, unit: &'static str) -> Self {
         Self { label: label.into(), unit, scale: Scale::Linear, max: None }
     }
 
-    /// The same with another division.
+    /// The same axis with another scale.
     pub fn scaled(self, scale: Scale) -> Self {
         Self { scale, ..self }
     }
 
-    /// The same up to this value.
+    /// The same axis, ending at this value.
     pub fn up_to(self, max: f64) -> Self {
         Self { max: Some(max), ..self }
     }
 }
 
-/// Lines that are shown together: few.
+/// A few lines that are shown together.
 #[derive(Clone, Debug, Serialize)]
 pub struct View {
-    /// What to choose.
+    /// Its name in the choice of views.
     pub name: String,
-    /// The vertical axis, if it is not the chart's.
+    /// The vertical axis, if it differs from the chart's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y: Option<Axis>,
     /// The lines.
@@ -134,7 +134,7 @@ pub struct View {
 }
 
 impl View {
-    /// Lines on the chart's axis.
+    /// A view of lines on the chart's axis.
     pub fn new(name: impl Into<String>, series: Vec<Series>) -> Self {
         Self { name: short_name(name), y: None, series }
     }
@@ -145,28 +145,28 @@ impl View {
 pub struct Series {
     /// Name.
     pub name: String,
-    /// Values; nothing where nothing is known.
+    /// Values; `None` where the value is not known.
     #[serde(serialize_with = "short_list")]
     pub values: Vec<Option<f64>>,
 }
 
 impl Series {
-    /// A line.
+    /// A line of these values.
     pub fn new(name: impl Into<String>, values: Vec<Option<f64>>) -> Self {
         Self { name: short_name(name), values }
     }
 }
 
-/// A column to explore.
+/// A column of a table to explore.
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
     /// Name.
     pub name: String,
-    /// Unit, in words; empty: none.
+    /// Unit in words; empty if there is none.
     pub unit: String,
     /// `factor` or `result`.
     pub role: &'static str,
-    /// What numbers stand for, if the cells are texts.
+    /// The texts that the numbers stand for, if the cells are texts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<String>>,
     /// Cells.
@@ -174,7 +174,7 @@ pub struct Column {
     pub values: Vec<Option<f64>>,
 }
 
-/// Four digits are what an eye can tell; more would make a page large.
+/// Rounds to four digits: an eye can see no more, and more digits would make a page large.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
@@ -182,7 +182,7 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }
 
-/// A number, without `.0`.
+/// A number, written without `.0` if it is whole.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Short {

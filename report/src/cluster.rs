@@ -1,26 +1,27 @@
-//! The cluster drawn: each host with how busy its resources were, and the bottleneck marked by a thick
-//! frame and a word. One small picture a host, so that they flow on a narrow screen.
+//! The drawing of the cluster: each host with the utilization of its resources, and the bottleneck marked by a
+//! thick frame and a word. Each host is a small picture of its own, so that they flow on a narrow screen.
 
 use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::words::{at, entries, percent, short_name, text};
 
-/// Hosts of a kind that are drawn; the busiest are.
+/// Maximum number of hosts drawn of each kind; the busiest are drawn.
 const MOST_DRAWN: usize = 24;
-/// Disks that are drawn of a host; the busiest are.
+/// Maximum number of disks drawn of a host; the busiest are drawn.
 const MOST_DISKS: usize = 6;
-/// Other resources that are drawn of a host. There are three; a document of somebody else may name any number.
+/// Maximum number of other resources drawn of a host. There are three, but a document from elsewhere may name
+/// any number.
 const MOST_OTHERS: usize = 6;
 
-/// A host and how busy its resources were.
+/// A host and the utilization of its resources.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
     /// Its name.
     pub name: String,
     /// Whether it is a client.
     pub is_client: bool,
-    /// By resource (`cpu`, `disk0`) a share of time.
+    /// Utilization, as a share of time, by resource (`cpu`, `disk0`).
     pub resources: Vec<(String, f64)>,
 }
 
@@ -30,7 +31,7 @@ impl Busy {
     }
 }
 
-/// Hosts of a `truth.json` or an answer. `is_client` says it of a host, if that is known.
+/// The hosts of a `truth.json` or an answer. `is_client` says whether a host is a client, if that is known.
 pub(crate) fn hosts(document: &Value, is_client: impl Fn(&str) -> Option<bool>) -> Vec<Busy> {
     let of_truth = document.get("hosts").is_some();
     let list = entries(document, if of_truth { "hosts" } else { "utilization" });
@@ -56,7 +57,7 @@ pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
     Some((host.to_owned(), text(document, &["bottleneck", "resource"])?.to_owned()))
 }
 
-/// Draws hosts; clients above, the network, and nodes below.
+/// Draws hosts: clients above, then the network, then nodes.
 pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Markup {
     let group = |clients: bool| {
         let mut all: Vec<&Busy> = hosts.iter().filter(|host| host.is_client == clients).collect();
@@ -128,7 +129,7 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
     }
 }
 
-/// A resource in words that fit.
+/// A resource's name in words that fit into the drawing.
 fn label(resource: &str) -> String {
     match resource {
         "cpu" => "processor".to_owned(),

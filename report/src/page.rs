@@ -1,8 +1,8 @@
-//! A page: sections of parts, and the one HTML file that they become.
+//! A page: sections of parts, and the single HTML file made from them.
 //!
-//! Everything that comes from data is escaped: markup by `maud`, the data of charts as JSON without `<`.
-//! A content security policy allows the page's own script by its digest and nothing else, so that even
-//! markup that slipped in could neither run nor load anything.
+//! All text from data is escaped: markup by `maud`, the data of charts as JSON without `<`. A content
+//! security policy allows only the page's own script, by its digest. So even markup that slipped in
+//! could neither run nor load anything.
 
 use base64::Engine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -12,20 +12,20 @@ use sha2::{Digest, Sha256};
 use crate::chart::Chart;
 use crate::words::{cut, of_all};
 
-/// The charts' library (uPlot, MIT), for pages that draw charts of their own.
+/// The chart library (uPlot, MIT), for pages that draw their own charts.
 pub const CHART_SCRIPT: &str = include_str!("../assets/uPlot.iife.min.js");
-/// Its style.
+/// The style of the chart library.
 pub const CHART_STYLE: &str = include_str!("../assets/uPlot.min.css");
 const STYLE: &str =
     concat!(include_str!("../assets/uPlot.min.css"), include_str!("../assets/report.css"));
 const SCRIPT: &str =
     concat!(include_str!("../assets/uPlot.iife.min.js"), "\n", include_str!("../assets/report.js"));
-/// Says which program made a page.
+/// The program that made the page.
 const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
 
-/// Rows of a table at most.
+/// Maximum number of rows of a table.
 const MOST_ROWS: usize = 200;
-/// Letters of a cell, of a heading or title, and of a text, at most.
+/// Maximum length of a cell, of a heading or title, and of a text, in characters.
 const MOST_OF_A_CELL: usize = 240;
 const MOST_OF_A_HEADING: usize = 240;
 const MOST_OF_A_TEXT: usize = 4000;
@@ -35,7 +35,7 @@ const MOST_OF_A_TEXT: usize = 4000;
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// What it shows, in a sentence.
+    /// Its content in one sentence.
     pub lead: String,
     /// Its sections.
     pub sections: Vec<Section>,
@@ -46,7 +46,7 @@ pub struct Page {
 pub struct Section {
     /// Its heading.
     pub heading: String,
-    /// What it holds.
+    /// Its parts, in order.
     pub parts: Vec<Part>,
 }
 
@@ -55,7 +55,7 @@ pub struct Section {
 pub enum Part {
     /// A paragraph.
     Text(String),
-    /// What cannot be shown, and why.
+    /// Something that cannot be shown, and the reason.
     Gap(String),
     /// A table.
     Table(Table),
@@ -63,7 +63,7 @@ pub enum Part {
     Chart {
         /// Its title.
         title: String,
-        /// What it shows, in words.
+        /// Its content in words.
         summary: String,
         /// Its data.
         chart: Chart,
@@ -72,7 +72,7 @@ pub enum Part {
     Figure {
         /// Its title.
         title: String,
-        /// What it shows, in words.
+        /// Its content in words.
         summary: String,
         /// The figure.
         markup: Markup,
@@ -86,20 +86,20 @@ pub struct Table {
     pub title: String,
     /// Names of the columns.
     pub head: Vec<String>,
-    /// How many columns are of words, and begin at the left.
+    /// Number of columns at the beginning that hold words and are left-aligned.
     pub words: usize,
     /// Cells.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table. Its first `words` columns hold words, the others numbers.
+    /// An empty table. Its first `words` columns hold words, the others hold numbers.
     pub fn new(title: impl Into<String>, words: usize, head: &[&str]) -> Self {
         let head = head.iter().map(|name| (*name).to_owned()).collect();
         Self { title: title.into(), head, words, rows: Vec::new() }
     }
 
-    /// The rows that are shown, and a sentence about those that are not.
+    /// The rows that are shown, and a sentence about the rows that are not.
     fn shown(&self) -> (&[Vec<String>], Option<String>) {
         let shown = self.rows.len().min(MOST_ROWS);
         (&self.rows[..shown], of_all(shown, self.rows.len(), "first rows"))
@@ -144,7 +144,7 @@ impl Section {
 }
 
 impl Part {
-    /// What it is, its title and what it shows in words.
+    /// Its kind, its title and its content in words.
     fn outline(&self) -> Value {
         let cut = |text: &String| cut(text, MOST_OF_A_TEXT);
         match self {
@@ -198,7 +198,7 @@ impl Part {
     }
 }
 
-/// A text in which what stands between backticks is code.
+/// A text in which the parts between backticks are code.
 fn with_code(text: &str) -> Markup {
     let text = cut(text, MOST_OF_A_TEXT);
     html! {
@@ -209,7 +209,7 @@ fn with_code(text: &str) -> Markup {
 }
 
 impl Page {
-    /// Sections and parts with their titles and what they show, and tables, without the data of charts.
+    /// Sections and parts with their titles and descriptions, and tables, without the data of charts.
     pub fn outline(&self) -> Value {
         let sections: Vec<Value> = self
             .sections
@@ -222,7 +222,7 @@ impl Page {
         json!({ "title": self.title, "lead": self.lead, "sections": sections })
     }
 
-    /// The page as one HTML file, which needs no other.
+    /// The page as one HTML file that needs no other file.
     pub fn html(&self) -> String {
         let digest = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(SCRIPT));
         let policy = format!(

@@ -1,34 +1,34 @@
-//! A request's path as a waterfall: one bar a step, waiting light and service dark, with the numbers.
+//! A request's path as a waterfall: one bar a step, with waiting light, service dark, and numbers beside.
 
 use maud::{Markup, html};
 
 use crate::words::{cut, number, short_name};
 
-/// Steps that are shown of a request; the longest are.
+/// Maximum number of steps shown of a request; the longest are shown.
 const MOST_STEPS: usize = 40;
-/// Letters of what a step does at most.
+/// Maximum length of the text of a step, in characters.
 const MOST_OF_A_STEP: usize = 160;
 
 /// Something that happened to a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// Milliseconds after it was issued.
+    /// Milliseconds after the request was issued.
     pub at_ms: f64,
-    /// Where.
+    /// The host.
     pub host: String,
     /// `cpu`, `disk0`, `network`, `cache`, `request`.
     pub resource: String,
-    /// What, in words.
+    /// The action, in words.
     pub what: String,
-    /// How long it waited for it, if that is known.
+    /// Time that the step waited, if known.
     pub waiting_ms: Option<f64>,
-    /// How long it was served, if that is known.
+    /// Service time of the step, if known.
     pub service_ms: Option<f64>,
 }
 
 impl Step {
-    /// Whether its waiting ends, rather than begins, at its time. A processor and a cache are recorded when
-    /// the waiting is over; messages and disk operations when they are handed over.
+    /// Whether the waiting ends, rather than begins, at the step's time. Processors and caches are recorded
+    /// when the waiting is over; messages and disk operations when they are handed over.
     fn waited_before(&self) -> bool {
         matches!(self.resource.as_str(), "cpu" | "cache")
     }
@@ -53,7 +53,7 @@ impl Step {
     }
 }
 
-/// Draws the steps of a request that took `response_ms`; `open`: at once.
+/// Draws the steps of a request that took `response_ms`; `open`: initially unfolded.
 pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool) -> Markup {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     let lasts = |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);

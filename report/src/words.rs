@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Numbers formatted for readers.
 
 use serde_json::Value;
 
-/// To three or four digits.
+/// A number with three or four digits.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -29,7 +29,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A number if there is one.
+/// A number, or a dash if there is none.
 pub(crate) fn known(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }
@@ -57,10 +57,10 @@ pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
-/// The longest name that a page shows whole.
+/// Maximum length of a name that a page shows in full, in characters.
 const MOST_OF_A_NAME: usize = 48;
 
-/// A text of at most `most` letters: what is longer loses its end.
+/// A text of at most `most` characters; a longer one loses its end.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -68,7 +68,8 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// A name, shortened in its middle if it is very long: names of many hosts often differ at their ends.
+/// A name, shortened in its middle if it is very long, as names of many hosts often differ at their
+/// ends.
 pub(crate) fn short_name(name: impl Into<String>) -> String {
     let name = name.into();
     let letters = name.chars().count();
@@ -80,7 +81,7 @@ pub(crate) fn short_name(name: impl Into<String>) -> String {
     first.chain(['…']).chain(last).collect()
 }
 
-/// A sentence about a list of which only the first `shown` of `all` are there; empty if all are.
+/// A sentence about a list that shows only the first `shown` of `all` entries; `None` if it shows all.
 pub(crate) fn of_all(shown: usize, all: usize, what: &str) -> Option<String> {
     (shown < all).then(|| format!("Shown are the {shown} {what}, of {all}."))
 }

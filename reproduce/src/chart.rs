@@ -1,4 +1,4 @@
-//! Charts of a sheet's points: what is measured dark, what is predicted light.
+//! Charts of a sheet's points: measured values dark, predicted values light.
 
 use foretell_pictures::{Chart, Spread};
 
@@ -6,11 +6,11 @@ use crate::sheet::{Row, Sheet};
 
 /// Draws series of a sheet.
 pub(crate) trait OfSheet {
-    /// Draws what was measured of these series.
+    /// Draws the measured values of these series.
     fn measured_only(&mut self, sheet: &Sheet, metric: &str, series: &[&str]);
-    /// Draws what was measured and predicted of these series.
+    /// Draws the measured and the predicted values of these series.
     fn both(&mut self, sheet: &Sheet, metric: &str, series: &[&str]);
-    /// Draws the error of each of two predictors, in percent, for one series.
+    /// Draws the error of each predictor, in percent, for one series.
     fn errors(&mut self, sheet: &Sheet, metric: &str, series: &str, names: &[&str]);
 }
 
@@ -46,7 +46,7 @@ impl OfSheet for Chart {
     }
 }
 
-/// Places and values of a series.
+/// Positions on the axis and values of a series.
 fn rows<'a>(
     sheet: &'a Sheet,
     metric: &'a str,

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of reproductions.
 
 use std::path::Path;
 
@@ -26,19 +26,19 @@ pub enum Error {
 }
 
 impl Error {
-    /// What was asked for is wrong.
+    /// An error for a wrong request of the user.
     pub(crate) fn invalid(message: String) -> Self {
         Self::Core(foretell_core::Error::Invalid(message))
     }
 
-    /// For `map_err`: `what` was tried with the file at `path`.
+    /// For `map_err`: the failed action `what` on the file at `path`.
     pub(crate) fn file(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let core = foretell_core::Error::file(what, path);
         |error| Self::Core(core(error))
     }
 }
 
-/// Errors of what the library is made of.
+/// Converts the errors of the libraries beneath.
 macro_rules! by_core {
     ($($error:ty),*) => {
         $(impl From<$error> for Error {

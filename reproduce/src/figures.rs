@@ -15,19 +15,19 @@ use super::lab::Results;
 use super::plan::Plan;
 use super::sheet::Sheet;
 
-/// A figure of the paper, or a part of its text that has figures.
+/// A figure of the paper, or a part of its text that has measurements.
 pub(crate) struct Figure {
     /// Name of its files, without ending.
     pub(crate) file: &'static str,
     /// What it shows.
     pub(crate) title: &'static str,
-    /// What is simulated and asked for it.
+    /// Adds the simulations and questions that it needs.
     pub(crate) needs: fn(&mut Plan),
-    /// Makes its table, its picture, and looks at the paper's claims.
+    /// Makes its table and picture, and checks the paper's claims.
     pub(crate) report: fn(&Results, &mut Sheet),
 }
 
-/// In the order of the paper.
+/// All figures, in the order of the paper.
 pub(crate) const ALL: &[Figure] = &[
     encodings::CPU,
     encodings::NETWORK,
@@ -41,7 +41,7 @@ pub(crate) const ALL: &[Figure] = &[
     overhead::OVERHEAD,
 ];
 
-/// Error of a prediction that the paper calls sufficient for most planning.
+/// The error of a prediction that the paper calls sufficient for most planning.
 const ACCEPTED: f64 = 0.15;
 
 /// MB/s of a workload, predicted and measured.
@@ -52,7 +52,7 @@ fn throughput_mb_s(workload: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(
     )
 }
 
-/// Share of the pages read that a node's cache had, predicted and measured.
+/// Share of the pages read that were in a node's cache, predicted and measured.
 fn hit_rate(workload: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     (
         move |found: &Answer| found.workloads[workload].read_hit_rate.unwrap_or(0.0),
@@ -60,7 +60,7 @@ fn hit_rate(workload: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth)
     )
 }
 
-/// A share as people read it.
+/// A share in percent, for readers.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }

@@ -1,8 +1,8 @@
 //! All runs and predictions, on all cores.
 //!
-//! A job is one cluster with one seed: it is simulated, its records are kept if there are questions,
-//! and these are answered from them. Jobs are independent, and their results are put in order, so
-//! nothing depends on how many are done at once.
+//! A job is one cluster with one seed. It is simulated; if there are questions, its records are kept,
+//! and the questions are answered from them. Jobs are independent, and their results are put in
+//! order, so nothing depends on the number of parallel jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,38 +20,38 @@ use crate::error::Error;
 /// The models, in the order in which their answers are kept.
 pub(crate) const MODELS: [Model; 3] = [Model::Replay, Model::Bounds, Model::Mva];
 
-/// What a cluster did with one seed, and what was predicted from its records.
+/// Measurements of a cluster with one seed, and the predictions from its records.
 #[derive(Debug)]
 struct Outcome {
     truth: Truth,
-    /// By the cluster asked about, then by model.
+    /// Answers by the cluster asked about, then by model.
     predictions: BTreeMap<Setup, Vec<Answer>>,
 }
 
-/// Everything that came out.
+/// All results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     outcomes: BTreeMap<Setup, BTreeMap<u64, Outcome>>,
 }
 
 impl Results {
-    /// Of each seed, what this cluster did.
+    /// A measurement of this cluster, for each seed.
     pub(crate) fn truths(&self, setup: &Setup, of: impl Fn(&Truth) -> f64) -> Vec<f64> {
         self.outcomes[setup].values().map(|outcome| of(&outcome.truth)).collect()
     }
 
-    /// The mean over the seeds of what this cluster did.
+    /// A measurement of this cluster, averaged over the seeds.
     pub(crate) fn mean(&self, setup: &Setup, of: impl Fn(&Truth) -> f64) -> f64 {
         let all = self.truths(setup, of);
         all.iter().sum::<f64>() / all.len() as f64
     }
 
-    /// How busy a resource was, in the mean over the seeds.
+    /// Utilization of a resource, averaged over the seeds.
     pub(crate) fn busy(&self, setup: &Setup, host: &str, resource: &str) -> f64 {
         self.mean(setup, |truth| truth.hosts[host][resource].utilization)
     }
 
-    /// What this cluster waited for most, with any seed: `disk of osd`, `nic_transmit of proxy`.
+    /// The bottlenecks of this cluster over all seeds: `disk of osd`, `nic_transmit of proxy`.
     pub(crate) fn bottlenecks(&self, setup: &Setup) -> BTreeSet<String> {
         let kind = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         let bottleneck = |outcome: &Outcome| {
@@ -61,7 +61,7 @@ impl Results {
         self.outcomes[setup].values().map(bottleneck).collect()
     }
 
-    /// Of each seed, what the records of one cluster say that another would do, by this model.
+    /// The predictions of this model for the cluster `to`, from the records of `from`, for each seed.
     pub(crate) fn predictions(
         &self,
         from: &Setup,
@@ -72,23 +72,23 @@ impl Results {
         self.outcomes[from].values().map(|outcome| of(&outcome.predictions[to][model])).collect()
     }
 
-    /// Whether something is true of this cluster with each seed.
+    /// Whether a condition holds for this cluster with every seed.
     pub(crate) fn always(&self, setup: &Setup, of: impl Fn(&Truth) -> bool) -> bool {
         self.outcomes[setup].values().all(|outcome| of(&outcome.truth))
     }
 
-    /// Whether this cluster did anything.
+    /// Whether there are results for this cluster.
     pub(crate) fn has(&self, setup: &Setup) -> bool {
         self.outcomes.contains_key(setup)
     }
 
-    /// With those of another plan, of other clusters.
+    /// Adds the results of another plan, for other clusters.
     pub(crate) fn and(mut self, later: Self) -> Self {
         self.outcomes.extend(later.outcomes);
         self
     }
 
-    /// Whether all of a plan is there.
+    /// Whether the results of a whole plan are there.
     pub(crate) fn have(&self, plan: &Plan, seeds: u64) -> bool {
         let there = |setup| self.outcomes.get(setup).is_some_and(|all| all.len() as u64 == seeds);
         plan.runs.keys().all(there)
@@ -101,12 +101,12 @@ struct Job<'a> {
     seed: u64,
 }
 
-/// Directories of recorded runs: those that are kept, and those that are not.
+/// Directories of recorded runs: of those that are kept, and of temporary ones.
 const KEPT: &str = "runs";
 const PASSING: &str = "scratch";
 
-/// Does all of a plan with the seeds 1, 2, ...; recorded runs go to directories in `directory`. Where
-/// not all could be done there is a failure beside what was.
+/// Runs the whole plan with the seeds 1, 2, ...; recorded runs go to directories in `directory`. If a
+/// part fails, the error is returned beside the results of the rest.
 pub(crate) fn perform(
     plan: &Plan,
     seeds: u64,
@@ -114,7 +114,7 @@ pub(crate) fn perform(
     directory: &Directory,
     keep: bool,
 ) -> (Results, Option<Error>) {
-    // what one that was killed has left
+    // remove what a killed process left behind
     if let Err(error) = directory.remove_parts(PASSING) {
         return (Results::default(), Some(error.into()));
     }
@@ -124,7 +124,7 @@ pub(crate) fn perform(
             jobs.push(Job { setup, questions: questions.iter().collect(), seed });
         }
     }
-    // those with many questions take longest and come first
+    // jobs with many questions take longest and come first
     jobs.sort_by_key(|job| std::cmp::Reverse(job.questions.len()));
     let done = workers.perform(&jobs, |job| perform_one(job, workers, directory, keep));
     let mut results = Results::default();
@@ -135,11 +135,11 @@ pub(crate) fn perform(
     (results, done.failure)
 }
 
-/// The name of a kept run's directory: the same cluster with the same seed has the same, whichever
+/// The directory name of a kept run. The same cluster with the same seed has the same name, whichever
 /// figures need it.
 fn name_of(job: &Job<'_>, keep: bool, scenario: &str) -> String {
     let place = if keep { KEPT } else { PASSING };
-    // enough of the digits to tell some hundred clusters apart
+    // enough digits to distinguish a few hundred clusters
     let digest = &hex_of(scenario.as_bytes())[..12];
     format!("{place}/{}-{digest}-{}", job.setup.scenario(), job.seed)
 }
@@ -159,7 +159,7 @@ fn perform_one(
     }
     let scenario = document.resolved()?;
     let part = directory.part(&name_of(job, keep, &scenario), RUN)?;
-    // an earlier run of the same cluster stays until this one is whole
+    // an earlier run of the same cluster stays until this one is complete
     let recorded = || {
         let mut kept = RunDirectory::of(part.clone())?;
         let (truth, _) = kept.record(simulation, |progress| workers.go_on(progress))?;
@@ -179,7 +179,7 @@ fn perform_one(
     };
     let outcome = recorded();
     if !keep {
-        // what cannot be removed is told by whoever finds the disk full
+        // if it cannot be removed, a full disk is reported elsewhere
         let _ = part.clear(&[]);
     }
     outcome

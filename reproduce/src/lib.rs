@@ -1,12 +1,12 @@
-//! The experiments of papers, and of clusters that others measured: each figure as a table and a picture, and what
-//! holds of its claims.
+//! Experiments of papers, and predictions for clusters that others measured. Each figure becomes a table and a picture,
+//! and its claims are checked.
 //!
-//! [`reproduce`] does those of one [`Paper`]: tables, pictures and `summary.json` go to a directory, and what they come
-//! to is returned. A claim that fails has a reason only where figures of that very run support it.
+//! [`reproduce`] runs the experiments of one [`Paper`]. Tables, pictures and `summary.json` go to a directory, and the
+//! results are returned. A claim that fails has a reason only where figures of the same run support it.
 //!
-//! A figure of Thereska et al. 2006 says which clusters it needs simulated and which questions it asks of their
-//! records (`plan`); all runs of all figures are then done side by side (`lab`), and each figure turns what came out
-//! into a `sheet`. Predictions come from `run.db` alone.
+//! A figure of Thereska et al. 2006 names the clusters that it needs simulated and the questions about their records
+//! (`plan`). All runs of all figures are then done in parallel (`lab`), and each figure turns the results into a
+//! `sheet`. Predictions come from `run.db` alone.
 
 mod chart;
 mod clusters;
@@ -38,12 +38,12 @@ pub use error::Error;
 pub use sheet::Claim;
 pub use summary::{Accuracy, Comparison, Summary};
 
-/// How often each point is measured, as in Thereska et al. 2006 (IV-A).
+/// Number of runs of each point, as in Thereska et al. 2006 (IV-A).
 const SEEDS: u64 = 10;
-/// The same with less of everything.
+/// The number of runs with `quick`.
 const QUICK_SEEDS: u64 = 3;
 
-/// Whose experiments.
+/// The source of the experiments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Paper {
     /// Thereska et al. 2006.
@@ -68,7 +68,7 @@ impl Paper {
         Self::Clusters,
     ];
 
-    /// What it is called by.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::UrsaMinor => "ursa-minor",
@@ -79,12 +79,12 @@ impl Paper {
         }
     }
 
-    /// The one of this name.
+    /// The paper with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|paper| paper.name() == name)
     }
 
-    /// What it is about, in a line.
+    /// Its subject in one line.
     pub fn about(self) -> &'static str {
         match self {
             Self::UrsaMinor => {
@@ -106,7 +106,7 @@ impl Paper {
         }
     }
 
-    /// Names of the figures that its experiments can be reduced to.
+    /// Names of the figures to which its experiments can be limited.
     pub fn figures(self) -> Vec<&'static str> {
         match self {
             Self::UrsaMinor => figures::ALL.iter().map(|figure| figure.file).collect(),
@@ -124,20 +124,20 @@ impl Paper {
     }
 }
 
-/// How much is done, and by whom.
+/// The extent of the experiments, and the workers that run them.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// Less of everything.
+    /// A reduced version of all experiments.
     pub quick: bool,
-    /// Of [`Paper::Virtualized`]: measure as long as the paper did.
+    /// For [`Paper::Virtualized`]: measure as long as the paper did.
     pub full: bool,
-    /// Keep what figures are made from.
+    /// Keep the data that figures are made from.
     pub keep: bool,
-    /// Only these figures; none: all.
+    /// Make only these figures; empty: all.
     pub figures: &'a [String],
-    /// Of [`Paper::Clusters`]: the directory of the measured clusters, with a folder for each source.
+    /// For [`Paper::Clusters`]: the directory of the measured clusters, with a folder for each source.
     pub data: &'a Path,
-    /// Who does it, and who watches.
+    /// The worker threads, and the observer of progress.
     pub workers: Workers<'a>,
 }
 
@@ -148,7 +148,7 @@ impl Options<'_> {
     }
 }
 
-/// What experiments came to.
+/// Results of experiments.
 #[derive(Debug)]
 pub enum Reproduction {
     /// Claims and predictions.
@@ -159,12 +159,12 @@ pub enum Reproduction {
     Virtualized(Vec<Claim>),
     /// Claims.
     InsideOut(Vec<Claim>),
-    /// What `clusters.txt` says: parameters and errors of each fit.
+    /// The text of `clusters.txt`: parameters and errors of each fit.
     Clusters(String),
 }
 
-/// Does the experiments of a paper. Tables, pictures and `summary.json` are written into a directory; what is finished
-/// stays there if something fails.
+/// Runs the experiments of a paper. Tables, pictures and `summary.json` are written to a directory; finished ones stay
+/// there if something fails.
 pub fn reproduce(
     paper: Paper,
     options: &Options<'_>,
@@ -183,7 +183,7 @@ pub fn reproduce(
     })
 }
 
-/// Thereska et al. 2006.
+/// The experiments of Thereska et al. 2006.
 fn ursa_minor(options: &Options<'_>, directory: &Directory) -> Result<Summary, Error> {
     let wanted = |figure: &&Figure| options.wants(figure.file);
     let figures: Vec<&Figure> = figures::ALL.iter().filter(wanted).collect();
@@ -195,7 +195,7 @@ fn ursa_minor(options: &Options<'_>, directory: &Directory) -> Result<Summary, E
     let (results, failure) = lab::perform(&plan, seeds, options.workers, directory, options.keep);
     let mut sheets = Vec::new();
     for figure in figures {
-        // what is finished is kept
+        // finished figures are written even if others failed
         if let Some(sheet) = finished(figure, &results, seeds) {
             sheet.write(directory)?;
             sheets.push(sheet);

@@ -1,4 +1,4 @@
-//! A figure or table that is a plain table of values: what it holds, pictures, claims.
+//! A figure or table as a plain table of values, with pictures and claims.
 
 use foretell_files::Directory;
 use foretell_pictures::{Chart, draw};
@@ -13,13 +13,13 @@ pub(crate) struct Page {
     pub(crate) file: &'static str,
     header: String,
     rows: Vec<Vec<String>>,
-    /// What holds of what the paper says.
+    /// Claims of the paper with their results.
     pub(crate) claims: Vec<Claim>,
     charts: Vec<Chart>,
 }
 
 impl Page {
-    /// Nothing yet; `header`: names of columns, with commas.
+    /// An empty page; `header`: names of the columns, separated by commas.
     pub(crate) fn new(file: &'static str, header: &str) -> Self {
         let header = header.to_owned();
         Self { file, header, rows: Vec::new(), claims: Vec::new(), charts: Vec::new() }
@@ -30,7 +30,7 @@ impl Page {
         self.rows.push(cells);
     }
 
-    /// Adds a claim; `why` says why it does not hold, as far as figures of this run show it.
+    /// Adds a claim; `why` is the reason if it does not hold, where figures of this run show one.
     pub(crate) fn claim(
         &mut self,
         said: (&'static str, &'static str),

@@ -1,10 +1,10 @@
-//! What is to be simulated, and what is to be asked of the records.
+//! The plan: clusters to simulate, and questions to ask about their records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_scenarios::{Change, Document, ScenarioErrors, ShippedKind};
 
-/// The scenarios of the papers, by name: what figures call them, and what they come with the program as.
+/// The scenarios of the papers: their name in figures, and their name among the shipped scenarios.
 const SCENARIOS: [(&str, &str); 9] = [
     ("ceph", "ceph"),
     ("swift", "swift"),
@@ -17,7 +17,7 @@ const SCENARIOS: [(&str, &str); 9] = [
     ("interference", "ursa-minor/interference"),
 ];
 
-/// A cluster under load: a scenario, and what is changed in it.
+/// A cluster under load: a scenario with changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Setup {
     scenario: &'static str,
@@ -26,12 +26,12 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// A scenario as it is.
+    /// A scenario without changes.
     pub(crate) fn of(scenario: &'static str) -> Self {
         Self { scenario, changes: Vec::new() }
     }
 
-    /// With a change, instead of an earlier one of the same path.
+    /// Adds a change; it replaces an earlier change of the same path.
     #[expect(clippy::needless_pass_by_value, reason = "numbers and texts are given as they are")]
     pub(crate) fn with(mut self, path: &'static str, value: impl ToString) -> Self {
         let value = value.to_string();
@@ -56,7 +56,7 @@ impl Setup {
         Ok(document)
     }
 
-    /// What has to be changed to come from this cluster to that one.
+    /// The changes that turn this cluster into `target`.
     pub(crate) fn changes_to(&self, target: &Self) -> Vec<Change> {
         assert_eq!(self.scenario, target.scenario, "questions are about the same scenario");
         let told = |path: &str| target.changes.iter().any(|(changed, _)| *changed == path);
@@ -71,21 +71,21 @@ impl Setup {
     }
 }
 
-/// All that figures need; what several need is done once.
+/// All that figures need; a need shared by several figures is met once.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Clusters to simulate, each with those that are asked about from its records; none: nothing
-    /// is recorded.
+    /// Clusters to simulate, each with the clusters that are asked about from its records. If there are
+    /// none, nothing is recorded.
     pub(crate) runs: BTreeMap<Setup, BTreeSet<Setup>>,
 }
 
 impl Plan {
-    /// This cluster is simulated.
+    /// Adds a simulation of this cluster.
     pub(crate) fn measure(&mut self, setup: &Setup) {
         self.runs.entry(setup.clone()).or_default();
     }
 
-    /// The cluster `from` is recorded, and asked what `to` would do; both are simulated.
+    /// Records the cluster `from` and asks for the performance of `to`; both are simulated.
     pub(crate) fn compare(&mut self, from: &Setup, to: &Setup) {
         self.runs.entry(from.clone()).or_default().insert(to.clone());
         self.measure(to);

@@ -1,4 +1,4 @@
-//! What a figure comes to: a table, pictures, and what holds of the paper's claims.
+//! The sheet of a figure: a table, pictures, and the paper's claims with their results.
 
 use std::fmt::Write as _;
 
@@ -13,18 +13,18 @@ use super::plan::Setup;
 use super::statistics::Spread;
 use crate::error::Error;
 
-/// A point of a figure: measured, and where it was asked about, predicted.
+/// A point of a figure: measured, and predicted if it was asked about.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// Which line or group of bars.
+    /// The line or group of bars.
     pub(crate) series: String,
-    /// Where on the axis.
+    /// The position on the axis.
     pub(crate) x: String,
-    /// What it is, with its unit.
+    /// The metric, with its unit.
     pub(crate) metric: &'static str,
-    /// What the cluster did.
+    /// The measured value.
     pub(crate) measured: Spread,
-    /// By model; empty where nothing is predicted.
+    /// Predictions by model; empty if nothing is predicted.
     pub(crate) predicted: Vec<Spread>,
 }
 
@@ -38,31 +38,32 @@ impl Row {
     }
 }
 
-/// A claim of the paper beside what we found.
+/// A claim of the paper beside our result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {
     /// `Fig. 7`.
     pub figure: &'static str,
-    /// What the paper says.
+    /// The paper's statement.
     #[serde(rename = "claim")]
     pub said: &'static str,
-    /// What we found.
+    /// Our result.
     pub ours: String,
-    /// Whether that agrees.
+    /// Whether our result agrees.
     pub holds: bool,
-    /// Why not, where it does not: what figures of this run show, or that it is not known.
+    /// The reason if it does not agree: shown by figures of this run, or not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// Shares that differ by less are near each other.
+/// Shares that differ by less than this are close to each other.
 const NEAR_SHARES: f64 = 0.02;
 
-/// Where no figure of the run shows a reason.
+/// The reason if no figure of the run shows one.
 pub(crate) const NOT_KNOWN: &str = "why is not known";
 
 impl Claim {
-    /// `why` says why it does not hold, if it does not; only where figures of this run show it.
+    /// A claim with our result. `why` is the reason if it does not hold, only where figures of this run show
+    /// it.
     pub(crate) fn new(
         (figure, said): (&'static str, &'static str),
         (holds, ours): (bool, String),
@@ -82,20 +83,20 @@ pub(crate) struct Sheet {
     pub(crate) title: &'static str,
     /// Its points.
     pub(crate) rows: Vec<Row>,
-    /// What holds of what the paper says of it.
+    /// The paper's claims about it, with their results.
     pub(crate) claims: Vec<Claim>,
-    /// Names of what predicts, in the order of [`Row::predicted`].
+    /// Names of the predictors, in the order of [`Row::predicted`].
     predictors: Vec<String>,
     charts: Vec<Chart>,
 }
 
 impl Sheet {
-    /// Nothing yet; predictions are those of the models.
+    /// An empty sheet; predictions are those of the models.
     pub(crate) fn new(file: &'static str, title: &'static str) -> Self {
         Self::predicted_by(file, title, MODELS.iter().map(ToString::to_string).collect())
     }
 
-    /// Nothing yet; predictions are by these.
+    /// An empty sheet with predictions by these predictors.
     pub(crate) fn predicted_by(
         file: &'static str,
         title: &'static str,
@@ -105,8 +106,7 @@ impl Sheet {
         Self { file, title, rows, claims, predictors, charts }
     }
 
-    /// Adds a point that is measured, and, if `from` is given, predicted from that cluster's
-    /// records.
+    /// Adds a measured point. If `from` is given, the point is also predicted from that cluster's records.
     pub(crate) fn point(
         &mut self,
         results: &Results,
@@ -126,7 +126,7 @@ impl Sheet {
         self.rows.last().expect("it was just added")
     }
 
-    /// Adds a claim; `why` says why it does not hold, as far as figures of this run show it.
+    /// Adds a claim; `why` is the reason if it does not hold, where figures of this run show one.
     pub(crate) fn claim(
         &mut self,
         figure: &'static str,
@@ -166,7 +166,7 @@ impl Sheet {
         Ok(())
     }
 
-    /// The mean that was measured at a point.
+    /// The measured mean at a point.
     #[expect(clippy::needless_pass_by_value, reason = "numbers and texts are given as they are")]
     pub(crate) fn measured(&self, series: &str, x: impl ToString, metric: &str) -> f64 {
         let x = x.to_string();
@@ -181,7 +181,7 @@ impl Sheet {
         errors.fold(0.0, f64::max)
     }
 
-    /// Which of these points the replay is farthest off, in words.
+    /// The point with the largest error of the replay among these, in words.
     pub(crate) fn farthest(&self, of: impl Fn(&Row) -> bool) -> Option<String> {
         let (row, error) = self.farthest_row(of)?;
         let Row { series, x, metric, measured, .. } = row;
@@ -192,8 +192,8 @@ impl Sheet {
         ))
     }
 
-    /// The same where its values, which are shares, are near each other for all that: a small share has a large
-    /// relative error.
+    /// The same, if its values are shares that are close to each other: a small share has a large relative
+    /// error.
     pub(crate) fn farthest_of_shares(&self, of: impl Fn(&Row) -> bool) -> Option<String> {
         let (row, _) = self.farthest_row(of)?;
         let (measured, predicted) = (row.measured.mean, row.predicted[0].mean);
@@ -240,7 +240,7 @@ impl Sheet {
     }
 }
 
-/// Six significant digits.
+/// The value with six significant digits.
 pub(crate) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

@@ -2,7 +2,7 @@
 
 pub(crate) use foretell_pictures::Spread;
 
-/// The middle value, the mean of the two in the middle; `None` of none.
+/// The middle value, or the mean of the two middle values; `None` if there are no values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

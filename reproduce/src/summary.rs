@@ -1,4 +1,4 @@
-//! `summary.json` of Thereska et al. 2006: the paper's claims, and how good predictions were.
+//! `summary.json` of Thereska et al. 2006: the paper's claims, and the errors of the predictions.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use super::statistics::median;
 
 /// Figures whose predictions are judged together.
 const JUDGED: [&str; 7] = ["fig05", "fig06", "fig07", "fig08", "fig09", "fig10", "fig11"];
-/// What predictions of the replay are meant to reach: the median error, and the worst.
+/// Goals for predictions of the replay: the median error, and the worst error.
 const TARGETS: (f64, f64) = (0.03, 0.10);
-/// The paper's own: "less than 15% error in almost all cases".
+/// The paper's own goal: "less than 15% error in almost all cases".
 const ACCEPTED: f64 = 0.15;
-/// How many of the worst comparisons are shown.
+/// Number of the worst comparisons that are shown.
 const SHOWN: usize = 10;
 
-/// What all figures come to.
+/// The results of all figures.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     paper: &'static str,
@@ -30,12 +30,12 @@ pub struct Summary {
     pub predictions: BTreeMap<String, Accuracy>,
 }
 
-/// How near the predictions of a model came.
+/// The accuracy of a model's predictions.
 #[derive(Debug, Serialize)]
 pub struct Accuracy {
     /// Points that were predicted.
     pub comparisons: usize,
-    /// Half of the errors are below.
+    /// Median error.
     pub median_error: f64,
     /// The largest error.
     pub worst_error: f64,
@@ -43,7 +43,7 @@ pub struct Accuracy {
     target_worst_error: f64,
     within_targets: bool,
     by_figure: BTreeMap<&'static str, FigureAccuracy>,
-    /// Those that are farthest off.
+    /// The comparisons with the largest errors.
     pub worst: Vec<Comparison>,
 }
 
@@ -54,27 +54,27 @@ struct FigureAccuracy {
     worst_error: f64,
 }
 
-/// A point.
+/// A comparison of a prediction with a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The figure's file.
     pub figure: &'static str,
-    /// Which line or group of bars.
+    /// The line or group of bars.
     pub series: String,
-    /// Where on the axis.
+    /// The position on the axis.
     pub x: String,
-    /// What it is, with its unit.
+    /// The metric, with its unit.
     pub metric: &'static str,
-    /// What the model said.
+    /// The model's prediction.
     pub predicted: f64,
-    /// What the cluster did.
+    /// The measured value.
     pub measured: f64,
     /// |predicted - measured| / measured.
     pub error: f64,
 }
 
 impl Summary {
-    /// Of all figures.
+    /// The summary of all figures.
     pub(crate) fn of(sheets: &[Sheet], quick: bool, seeds: u64) -> Self {
         let mut rows: Vec<Claim> =
             sheets.iter().flat_map(|sheet| sheet.claims.iter().cloned()).collect();

@@ -1,4 +1,4 @@
-//! What can be asked of the server: paths, what they take, what they answer. `page/openapi.json` says the same.
+//! The server's interface: paths, their inputs and outputs. `page/openapi.json` describes the same.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -30,25 +30,25 @@ use crate::problem::{self, Problem};
 use crate::runs::{Listed, Runs, changes};
 use crate::{Tools, limits, settings};
 
-/// Time for a request; what is simulated takes its own.
+/// Time limit of a request; simulations have their own limit.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const PAGE: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../page/app.js");
 const STYLE: &str = include_str!("../page/app.css");
 const OPENAPI: &str = include_str!("../page/openapi.json");
 
-/// What all requests share.
+/// State shared by all requests.
 struct Server {
     runs: Arc<Runs>,
     tools: Arc<dyn Tools>,
     asking: Semaphore,
     waiting: AtomicUsize,
     followers: Arc<Semaphore>,
-    /// Answers, the latest last: run, model, changes, and the document.
+    /// Recent answers, the latest last: run, model, changes, and the document.
     answers: Mutex<VecDeque<(Question, Arc<str>)>>,
 }
 
-/// A question that was answered.
+/// The key of an answered question: run, model, changes.
 type Question = (String, String, Vec<String>);
 type Shared = State<Arc<Server>>;
 
@@ -113,7 +113,7 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> FromRequest<S> for Body<T> 
     }
 }
 
-/// Runs what computes or reads files, where it keeps no other request waiting.
+/// Runs blocking work where it does not keep other requests waiting.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -146,7 +146,7 @@ async fn scenario(Path(name): Path<String>) -> Result<Json<Value>, Problem> {
     Ok(Json(json!({ "name": name, "text": found.document().text() })))
 }
 
-/// A scenario that was sent.
+/// A scenario sent by a client.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sent {
@@ -158,13 +158,13 @@ struct Sent {
 }
 
 impl Sent {
-    /// As a scenario that may read files of the served directory alone.
+    /// The scenario, which may read files of the served directory only.
     fn scenario(&self, runs: &Runs) -> Result<Scenario, Problem> {
         let changes = changes(&self.set)?;
         self.changed(&changes, runs).map_err(|error| Problem::about(&self.text, &error))
     }
 
-    /// The same, checked, with these changes.
+    /// The scenario with these changes, checked.
     fn changed(&self, changes: &[Change], runs: &Runs) -> Result<Scenario, Error> {
         let document = Scenario::parse(&self.text, runs.directory())?.into_document().confined();
         let mut scenario = Scenario::from(document);
@@ -257,7 +257,7 @@ async fn events(
         loop {
             let now = status.borrow_and_update().clone();
             let is_over = now.is_over();
-            // the run is over, or the client has gone
+            // the run is finished, or the client has disconnected
             if send.send(now).await.is_err() || is_over || status.changed().await.is_err() {
                 break;
             }
@@ -286,7 +286,7 @@ struct Asking {
 struct Timed<'a> {
     #[serde(flatten)]
     answered: &'a foretell_core::Answered,
-    /// Milliseconds that the answer took.
+    /// Time of the answer in milliseconds.
     elapsed_ms: f64,
 }
 
@@ -332,7 +332,7 @@ async fn ask(
     Ok(as_json(text))
 }
 
-/// The answer to a question that was asked before.
+/// The stored answer to a question that was asked before.
 fn known(server: &Server, question: &Question) -> Option<Arc<str>> {
     let answers = server.answers.lock().unwrap_or_else(PoisonError::into_inner);
     answers.iter().find(|(known, _)| known == question).map(|(_, text)| Arc::clone(text))
@@ -360,7 +360,7 @@ async fn report(State(server): Shared, RawQuery(query): RawQuery) -> Result<Resp
         let paths: Vec<PathBuf> =
             named.iter().map(|id| server.runs.find(id)).collect::<Result<_, _>>()?;
         let html = server.tools.report(&paths).map_err(Problem::bad)?;
-        // the page carries its own script and style, and may load nothing
+        // the page contains its own script and style, and may load nothing
         let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; font-src data:; sandbox allow-scripts allow-downloads; frame-ancestors 'none'";
         let headers: [(HeaderName, &str); 2] =

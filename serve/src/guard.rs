@@ -1,9 +1,9 @@
-//! Who may use the server.
+//! Access control of the server.
 //!
-//! A page of another site can make the user's browser send requests to this machine, under a name of its own
-//! that leads here (DNS rebinding) or from its own origin. So `Host` must name this server, and where a
-//! browser says its `Origin`, that must be this server's, too. With a token, each request must carry it:
-//! as `Authorization: Bearer`, or as a cookie that the page sets when it is first opened with `?token=`.
+//! A page of another site can make the user's browser send requests to this machine, from its own origin, or
+//! under a host name of its own that points here (DNS rebinding). So `Host` must name this server, and if a
+//! browser sends an `Origin`, that must be this server's, too. With a token, each request must carry it: as
+//! `Authorization: Bearer`, or as a cookie that the page sets when it is first opened with `?token=`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,19 +17,20 @@ use subtle::ConstantTimeEq;
 
 use crate::problem::Problem;
 
-/// The cookie that carries the token.
+/// The name of the cookie with the token.
 const COOKIE: &str = "foretell_token";
 
-/// Who may use the server.
+/// Access control.
 #[derive(Debug)]
 pub struct Guard {
-    /// What `Host` may be; with a token anything, since a proxy may stand before the server.
+    /// Allowed values of `Host`. With a token any value is allowed, since a proxy may be in front of the
+    /// server.
     hosts: Vec<String>,
     token: Option<String>,
 }
 
 impl Guard {
-    /// For a server at this address.
+    /// Access control for a server at this address.
     pub fn new(address: SocketAddr, token: Option<&str>) -> Arc<Self> {
         let port = address.port();
         let hosts = [
@@ -81,7 +82,8 @@ impl Guard {
         }
     }
 
-    /// What opens the page with `?token=`: the cookie, and the page without the token in its address.
+    /// The response to the page opened with `?token=`: it sets the cookie, and redirects to the page without
+    /// the token in its address.
     fn entrance(&self, request: &Request<Body>) -> Option<Response> {
         let token = self.token.as_deref()?;
         let query = request.uri().query()?;
@@ -98,7 +100,7 @@ impl Guard {
     }
 }
 
-/// Lets requests pass that may, and adds to each answer what keeps browsers from misusing it.
+/// Lets permitted requests pass, and adds security headers to each response.
 pub(crate) async fn pass(
     State(guard): State<Arc<Guard>>,
     request: Request<Body>,

@@ -1,15 +1,15 @@
 //! `foretell serve`: scenarios in a browser. They are edited with the checker's messages in place, run with live
-//! progress, asked by sliders, and compared.
+//! progress, asked about by sliders, and compared.
 //!
-//! The server offers what the library does as HTTP and JSON, described by `/api/openapi.json`, and one page that
-//! uses nothing else. Runs are kept below the directory that is served, so that they outlive the server.
+//! The server offers the library's functions over HTTP and JSON, described by `/api/openapi.json`, and one page
+//! that uses nothing else. Runs are kept below the served directory, so they outlive the server.
 //!
-//! Who may do what ([`guard`]): without a token the server listens on this machine alone, and answers requests
-//! only whose `Host` and `Origin` are its own, so that no other page in the user's browser can use it. With a
-//! token every request must carry it. A scenario may read files of the served directory alone. Sizes, times and
-//! numbers are limited ([`limits`]).
+//! Access ([`guard`]): without a token the server listens only on this machine, and answers only requests with its
+//! own `Host` and `Origin`. So no other page in the user's browser can use it. With a token every request must
+//! carry it. A scenario may read files of the served directory only. Sizes, times and numbers are limited
+//! ([`limits`]).
 //!
-//! Left out: several users with rights of their own, encryption (put a reverse proxy before it), saving scenarios.
+//! Left out: several users with separate rights, encryption (use a reverse proxy for it), saving scenarios.
 
 mod api;
 pub mod guard;
@@ -28,7 +28,7 @@ use thiserror::Error;
 use guard::Guard;
 use runs::Runs;
 
-/// What the server takes from the program that it is part of.
+/// Functions that the server needs from the program around it.
 pub trait Tools: Send + Sync + 'static {
     /// The page of `foretell report` about runs in these directories.
     fn report(&self, runs: &[PathBuf]) -> Result<String, String>;
@@ -36,25 +36,25 @@ pub trait Tools: Send + Sync + 'static {
     fn trace(&self, run: &Path, request: u64) -> Result<String, String>;
 }
 
-/// What is served, to whom.
+/// Settings of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Runs in it are offered, and new ones kept in its subdirectory `served`.
+    /// The served directory: its runs are offered, and new runs are kept in its subdirectory `served`.
     pub directory: PathBuf,
-    /// Where to listen.
+    /// The address to listen on.
     pub address: IpAddr,
-    /// 0: any that is free.
+    /// The port; 0: any free port.
     pub port: u16,
-    /// What requests must carry; needed where others than this machine can connect.
+    /// The token that requests must carry; needed if other machines can connect.
     pub token: Option<String>,
-    /// Runs at a time.
+    /// Number of simultaneous runs.
     pub jobs: usize,
 }
 
-/// Why there is no server.
+/// The reason why the server does not run.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// Others could connect, and do what they like.
+    /// Other machines could connect without a token.
     #[error("{0} can be reached by others: give a token of 16 characters or more (`--token`)")]
     NeedsToken(IpAddr),
     /// The token can be guessed, or does not fit into an address and a cookie.
@@ -65,15 +65,15 @@ pub enum ServeError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: io::Error,
     },
     /// The address cannot be used.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The error.
         error: io::Error,
     },
     /// The server ended.
@@ -81,14 +81,15 @@ pub enum ServeError {
     Ended(io::Error),
 }
 
-/// Characters of a token at least: fewer can be guessed.
+/// Minimum length of a token in characters; shorter ones can be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
-/// Serves until the process ends. `ready` is given the address once connections are accepted.
+/// Serves until the process ends. `ready` is called with the address once connections are accepted.
 ///
 /// # Errors
 ///
-/// If the directory is none, the address cannot be listened on, or others could connect without a token.
+/// If the directory is not a directory, the address cannot be listened on, or other machines could connect without
+/// a token.
 pub fn serve(
     options: &Options,
     tools: impl Tools,

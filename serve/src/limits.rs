@@ -1,28 +1,28 @@
-//! What requests may take at most.
+//! Limits of requests.
 
 use std::time::Duration;
 
-/// Bytes of a request's body: scenarios are a few KiB.
+/// Maximum bytes of a request's body; scenarios are a few KiB.
 pub const BODY: usize = 1 << 20;
-/// Time that a run may take, waiting for its turn left out.
+/// Maximum time of a run, without waiting for its turn.
 pub const RUN: Duration = Duration::from_secs(300);
-/// Runs that wait for their turn.
+/// Maximum number of runs that wait for their turn.
 pub const WAITING: usize = 16;
-/// Runs that are kept; older ones must be removed first.
+/// Maximum number of kept runs; with more, older ones must be removed first.
 pub const KEPT: usize = 200;
-/// Runs whose records are open for questions.
+/// Maximum number of runs whose records are open for questions.
 pub const OPEN: usize = 4;
-/// Answers that are remembered.
+/// Maximum number of remembered answers.
 pub const ANSWERS: usize = 512;
-/// Changes of a question or a run.
+/// Maximum number of changes of a question or a run.
 pub const CHANGES: usize = 64;
-/// Questions that are answered at a time; more wait.
+/// Maximum number of questions answered at the same time; others wait.
 pub const ASKING: usize = 4;
-/// Questions that wait for an answer.
+/// Maximum number of questions that wait for an answer.
 pub const QUEUED: usize = 64;
-/// Threads that run blocking work.
+/// Number of threads for blocking work.
 pub const BLOCKING_THREADS: usize = 16;
-/// Runs on a page.
+/// Maximum number of runs on a page.
 pub const COMPARED: usize = 4;
-/// Clients that follow the progress of runs.
+/// Maximum number of clients that follow the progress of runs.
 pub const FOLLOWERS: usize = 64;

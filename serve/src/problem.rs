@@ -1,4 +1,4 @@
-//! What is said to a client whose request failed: a status and `{"error", "help", "faults"}`.
+//! The response to a failed request: a status and `{"error", "help", "faults"}`.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -7,7 +7,7 @@ use foretell_core::Error;
 use foretell_scenarios::ScenarioErrors;
 use serde::Serialize;
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -15,13 +15,13 @@ pub(crate) struct Problem {
     faults: Vec<Fault>,
 }
 
-/// What is wrong with a scenario, and where.
+/// A fault of a scenario, and its place.
 #[derive(Debug, Serialize)]
 pub(crate) struct Fault {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// First and last byte in the text that was sent, if it stands there.
+    /// First and last byte in the text that was sent, if the fault is in that text.
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<[usize; 2]>,
     /// Line and column, from 1.
@@ -50,7 +50,7 @@ impl Problem {
 /// The faults of a scenario whose text is `text`.
 pub(crate) fn faults(errors: &ScenarioErrors, text: &str) -> Vec<Fault> {
     let fault = |error: &foretell_scenarios::ScenarioError| {
-        // faults of changes and of profiles stand in other texts
+        // faults of changes and of profiles are in other texts
         let is_here = error.text() == Some(text);
         let span = error.spans().next().filter(|_| is_here);
         Fault {
@@ -70,7 +70,7 @@ impl From<Error> for Problem {
 }
 
 impl Problem {
-    /// What went wrong with a scenario whose text is `text`.
+    /// The problem for an error of a scenario whose text is `text`.
     pub(crate) fn about(text: &str, error: &Error) -> Self {
         let status = match error {
             Error::Scenario(_) | Error::Invalid(_) | Error::WhatIf(_) | Error::Trace(_) => {

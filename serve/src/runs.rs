@@ -1,7 +1,8 @@
-//! Runs: those that wait, those under way, those that are kept.
+//! Runs: waiting, running and kept ones.
 //!
-//! A run of this server is kept in `served/run-N` below the directory that is served, and is called
-//! `served-N`. Other runs in the directory are called as their directories and are only read.
+//! A run of this server is kept in `served/run-N` below the served directory, and its id is
+//! `served-N`. The id of any other run in the directory is the name of its directory; such runs are
+//! only read.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -21,20 +22,20 @@ use tokio::sync::watch;
 use crate::limits;
 use crate::problem::Problem;
 
-/// Where runs of the server are kept.
+/// The subdirectory with the server's runs.
 const SERVED: &str = "served";
-/// Between two reports of progress.
+/// Time between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
-/// Entries of the served directory that are looked at.
+/// Maximum number of entries of the served directory that are examined.
 const MOST_ENTRIES: usize = 2_000;
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// For its turn.
+    /// It waits for its turn.
     Waiting,
-    /// It is simulated.
+    /// It is being simulated.
     Running {
         /// Part of the simulated time that has passed, if its end is known.
         share: Option<f64>,
@@ -43,7 +44,7 @@ pub(crate) enum Status {
         requests: u64,
         events: u64,
     },
-    /// It is kept, and can be asked.
+    /// It is kept, and can be asked about.
     Done,
     Failed {
         error: String,
@@ -57,7 +58,7 @@ impl Status {
     }
 }
 
-/// A run of this server, since it began.
+/// A run of this server since its start.
 #[derive(Debug)]
 pub(crate) struct Entry {
     number: u64,
@@ -72,10 +73,10 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Listed {
     id: String,
-    /// Below the served directory.
+    /// Its path below the served directory.
     path: String,
     title: String,
-    /// Whether this server made it, and may remove it.
+    /// Whether this server made it and may remove it.
     served: bool,
     #[serde(flatten)]
     status: Status,
@@ -95,14 +96,14 @@ struct State {
     queue: VecDeque<Arc<Entry>>,
 }
 
-/// What a run is called.
+/// The parsed id of a run.
 enum Name<'a> {
     Served(u64),
     Own(&'a str),
 }
 
 impl Runs {
-    /// Of a directory; begins the threads that simulate.
+    /// The runs of a directory; starts the threads that simulate.
     pub(crate) fn new(directory: &Path, jobs: usize) -> io::Result<Self> {
         if !fs::metadata(directory)?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
@@ -148,7 +149,7 @@ impl Runs {
         Ok(listed(&entry))
     }
 
-    /// All that there are: first those of this server, the latest first.
+    /// All runs: first those of this server, the latest first.
     pub(crate) fn list(&self) -> Vec<Listed> {
         let entries: Vec<Arc<Entry>> =
             lock(&self.state.0).entries.values().map(Arc::clone).collect();
@@ -182,7 +183,7 @@ impl Runs {
         Ok(watch::Sender::new(Status::Done).subscribe())
     }
 
-    /// Where a kept run is.
+    /// The directory of a kept run.
     pub(crate) fn find(&self, id: &str) -> Result<PathBuf, Problem> {
         let path = match name(id).ok_or_else(|| Problem::missing("such run"))? {
             Name::Served(number) => self.directory.join(SERVED).join(format!("run-{number}")),
@@ -202,7 +203,7 @@ impl Runs {
         if is_run(&path) { Ok(path) } else { Err(Problem::missing("such run")) }
     }
 
-    /// Its records, open for questions.
+    /// The records of a run, open for questions.
     pub(crate) fn open(&self, id: &str) -> Result<Arc<Run>, Problem> {
         let path = self.find(id)?;
         let mut open = lock(&self.open);
@@ -212,7 +213,7 @@ impl Runs {
             open.push_back(found);
             return Ok(run);
         }
-        // others wait: they would open the same
+        // keep the lock: others would open the same run
         let run = Arc::new(Run::open(&path)?);
         if open.len() >= limits::OPEN {
             open.pop_front();
@@ -221,7 +222,7 @@ impl Runs {
         Ok(run)
     }
 
-    /// Stops a run, or removes one that this server has made.
+    /// Stops a run, or removes a run that this server has made.
     pub(crate) fn remove(&self, id: &str) -> Result<(), Problem> {
         let Some(Name::Served(number)) = name(id) else {
             return Err(Problem::bad("only runs of this server can be removed here"));
@@ -241,7 +242,7 @@ impl Runs {
         let known = lock(&self.state.0).entries.remove(&number).is_some();
         if is_run(&path) {
             lock(&self.open).retain(|(open, _)| open != id);
-            // what the user put beside the run stays
+            // files that the user put beside the run stay
             RunDirectory::remove(&path)?;
             return Ok(());
         }
@@ -255,7 +256,7 @@ impl Runs {
 }
 
 fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    // no invariant is broken by a thread that ended
+    // a panicking thread breaks no invariant, so the lock is still usable
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -269,7 +270,7 @@ fn listed(entry: &Entry) -> Listed {
     }
 }
 
-/// What an id names; `None`: nothing, as where it would lead out of the directory.
+/// Parses an id; `None` if it names nothing, for example if it would lead out of the directory.
 fn name(id: &str) -> Option<Name<'_>> {
     if let Some(number) = id.strip_prefix("served-") {
         let number: u64 = number.parse().ok()?;
@@ -281,7 +282,7 @@ fn name(id: &str) -> Option<Name<'_>> {
     (is_plain && !id.is_empty()).then_some(Name::Own(id))
 }
 
-/// Whether a directory is there, not behind a link, with a whole run in it.
+/// Whether a path is a directory, not a link, with a complete run in it.
 fn is_run(path: &Path) -> bool {
     let is = |path: &Path, wanted: fn(&fs::FileType) -> bool| {
         fs::symlink_metadata(path).is_ok_and(|found| wanted(&found.file_type()))
@@ -314,7 +315,7 @@ fn own_runs(directory: &Path) -> Vec<String> {
     found
 }
 
-/// Simulates runs as they come.
+/// Simulates queued runs, one after the other.
 fn work(shared: &(Mutex<State>, Condvar)) {
     loop {
         let entry = {
@@ -345,7 +346,7 @@ fn work(shared: &(Mutex<State>, Condvar)) {
 )]
 fn simulate(entry: &Entry) -> Result<(), String> {
     let served = entry.directory.parent().expect("it is below the served directory");
-    // what is there behind a link is not ours
+    // a link may lead to a directory that is not ours
     if fs::symlink_metadata(served).is_ok_and(|found| !found.is_dir()) {
         return Err(format!("`{}` is not a directory", served.display()));
     }
@@ -379,7 +380,7 @@ fn simulate(entry: &Entry) -> Result<(), String> {
     }
 }
 
-/// Changes, as they are written.
+/// Parses changes.
 pub(crate) fn changes(written: &[String]) -> Result<Vec<Change>, Problem> {
     if written.len() > limits::CHANGES {
         return Err(Problem::bad(format!("{} changes at most", limits::CHANGES)));

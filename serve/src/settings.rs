@@ -1,4 +1,4 @@
-//! What sliders can ask of a run: settings, and values around what they are.
+//! The settings for sliders: paths, and values around the present ones.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use serde::Serialize;
 /// A setting that a question can change.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(crate) struct Setting {
-    /// As in `--what-if`.
+    /// Its path, as in `--what-if`.
     path: String,
     /// Values to choose from, in order.
     values: Vec<String>,
-    /// Which of them it has.
+    /// Index of its present value.
     now: usize,
 }
 
-/// Factors around a number.
+/// Factors on a number.
 const FACTORS: [f64; 9] = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// Encodings to try.
 const ENCODINGS: [&str; 10] = [
@@ -50,7 +50,7 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
                 ));
             }
             Arrivals::Poisson { rate_rps } | Arrivals::Deterministic { rate_rps } => {
-                // whole thousandths
+                // in whole thousandths
                 let now = (rate_rps * 1e3).round() as u64;
                 let values = FACTORS.map(|factor| (now as f64 * factor).round() as u64);
                 found.extend(around(format!("{root}.rate"), values, now, |n| {
@@ -89,7 +89,7 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
     found.iter().filter_map(|setting| possible(setting, scenario)).collect()
 }
 
-/// A setting with those of its values that the scenario can have, if there are several.
+/// The setting with only the values that the scenario accepts; `None` unless there are several.
 fn possible(setting: &Setting, scenario: &Scenario) -> Option<Setting> {
     let can_be = |value: &&String| {
         let mut changed = scenario.clone();
@@ -100,7 +100,7 @@ fn possible(setting: &Setting, scenario: &Scenario) -> Option<Setting> {
     (values.len() > 1).then(|| Setting { path: setting.path.clone(), values, now })
 }
 
-/// A number among others, those that are 0 left out.
+/// A setting of numbers; values of 0 are left out.
 fn around(
     path: String,
     values: [u64; 9],

@@ -1,4 +1,4 @@
-//! The server as clients see it, well-meaning and hostile ones, over a socket.
+//! The server as seen by well-meaning and hostile clients, over a socket.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -86,7 +86,7 @@ impl Server {
     fn raw(&self, request: &[u8]) -> Answer {
         let mut socket = TcpStream::connect(self.address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        // a server may answer and close before all is sent
+        // a server may answer and close before it has received everything
         let _ = socket.write_all(request);
         let mut answer = Vec::new();
         let _ = socket.read_to_end(&mut answer);
@@ -226,7 +226,7 @@ fn every_page_has_what_it_needs_and_the_api_is_described() {
     }
     let api = server.get("/api/openapi.json").json();
     for (path, methods) in api["paths"].as_object().unwrap() {
-        // what is described is there: not even one without a run behind it is unknown
+        // every described path exists
         let real = path
             .replace("{name}", "first-look")
             .replace("{id}", "served-9")

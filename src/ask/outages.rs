@@ -1,4 +1,4 @@
-//! What an answer says of failures, as a person reads it.
+//! The part of an answer about failures, as text.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::short;
 use crate::screen::fitted;
 use crate::tables;
 
-/// Phases, recoveries, and what is lost.
+/// Phases, recoveries, and data loss.
 pub(super) fn text(found: &OutageAnswer) -> String {
     let header =
         ["phase", "seconds", "workload", "req/s", "mean ms", "p99", "failed", "in 9 of 10 cases"];
@@ -19,7 +19,7 @@ pub(super) fn text(found: &OutageAnswer) -> String {
         let mut name = phase.phase.to_owned();
         for (workload, seen) in &phase.workloads {
             let times = &seen.response_time_ms;
-            // of a phase in which nothing completes there are no times
+            // a phase in which nothing completes has no response times
             let ms = |ms: Option<f64>| {
                 let known = ms.filter(|_| seen.requests > 0);
                 known.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"))

@@ -1,8 +1,8 @@
 //! `foretell ask DIR --questions FILE|-`: many questions about one run, which is opened once.
 //!
-//! A question is a line of JSON, and so is its answer, in the same order. What the records say, what was
-//! measured of devices and the recorded run's own replay are found once and serve all questions. A question
-//! that cannot be answered gets a line that says why; the others are answered all the same.
+//! A question is a line of JSON, and so is its answer, in the same order. The records' statistics, the
+//! measurements of devices and the recorded run's own replay are computed once and serve all questions. If
+//! a question cannot be answered, its line gives the reason; the others are answered all the same.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -18,23 +18,23 @@ use crate::interrupt;
 use crate::output;
 use foretell_core::{Answered, PartsShelf, Prices};
 
-/// Bytes of a line, at the most.
+/// Maximum length of a line in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// A line.
+/// A line of the input.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
-    /// What the answer is to be known by.
+    /// An identifier that the answer repeats.
     #[serde(default)]
     id: Value,
     #[serde(default)]
     what_if: Vec<String>,
-    /// Instead of that of the command.
+    /// The model, instead of the command's model.
     model: Option<String>,
 }
 
-/// What all answers have in common.
+/// Data that all answers share.
 pub(super) struct Desk<'a> {
     pub(super) observed: &'a Observed,
     pub(super) experience: &'a Experience,
@@ -43,7 +43,7 @@ pub(super) struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Answers the questions of a file, or of standard input.
+    /// Answers the questions in a file, or on standard input.
     pub(super) fn answer_all(&self, path: &Path) -> Result<(), Failure> {
         if path == Path::new("-") {
             return self.answer_from(path, std::io::stdin().lock());
@@ -81,7 +81,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The answer to a line, a line itself.
+    /// The answer to a line, also a line.
     fn line(&self, number: u64, text: &str) -> Value {
         let start = ProcessTime::now();
         let cpu_ms = || (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;

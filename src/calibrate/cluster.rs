@@ -19,7 +19,7 @@ pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Fai
     let twin = Twin::load(&arguments.directory)?;
     let rows = points::load(&arguments.points)?;
     let others = arguments.predict.as_deref().map(points::load).transpose()?;
-    // only a directory of ours gets another file
+    // fail before the work: only a directory of ours may get another file
     Directory::may_take(&arguments.directory, Purpose::of("import cluster"))?;
     let workers = jobs::workers(arguments.jobs);
     let fitted = fit(&twin, &rows, workers)?;

@@ -1,8 +1,8 @@
 //! The cost of the real codecs, and of copying memory.
 //!
-//! An operation is what a client does to a block: compute the vector, encrypt, encode; or decode
-//! and decrypt. Blocks and fragments are in the processor's caches, as they are for a client that
-//! has just been given them; what is only copied is not.
+//! An operation is the work of a client on a block: compute the vector, encrypt, encode; or decode
+//! and decrypt. Blocks and fragments are in the processor's caches, as for a client that has just
+//! received them. Memory for the copying measurement is not in the caches.
 
 use std::hint::black_box;
 
@@ -13,16 +13,17 @@ use foretell_units::{Bytes, Seed, VolumeId};
 use super::stopwatch::Stopwatch;
 use crate::failure::Failure;
 
-/// Sizes of blocks that fixed parts and parts by size are told apart with.
+/// Sizes of blocks from which fixed costs and costs by size are separated.
 pub(crate) const SIZES: [Bytes; 5] =
     [Bytes::kib(1), Bytes::kib(4), Bytes::kib(16), Bytes::kib(64), Bytes::kib(256)];
 
-/// Memory that is copied from, and to: beyond the last cache of most processors.
+/// Memory that is copied from and to, in bytes: larger than the last-level cache of most
+/// processors.
 const COPIED: usize = 64 << 20;
 
 const KEY: [u8; KEY_LEN] = *b"sixteen bytes ok";
 
-/// What one block costs in one encoding, nanoseconds.
+/// Cost of one block in one encoding, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct BlockCost {
     pub(crate) encoding: Encoding,
@@ -35,23 +36,23 @@ pub(crate) struct BlockCost {
     pub(crate) rebuild_ns: Option<f64>,
 }
 
-/// A block of bytes that look like data.
+/// A block of random bytes.
 fn block_of(size: Bytes) -> Vec<u8> {
     let mut stream = Seed(1).stream("calibrate/block");
     (0..size.get()).map(|_| stream.bits() as u8).collect()
 }
 
-/// Data fragments that the last m of n fragments lack.
+/// Number of data fragments missing among the last m of n fragments.
 pub(crate) fn most_lost(encoding: Encoding) -> u64 {
     encoding.m().min(encoding.tolerates()) as u64
 }
 
-/// Multiply-and-add passes over a block to encode it.
+/// Number of multiply-and-add passes over a block to encode it.
 pub(crate) fn passes(encoding: Encoding) -> u64 {
     encoding.passes() as u64
 }
 
-/// A block, and all that is needed to encode and decode it.
+/// A block with everything needed to encode and decode it.
 struct Bench {
     erasure: Erasure,
     cipher: Cipher,
@@ -94,11 +95,11 @@ pub(crate) fn block_cost(
     let all: Vec<(usize, &[u8])> =
         fragments.iter().enumerate().map(|(index, bytes)| (index, bytes.as_slice())).collect();
     let first = &all[..encoding.m()];
-    // the last that suffice
+    // the last fragments that suffice
     let order: Vec<u8> = (0..encoding.n() as u8).rev().collect();
     let last = Shares::new(encoding).complete(&[], &order).expect("all of them suffice");
     let last: Vec<(usize, &[u8])> = last.iter().map(|index| all[usize::from(*index)]).collect();
-    // a code that cannot decode proves nothing
+    // check that the code decodes, or the measurement would mean nothing
     assert!(bench.decode(first) == bench.block && bench.decode(&last) == bench.block);
     let what = format!("{encoding}, {cipher}, {size}");
     let encode_ns = stopwatch.measure(&what, || drop(black_box(bench.encode())))?;
@@ -132,8 +133,8 @@ pub(crate) fn cipher_costs(stopwatch: &Stopwatch) -> Result<[Vec<Point>; 2], Fai
     Ok([encrypt, decrypt])
 }
 
-/// Erasure coding alone: bytes times passes, of encoding and of decoding with as much lost as may
-/// be. The fragments' memory is part of it.
+/// Erasure coding alone: cost by bytes times passes, for encoding, and for decoding with as many
+/// lost fragments as possible. It includes the cost of the fragments' memory.
 pub(crate) fn code_costs(
     stopwatch: &Stopwatch,
     encodings: &[Encoding],

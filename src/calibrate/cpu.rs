@@ -1,10 +1,10 @@
-//! `foretell calibrate cpu`: what the codecs cost on this host.
+//! `foretell calibrate cpu`: the cost of the codecs on this host.
 //!
-//! Two things are measured. The demand of a request in each encoding, by doing what a client does
-//! many times, as the CPU What-if module of Thereska et al. 2006 does (III-C.4, Figure 3). And the costs of a
-//! processor profile, each by itself at several sizes. The table shows beside each demand what
-//! `run` charges with that profile: nothing for copying fragments, and for erasure coding by the
-//! number of passes, whatever m and n.
+//! Two things are measured. First, the demand of a request in each encoding: the client's work is done many
+//! times, as in the CPU What-if module of Thereska et al. 2006 (III-C.4, Figure 3). Second, the costs of a
+//! processor profile, each separately at several sizes. Beside each demand the table shows what `run` charges
+//! with that profile: nothing for copying fragments, and for erasure coding a cost by the number of passes,
+//! whatever m and n.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::screen::fitted;
 use crate::tables::{number, table};
 
-/// The largest request: beyond, a measurement takes minutes.
+/// The largest request; with larger ones, a measurement takes minutes.
 const LARGEST: Bytes = Bytes::mib(64);
 
 /// Runs the command.
@@ -52,10 +52,10 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     crate::output::print(&printed)
 }
 
-/// The name that scenarios call the profile at `path` by.
+/// The name by which scenarios refer to the profile at `path`.
 pub(super) fn profile_name(path: &Path) -> Result<String, Failure> {
     let stem = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".toml"));
-    // as scenarios have it
+    // the rule of scenarios for names
     let good = |name: &&str| {
         name.len() <= 64
             && name.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -70,11 +70,11 @@ pub(super) fn profile_name(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// What was found out about this host.
+/// Measurements of this host.
 struct Measured {
     machine: Machine,
     blocks: Vec<BlockCost>,
-    /// Name and fit of each cost that was measured.
+    /// Name and fit of each measured cost.
     fits: Vec<(&'static str, Fit)>,
     profile: CpuProfile,
     notes: Notes,
@@ -129,7 +129,7 @@ impl Measured {
         Ok(Self { machine, blocks, fits, profile, notes })
     }
 
-    /// For people.
+    /// The results as text.
     fn text(&self, arguments: &CalibrateCpuArguments, profile: &str) -> String {
         let mut text = format!("{}, {} cores\n", self.machine.processor, self.machine.cores);
         let _ = writeln!(
@@ -194,8 +194,8 @@ impl Measured {
         text
     }
 
-    /// What `run` charges a client with this profile: for a write, for a read, and for a read of
-    /// the last m fragments.
+    /// The time that `run` charges a client with this profile: for a write, for a read, and for a read of the
+    /// last m fragments.
     fn charged(&self, encoding: Encoding, cipher: Cipher, size: Bytes) -> [SimSpan; 3] {
         let CpuProfile { encrypt, decrypt, code, .. } = self.profile;
         let sealed =
@@ -209,7 +209,7 @@ impl Measured {
         ]
     }
 
-    /// One JSON document.
+    /// The results as one JSON document.
     fn json(&self, arguments: &CalibrateCpuArguments) -> String {
         let us = |span: SimSpan| span.as_ns() as f64 / 1e3;
         let blocks: Vec<Value> = self
@@ -267,7 +267,7 @@ impl Measured {
     }
 }
 
-/// The encodings that need arithmetic; 3-of-5 if none does, as a profile must say what it costs.
+/// The encodings that need arithmetic. If none does, 3-of-5, as a profile must contain the cost of coding.
 fn coded(encodings: &[Encoding]) -> Vec<Encoding> {
     let mut coded: Vec<Encoding> = encodings.to_vec();
     coded.retain(|encoding| codecs::passes(*encoding) > 0);

@@ -1,7 +1,7 @@
 //! `foretell calibrate disk`: the profile of a device from results of fio.
 //!
-//! The library fits the device ([`foretell_core::calibrate::disk`]); here measured and simulated are shown beside each
-//! other.
+//! The library fits the device ([`foretell_core::calibrate::disk`]). This module shows measured and simulated figures
+//! side by side.
 
 mod report;
 
@@ -14,7 +14,7 @@ use crate::cli::CalibrateDiskArguments;
 use crate::failure::Failure;
 use report::Report;
 
-/// What a device holds if nothing tells.
+/// Assumed capacity of a device, if no result states it.
 const ASSUMED_CAPACITY: Bytes = Bytes::gib(1024);
 
 /// Runs the command.

@@ -1,11 +1,11 @@
-//! What this host is called.
+//! The description of this host.
 
 use std::num::NonZeroUsize;
 
-/// A host as its system describes it.
+/// A host as its operating system describes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Machine {
-    /// Model of the processor; its architecture where no model is told. Plain ASCII.
+    /// Model of the processor, or its architecture if no model is known. Plain ASCII.
     pub(crate) processor: String,
     /// Cores that this process may use.
     pub(crate) cores: u32,
@@ -14,19 +14,20 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// The host that this runs on.
+    /// The host that this program runs on.
     pub(crate) fn this() -> Self {
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let platform = format!("{}, {}", std::env::consts::ARCH, std::env::consts::OS);
         let processor = model_name(&text)
             .unwrap_or_else(|| format!("a processor of {}", std::env::consts::ARCH));
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        // a profile has 1,024 at the most
+        // a profile has at most 1,024 cores
         Self { processor, cores: cores.min(1024) as u32, platform }
     }
 }
 
-/// The model name in the text of `/proc/cpuinfo`, without what a profile's text cannot hold.
+/// The model name in the text of `/proc/cpuinfo`, without characters that a profile's text cannot
+/// hold.
 fn model_name(cpuinfo: &str) -> Option<String> {
     let value = cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -1,4 +1,4 @@
-//! A processor profile as text, as `run` reads it.
+//! A processor profile as text, in the form that `run` reads.
 
 use std::fmt::Write;
 
@@ -7,33 +7,33 @@ use foretell_units::{Rate, SimSpan};
 
 use super::machine::Machine;
 
-/// Why the figures of a profile are what they are.
+/// Remarks on how the figures of a profile were found.
 pub(crate) struct Notes {
-    /// How much was run to measure.
+    /// Number of operations of a measured run.
     pub(crate) operations: u32,
-    /// The encodings that the cost of coding is from.
+    /// The encodings from which the cost of coding was computed.
     pub(crate) coded: String,
-    /// What the system says if messages could not be measured.
+    /// The system's error, if messages could not be measured.
     pub(crate) no_sockets: Option<String>,
 }
 
-/// What cannot be measured by running codecs, as in the profile `xeon-2023`.
+/// Values that cannot be measured by running codecs; they are those of the profile `xeon-2023`.
 pub(crate) mod assumed {
     use foretell_scenarios::model::Cost;
     use foretell_units::{Rate, SimSpan};
 
-    /// Linux CFS: the least time that a thread runs while others wait.
+    /// Linux CFS: the minimum time that a thread runs while others wait.
     pub(crate) const QUANTUM: SimSpan = SimSpan::from_ms(3);
-    /// A microsecond in the kernel, and caches that go cold.
+    /// A microsecond in the kernel, plus the effect of caches that go cold.
     pub(crate) const CONTEXT_SWITCH: SimSpan = SimSpan::from_ns(1_500);
     /// Half a dozen system calls, look-ups, and the hand-over between threads.
     pub(crate) const REQUEST: Cost = Cost { fixed: SimSpan::from_us(5), rate: None };
-    /// Some 300 cycles to fill in a record in a buffer of the core's own.
+    /// About 300 cycles to fill in a record in a buffer of the same core.
     pub(crate) const POST: SimSpan = SimSpan::from_ns(100);
     /// System call and wake-up; one core sends 80 Gbit/s with segmentation offload.
     pub(crate) const SEND: Cost =
         Cost { fixed: SimSpan::from_us(2), rate: Some(Rate::bits_per_s(80_000_000_000)) };
-    /// The same; one core receives 40 Gbit/s.
+    /// System call and wake-up; one core receives 40 Gbit/s.
     pub(crate) const RECEIVE: Cost =
         Cost { fixed: SimSpan::from_us(2), rate: Some(Rate::bits_per_s(40_000_000_000)) };
 }
@@ -118,7 +118,7 @@ fn inline(cost: Cost) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// A time in the unit that suits it: `1.5 us`.
+/// A time in a suitable unit: `1.5 us`.
 pub(crate) fn span(span: SimSpan) -> String {
     let units = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
     let ns = span.as_ns();
@@ -128,7 +128,7 @@ pub(crate) fn span(span: SimSpan) -> String {
     }
 }
 
-/// A rate in bytes: `1.28 GB/s`.
+/// A rate in bytes a second: `1.28 GB/s`.
 pub(crate) fn rate(rate: Rate) -> String {
     let bytes = rate.as_bytes_per_s_f64();
     let units = [("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)];
@@ -138,7 +138,7 @@ pub(crate) fn rate(rate: Rate) -> String {
     }
 }
 
-/// The lines of `text`, none longer than `width` if its words allow.
+/// The words of `text` in lines no longer than `width`, unless a single word is longer.
 fn fill(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -155,7 +155,7 @@ fn fill(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// `text` over several lines of a TOML string.
+/// `text` as several lines of a TOML string.
 fn wrapped(text: &str) -> String {
     fill(text, 94).join(" \\\n")
 }
@@ -193,7 +193,7 @@ reads = 0.5
         }
     }
 
-    /// The profile that `run` reads from the text of this one.
+    /// The profile that `run` reads from this profile's text.
     fn read_back(profile: &CpuProfile, notes: &Notes) -> CpuProfile {
         let text = text(profile, &machine(), notes);
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
@@ -204,7 +204,7 @@ reads = 0.5
     }
 
     fn cost() -> impl Strategy<Value = Cost> {
-        // as fits give them: three digits
+        // as in fits: three digits
         let whole = (1..1000_u64, 0..7_u32).prop_map(|(digits, zeros)| digits * 10_u64.pow(zeros));
         (whole.clone(), any::<bool>(), prop::option::of(whole)).prop_map(|(fixed, free, rate)| {
             Cost {

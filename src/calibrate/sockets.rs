@@ -1,10 +1,11 @@
 //! The cost of a message: TCP over the loopback of this host.
 //!
-//! A client sends a message of some size and waits for an answer of one byte; each side measures
-//! the CPU time of its own thread. A side's round costs one message and one byte the other way;
-//! of rounds of one byte both ways, a quarter of what both sides spend is taken for the cost of
-//! one byte, and subtracted. Loopback has no adapter, no interrupt and no line: part of what a
-//! receiver does is done for it in the sender's time, so that the sum of both is surer than either.
+//! A client sends a message of some size and waits for an answer of one byte. Each side measures
+//! the CPU time of its own thread. A round of a side costs one message plus one byte the other way.
+//! The cost of one byte is taken as a quarter of the CPU time of both sides in rounds of one byte
+//! both ways; it is subtracted. Loopback has no adapter, no interrupt and no line. Part of the
+//! receiver's work is done in the sender's time, so the sum of both costs is more reliable than
+//! either.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -18,22 +19,22 @@ use super::codecs::SIZES;
 use super::stopwatch::{RUNS, Stopwatch, median};
 use crate::failure::Failure;
 
-/// Nobody waits longer for a message over loopback.
+/// Timeout of a message over loopback.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What messages cost the side that sends them and the side that receives them, by size.
+/// Cost of messages for the sending and the receiving side, by size.
 pub(crate) struct MessageCosts {
     pub(crate) send: Vec<Point>,
     pub(crate) receive: Vec<Point>,
 }
 
-/// Measures messages; the inner error says why this host has no loopback.
+/// Measures messages. The inner error is the reason why this host has no loopback.
 pub(crate) fn message_costs(
     stopwatch: &Stopwatch,
 ) -> Result<Result<MessageCosts, io::Error>, Failure> {
     stopwatch.announce("messages over loopback")?;
     Ok(rounds(stopwatch.operations()).map(|rounds| {
-        // rounds of one byte come first
+        // the first entry is of rounds of one byte
         let (client, server) = rounds[0];
         let one_byte = (client + server) / 4.0;
         let sizes = SIZES.iter().map(|size| size.get() as f64);
@@ -48,7 +49,7 @@ pub(crate) fn message_costs(
     }))
 }
 
-/// Nanoseconds of a round for client and server, by size; of one byte first.
+/// CPU time of a round in nanoseconds, for client and server, by size; one byte comes first.
 fn rounds(count: u32) -> Result<Vec<(f64, f64)>, io::Error> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -71,7 +72,7 @@ fn rounds(count: u32) -> Result<Vec<(f64, f64)>, io::Error> {
     })
 }
 
-/// One side's rounds: the median of runs of `count`, by size.
+/// The rounds of one side: the median of several runs of `count` rounds, by size.
 fn side(
     stream: &mut TcpStream,
     count: u32,
@@ -85,7 +86,7 @@ fn side(
     for size in std::iter::once(Bytes(1)).chain(SIZES) {
         let message = &mut message[..size.get() as usize];
         let mut runs = Vec::new();
-        // the first run opens the window, and is forgotten
+        // the first run opens the TCP window and does not count
         for _ in 0..=RUNS {
             let start = ThreadTime::now();
             for _ in 0..count {

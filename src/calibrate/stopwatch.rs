@@ -1,7 +1,7 @@
-//! How long an operation takes, in CPU time of the thread that does it.
+//! The time of an operation, as CPU time of the thread that performs it.
 //!
-//! CPU time leaves out what other processes do meanwhile, but not what they do to caches, nor what
-//! a virtual machine's host takes; the median of several runs leaves out most of that.
+//! CPU time excludes the work of other processes, but not their effect on caches, nor the time
+//! taken by a virtual machine's host. The median of several runs removes most of these effects.
 
 use std::time::Duration;
 
@@ -11,22 +11,23 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// Runs of each measurement; their median counts.
+/// Number of runs of each measurement; their median is the result.
 pub(crate) const RUNS: usize = 9;
-/// A run is at least so long, so that the clock's steps do not show.
+/// Minimum length of a run, so that the resolution of the clock does not matter.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Looks at whether the user wants an end are rare enough not to be measured.
+/// Operations between checks for an interruption by the user: so many that the checks do not affect
+/// the result.
 const OPERATIONS_BETWEEN_LOOKS: u32 = 64;
 
-/// Measures one thing after another.
+/// Measures one operation after another.
 pub(crate) struct Stopwatch {
     operations: u32,
     bar: ProgressBar,
 }
 
 impl Stopwatch {
-    /// One that measures runs of `operations` at the least.
+    /// A stopwatch whose runs have at least `operations` operations.
     pub(crate) fn new(operations: u32) -> Self {
         interrupt::watch();
         let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}");
@@ -34,12 +35,12 @@ impl Stopwatch {
         Self { operations, bar }
     }
 
-    /// Operations in a run, at the least.
+    /// Minimum number of operations in a run.
     pub(crate) fn operations(&self) -> u32 {
         self.operations
     }
 
-    /// Tells the user what is measured now, and breaks off if there is to be an end.
+    /// Shows the user what is being measured, and fails if the user asked to stop.
     pub(crate) fn announce(&self, what: &str) -> Result<(), Failure> {
         self.bar.set_message(what.to_owned());
         self.bar.tick();
@@ -49,7 +50,7 @@ impl Stopwatch {
         Ok(())
     }
 
-    /// Nanoseconds that `operation` takes.
+    /// Time of `operation` in nanoseconds.
     pub(crate) fn measure(&self, what: &str, mut operation: impl FnMut()) -> Result<f64, Failure> {
         self.announce(what)?;
         let mut count = self.operations;
@@ -63,7 +64,7 @@ impl Stopwatch {
             }
             start.elapsed()
         };
-        // the first runs also warm the caches, and are forgotten
+        // the first runs also warm the caches and do not count
         while run(count) < SHORTEST && count < 1 << 24 && !interrupt::asked() {
             count *= 2;
         }
@@ -80,7 +81,7 @@ impl Drop for Stopwatch {
     }
 }
 
-/// The middle one of an odd number of `values`.
+/// The middle value of an odd number of `values`.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]

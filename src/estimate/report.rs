@@ -1,4 +1,5 @@
-//! What is known of each size, what is asked, and what was measured beside what was estimated.
+//! The report: knowledge about each size, estimates of the mixes asked for, and measurements beside
+//! estimates.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 use crate::screen::fitted;
 use crate::tables::{number, table};
 
-/// Everything that is said.
+/// The whole report.
 pub(super) struct Report {
     series: Vec<OfSeries>,
     notes: BTreeSet<String>,
@@ -37,17 +38,17 @@ struct OfSize {
     capacity: f64,
     f_rw: f64,
     exponent: f64,
-    /// The mix that would say most, percent of reads; none: a mix was measured.
+    /// The mix whose measurement would tell most, in percent of reads; `None` if a mix was measured.
     worth: Option<u32>,
 }
 
 /// A mix that was asked for.
 struct Prediction {
-    /// One, or several with their shares.
+    /// One size, or several with their shares.
     sizes: Vec<ShareOfSize>,
     reads: ReadShare,
     plain: Throughput,
-    /// Half of the 95 % interval of the plain rule, as a share; unknown of several sizes.
+    /// Half of the 95 % interval of the plain rule, as a share; `None` for several sizes.
     plain_error: Option<f64>,
     aware: Estimate,
 }
@@ -58,19 +59,20 @@ struct Check {
     reads: ReadShare,
     measured: Measured,
     plain: f64,
-    /// Fitted without this point.
+    /// The estimate of a fit without this point.
     aware: Estimate,
 }
 
 impl Check {
-    /// Of both estimates, with their sign; without it it is equation 8 of the paper.
+    /// Signed errors of both estimates; their absolute values follow equation 8 of the paper.
     fn errors(&self) -> [f64; 2] {
         [self.plain, self.aware.iops].map(|found| found / self.measured.iops - 1.0)
     }
 }
 
 impl Report {
-    /// With what is known of each series, and what is asked: mixes, of each size or of several together.
+    /// A report from the knowledge about each series and the mixes asked for, of each size or of several
+    /// sizes together.
     pub(super) fn new(
         survey: &Survey,
         knows: &dyn Fn(&str) -> Knowledge,
@@ -85,7 +87,7 @@ impl Report {
         Ok(Self { series, notes })
     }
 
-    /// For people.
+    /// The report as text.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (index, series) in self.series.iter().enumerate() {
@@ -100,7 +102,7 @@ impl Report {
         text
     }
 
-    /// For programs.
+    /// The report as JSON.
     pub(super) fn json(&self) -> String {
         let series: Vec<Value> = self.series.iter().map(OfSeries::json).collect();
         crate::output::json(&json!({ "series": series, "notes": self.notes }))
@@ -158,7 +160,7 @@ impl OfSeries {
         })
     }
 
-    /// Mean and largest absolute error of the plain rule and of the other.
+    /// Mean and largest absolute error, of the plain rule and of the other one.
     fn errors(&self) -> Option<[[f64; 2]; 2]> {
         let count = self.checks.len() as f64;
         (count > 0.0).then(|| {
@@ -361,7 +363,7 @@ fn load(sizes: &[ShareOfSize]) -> String {
     shares.collect::<Vec<_>>().join(", ")
 }
 
-/// A figure and, if it is known, its half-width, given as a share.
+/// A figure with its half-width if that is known; `share` is the half-width as a share of the figure.
 fn plus_minus(value: f64, share: Option<f64>) -> String {
     match share {
         Some(share) => format!("{} ± {}", number(value), number(value * share)),

@@ -1,4 +1,4 @@
-//! The metrics of a run as files that readers of dstat's take, and the clients' log beside them.
+//! The metrics of a run as files in the format of dstat, with the clients' log beside them.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
@@ -12,7 +12,7 @@ use foretell_metrics::{write_client_log, write_dstat};
 use crate::failure::Failure;
 use crate::output;
 
-/// The clients' log.
+/// File name of the clients' log.
 const CLIENTS: &str = "clients.csv";
 
 /// Writes a file for each host, `dstat-HOST.csv`, and the clients' log.
@@ -45,7 +45,7 @@ pub(super) fn export(run: &RunDb, path: &Path, purpose: Purpose<'_>) -> Result<(
     output::print(&text)
 }
 
-/// The name of a host as a part of a file's; a store is data, and may have been altered.
+/// The name of a host as a part of a file name. It is checked, as a store is untrusted data.
 fn name_of<'a>(run: &RunDb, name: &'a str) -> Result<&'a str, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !name.is_empty() && name.len() <= 100 && name.chars().all(plain) {

@@ -1,4 +1,5 @@
-//! `foretell import ceph`: where the data of a real cluster lie, checked against what it reports.
+//! `foretell import ceph`: the placement of data in a real cluster, checked against the cluster's
+//! own report.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,9 +15,9 @@ use crate::cli::{CephArguments, Inputs};
 use crate::failure::Failure;
 use crate::import::pools::Pools;
 
-/// A cluster that is kept.
+/// The file in which an imported cluster is kept.
 pub(crate) const MAP_FILE: &str = "ceph-map.json";
-/// Its scenario, beside it.
+/// The cluster's scenario, in the same directory.
 const SCENARIO_FILE: &str = "scenario.toml";
 
 const HEADER: &str = "pool,pg,up,up_primary,acting,acting_primary\n";
@@ -111,7 +112,7 @@ fn cluster(
     }
 }
 
-/// What the scenario is, and what would make it better.
+/// Describes the scenario, and what would improve it.
 fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenario>) {
     let Some(scenario) = scenario else {
         text.push_str("there is no scenario: no pool can be simulated\n");
@@ -128,7 +129,7 @@ fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenari
     }
 }
 
-/// What people should know of the map before they rely on it.
+/// Warnings about the map that users should know before they rely on it.
 fn notes(map: &ClusterMap, inventory: &Inventory) -> Vec<String> {
     let mut notes = inventory.notes.clone();
     for pool in map.pools().values() {
@@ -190,11 +191,11 @@ fn summary(map: &ClusterMap, inventory: &Inventory, check: Option<&Check>) -> St
     text
 }
 
-/// Bytes as people read them.
+/// Bytes in a suitable unit.
 pub(crate) fn in_tib(bytes: f64) -> String {
     let units = [(1_u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = units.into_iter().find(|(unit, _)| bytes >= *unit as f64);
-    // none moved is 0, not -0
+    // + 0.0 turns -0 into 0
     let bytes = bytes + 0.0;
     unit.map_or(format!("{bytes:.0} B"), |(unit, name)| {
         format!("{:.2} {name}", bytes / unit as f64)
@@ -213,7 +214,7 @@ fn mappings(map: &ClusterMap, placed: &[Placed]) -> String {
     text
 }
 
-/// OSDs with spaces between; `-` for a hole.
+/// OSDs separated by spaces; `-` for a hole.
 fn write_set(text: &mut String, set: &[i32]) {
     for (at, osd) in set.iter().enumerate() {
         if at > 0 {
@@ -280,7 +281,7 @@ fn rule_named<'a>(map: &'a CrushMap, name: &str) -> Result<&'a Rule, Failure> {
     })
 }
 
-/// All devices of the map keep everything, but for those that are named.
+/// Reweights of all devices of the map: 1, except for those that are named.
 fn reweights(map: &CrushMap, named: &[(u32, f64)]) -> Result<Vec<u32>, Failure> {
     let mut reweights = vec![0; map.devices()];
     for osd in map.placed_devices() {
@@ -294,7 +295,7 @@ fn reweights(map: &CrushMap, named: &[(u32, f64)]) -> Result<Vec<u32>, Failure> 
     Ok(reweights)
 }
 
-/// A row for each input, as for groups of a pool that has the rule's number.
+/// A row for each input, as for the placement groups of a pool whose number is the rule's.
 fn place_inputs(
     map: &CrushMap,
     rule: &Rule,

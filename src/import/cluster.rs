@@ -23,13 +23,13 @@ pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
     }
     let Written { files, entries } = write(&source, &rows);
     for (file, text) in &files {
-        // what is written can be run
+        // check that the written scenario can be run
         Document::parse(file, text, "")?.check()?;
     }
     let map = Map::new(&source, &entries);
     let directory = Directory::take(&arguments.output, Purpose::of("import cluster"))?;
     for old in directory.files() {
-        // of an earlier import, whose figures are not of these scenarios
+        // a file of an earlier import, whose figures do not belong to these scenarios
         if old != MAP_FILE && !files.contains_key(&old) {
             directory.remove(&old)?;
         }

@@ -1,4 +1,4 @@
-//! `foretell import fio-json`: what fio measured, as a table.
+//! `foretell import fio-json`: the results of fio as a table.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use foretell_workloads::results::fio::{JobResult, Measured, parse};
 use crate::cli::FioJsonArguments;
 use crate::failure::Failure;
 
-/// The columns; units come last in their names.
+/// The columns; units are at the end of their names.
 const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,numjobs,requests,bytes,\
                       iops,bytes_per_s,latency_mean_ms,latency_deviation_ms,latency_max_ms,p50_ms,\
                       p95_ms,p99_ms";
@@ -45,7 +45,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
 }
 
 fn row(table: &mut String, file: &str, result: &JobResult, job: &Job, measured: &Measured) {
-    // a name with a separator in it stands in quotes
+    // a name with a separator in it is quoted
     let quoted = |text: &str| {
         if text.contains([',', '"', '\n']) {
             format!("\"{}\"", text.replace('"', "\"\""))

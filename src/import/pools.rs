@@ -1,4 +1,4 @@
-//! What the pools of a Ceph cluster hold, survive and cost.
+//! Capacity, fault tolerance and cost of the pools of a Ceph cluster.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub(crate) struct Pools<'a> {
     map: &'a ClusterMap,
     by_id: BTreeMap<i64, (Capacity, Option<f64>)>,
     whole: Whole,
-    /// What a usable TiB costs, of all pools as they share the drives.
+    /// Cost of a usable TiB over all pools, given how they share the drives.
     cost: Option<f64>,
     currency: String,
 }
@@ -55,7 +55,7 @@ impl<'a> Pools<'a> {
         Self { map, by_id: pools.collect(), whole, cost, currency: prices.currency.clone() }
     }
 
-    /// By pool.
+    /// The figures of each pool as JSON.
     pub(crate) fn by_name(&self) -> Value {
         let pool = |(id, (capacity, cost)): (&i64, &(Capacity, Option<f64>))| {
             let survives = capacity.survives.iter().map(|failures| {
@@ -81,7 +81,7 @@ impl<'a> Pools<'a> {
         self.by_id.iter().map(pool).collect()
     }
 
-    /// Of all pools together.
+    /// The figures of all pools together as JSON.
     pub(crate) fn whole(&self) -> Value {
         let whole = &self.whole;
         let fullest = whole.fullest.map(|(osd, fill)| json!({ "osd": osd, "fill": fill }));
@@ -98,7 +98,7 @@ impl<'a> Pools<'a> {
         })
     }
 
-    /// The same for people.
+    /// The figures as text.
     pub(crate) fn text(&self) -> String {
         let cost = format!("{}/usable TiB", self.currency);
         let header = [
@@ -149,7 +149,8 @@ impl<'a> Pools<'a> {
     }
 }
 
-/// What all placements of the rule survive; then what this one does, if that is more.
+/// The failures that every placement by the rule survives; then the failures that this placement
+/// survives, if these are more.
 fn survives(capacity: &Capacity) -> String {
     let by = |count: fn(&Survives) -> usize| {
         survivors(capacity.survives.iter().map(|kind| (count(kind), kind.kind.clone())))

@@ -1,6 +1,6 @@
-//! `foretell import FORMAT FILE`: a block trace in the project's own form.
+//! `foretell import FORMAT FILE`: converts a block trace to the project's own format.
 //!
-//! One pass, in fixed memory. The file is there whole or not at all.
+//! It takes one pass in fixed memory. The output file is either complete or absent.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::cli::ImportTraceArguments as Arguments;
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// Requests between two looks at whether the user has asked for an end.
+/// Number of requests between checks for an interruption by the user.
 const BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// Opens a trace, or standard input.
@@ -28,7 +28,7 @@ pub(crate) fn open(
     TraceReader::open(file, options)
 }
 
-/// Calls `each` with the requests of a trace, until they or the user's patience end.
+/// Calls `each` with the requests of a trace, until the trace ends or the user interrupts.
 pub(crate) fn for_each(
     trace: &mut TraceReader,
     mut each: impl FnMut(foretell_workloads::Request) -> Result<(), Failure>,
@@ -45,7 +45,7 @@ pub(crate) fn for_each(
     Ok(requests)
 }
 
-/// Runs the command for one format, or for whichever it is.
+/// Runs the command for one format, or for whatever format the file has.
 pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<(), Failure> {
     arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let mut trace = open(&arguments.file, &arguments.reading.options(format))?;
@@ -63,7 +63,7 @@ pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<()
     stdout.write_all(told.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
 }
 
-/// A trace without requests is hardly what was meant.
+/// Fails if a trace has no requests, which is probably a mistake.
 fn nothing(trace: &TraceReader, arguments: &Arguments) -> Result<(), Failure> {
     if trace.given() > 0 {
         return Ok(());

@@ -6,7 +6,7 @@ use foretell_workloads::trace::Profile;
 use super::amount;
 use crate::tables::number;
 
-/// Pixels of a picture, and of what surrounds its axes.
+/// Size of a picture and of the margins around its axes, in pixels.
 const SIZE: (usize, usize) = (900, 420);
 const LEFT: f64 = 90.0;
 const TOP: f64 = 40.0;
@@ -25,7 +25,7 @@ pub(super) fn of(profile: &Profile) -> Vec<(&'static str, Picture)> {
     pictures
 }
 
-/// A picture with a frame; `x` and `y` say what its axes mean.
+/// A picture with a frame; `x` and `y` are the labels of its axes.
 fn framed(title: &str, x: &str, y: &str) -> (Picture, f64, f64) {
     let (width, height) = (SIZE.0 as f64 - LEFT - RIGHT, SIZE.1 as f64 - TOP - BOTTOM);
     let mut picture = Picture::new(SIZE.0, SIZE.1);
@@ -37,7 +37,7 @@ fn framed(title: &str, x: &str, y: &str) -> (Picture, f64, f64) {
     (picture, width, height)
 }
 
-/// Bars of reads with those of writes above them, with a label for some.
+/// Bars of reads with bars of writes stacked on them, and labels for some of them.
 fn bars(
     [title, x, y]: [&str; 3],
     values: &[[f64; 2]],
@@ -95,7 +95,7 @@ fn sizes(profile: &Profile) -> Picture {
     bars(["Sizes", "bytes, from this power of two on", "% of all requests"], &shares, label)
 }
 
-/// Touches of pages, by reads and by writes, by the gap since the last touch.
+/// Accesses to pages, by reads and by writes, by the gap since the previous access.
 fn reuse(profile: &Profile) -> Picture {
     let total: u64 = profile.reuse.gaps.iter().flatten().sum();
     let share = |count: u64| count as f64 / total.max(1) as f64 * 100.0;
@@ -120,7 +120,7 @@ fn addresses(profile: &Profile) -> Picture {
     let most = cells.iter().map(|cell| cell.2).max().unwrap_or(1) as f64;
     let (wide, tall) = (width / columns as f64, height / rows as f64);
     for (x, y, count) in cells {
-        // logarithmic: one request is to be seen beside a million
+        // logarithmic, so that one request is visible beside a million
         let share = (1.0 + count as f64).ln() / (1.0 + most).ln();
         let colour = [(205.0, 20.0), (222.0, 40.0), (240.0, 110.0)]
             .map(|(from, to): (f64, f64)| (from + (to - from) * share) as u8);

@@ -1,4 +1,4 @@
-//! The directory of a data set as a table: its factors, and one of the columns that were observed.
+//! The directory of a data set as a table of its factors and one of the observed columns.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use foretell_scenarios::meant;
 
 use crate::failure::Failure;
 
-/// The design point of a row.
+/// Name of the column with the design point.
 const POINT: &str = "point";
-/// Columns that say which run a row is.
+/// Columns that identify the run of a row.
 const KEYS: [&str; 3] = ["run_id", POINT, "replicate"];
 
 /// Rows of a data set.
 pub(super) struct DataSet {
     /// Factors, and the target.
     pub(super) table: Table,
-    /// By row, its design point.
+    /// The design point of each row.
     pub(super) points: Vec<i64>,
-    /// What says which run a row is.
+    /// The columns that identify the run of each row.
     pub(super) keys: Vec<(String, Vec<String>)>,
 }
 
-/// The split that was asked for; `None`: all.
+/// The split that was asked for; `None`: all splits.
 pub(super) fn wanted<'a>(
     asked: Option<&'a str>,
     default: &'a str,
@@ -37,8 +37,9 @@ pub(super) fn wanted<'a>(
     Ok((name != "all").then_some(name))
 }
 
-/// Reads the factors, and the `target` if there is one, of a split or of all; and which run each row is. Rows without a target (there was nothing to observe) are left out. `names`: factors that
-/// are names, even where they look like numbers.
+/// Reads the factors, the `target` if one is given, and the run of each row, for one split or for all. Rows without a
+/// target value (there was nothing to observe) are left out. `names`: factors that are names, even if they look like
+/// numbers.
 pub(super) fn read(
     directory: &Path,
     target: Option<&str>,
@@ -89,7 +90,7 @@ pub(super) fn read(
     Ok(DataSet { table, points: rows.iter().map(point).collect(), keys: keys.collect() })
 }
 
-/// Cells of a column as numbers, if all that are known are; as names otherwise.
+/// Cells of a column as numbers if all known cells are numbers; as names otherwise.
 pub(super) fn cells(values: &[Value], is_factor: bool) -> Cells {
     let known = |value: &Value| match value {
         Value::Missing => Some(f64::NAN),
@@ -110,7 +111,7 @@ pub(super) fn cells(values: &[Value], is_factor: bool) -> Cells {
     )
 }
 
-/// A switch is a number, too.
+/// A cell as a number; a switch counts as 0 or 1.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Flag(flag) => Some(f64::from(u8::from(*flag))),

@@ -19,26 +19,26 @@ use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
 
-/// Folds inside the rows that a fold leaves to learn from.
+/// Number of folds inside the training rows of a fold.
 const INNER_FOLDS: usize = 10;
-/// Shares of the rows at which the distribution of errors is told.
+/// Percentiles at which the distribution of errors is reported.
 const QUANTILES: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
 
-/// One model's predictions of rows that were left out.
+/// One model's predictions of held-out rows.
 pub(super) struct Evaluated {
     pub(super) spec: Spec,
-    /// By row that is predicted; all models' are of the same rows in the same order.
+    /// The predicted rows; they are the same, in the same order, for all models.
     rows: Vec<LeftOut>,
     searches: Vec<Tuned>,
     pub(super) views: Vec<View>,
     pub(super) scores: Scores,
-    /// Its relative errors; `None` where a true value is 0.
+    /// Distribution of its relative errors; `None` where a true value is 0.
     relative: Option<Ecdf>,
-    /// What its intervals hold.
+    /// Coverage of its intervals.
     pub(super) coverage: Option<IntervalCoverage>,
-    /// Its absolute errors against those of the first model.
+    /// t-test of its absolute errors against those of the first model.
     against_first: Option<TTest>,
-    /// By part that was left out, where these are levels: its name, and the errors.
+    /// If levels were left out: the name of each left-out part, and the errors.
     by_part: Vec<(String, Scores)>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure>
     })
 }
 
-/// That there are rows whose errors are told.
+/// Checks that there are rows whose errors are reported.
 fn check_least(arguments: &EvaluateArguments, data: &Dataset) -> Result<(), Failure> {
     let least = arguments.score_above.unwrap_or(f64::NEG_INFINITY);
     let count = data.y.iter().filter(|y| **y > least).count();
@@ -79,7 +79,8 @@ fn check_least(arguments: &EvaluateArguments, data: &Dataset) -> Result<(), Fail
     Ok(())
 }
 
-/// What models said of the rows left out, how they saw these, and what was searched.
+/// A model's predictions for the held-out rows, the transforms that it used, and the results of its
+/// searches.
 struct Predictions {
     rows: Vec<LeftOut>,
     views: Vec<View>,
@@ -151,7 +152,7 @@ fn predictions(
         let told = "`--search` goes with folds, and without `--intervals`";
         return Err(Failure::Usage(told.to_owned()));
     }
-    // a wrong range is told before the work begins
+    // report a wrong range before the work begins
     space::ranges(spec, &arguments.space, data.y.len())?;
     let folds = rows::folds(&arguments.folds, data)?;
     let tuned = tuned_out_of_fold(
@@ -179,7 +180,7 @@ fn predictions(
     Ok(Predictions { rows, views: Vec::new(), searches: tuned.searches })
 }
 
-/// A line for each prediction, in the order of the rows.
+/// One line for each prediction, in the order of the rows.
 fn as_csv(data: &Dataset, keys: &Keys, parts: &Parts, evaluated: &[Evaluated]) -> String {
     let header: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
     let mut text = format!("{},left_out,{}", header.join(","), data.target);
@@ -212,7 +213,7 @@ fn as_csv(data: &Dataset, keys: &Keys, parts: &Parts, evaluated: &[Evaluated]) -
     text
 }
 
-/// Coverage for machines; of each tenth whether 85 % would be rejected at 1 %.
+/// Coverage as JSON; for each tenth, whether a coverage of 85 % would be rejected at the 1 % level.
 pub(super) fn coverage_json(coverage: &IntervalCoverage, level: f64) -> Value {
     let tenths: Vec<Value> = coverage
         .by_decile
@@ -234,7 +235,7 @@ pub(super) fn coverage_json(coverage: &IntervalCoverage, level: f64) -> Value {
     })
 }
 
-/// Coverage for people, in a line.
+/// Coverage as a line of text.
 pub(super) fn coverage_text(coverage: &IntervalCoverage, level: f64) -> String {
     let tenths: Vec<String> =
         coverage.by_decile.iter().map(|(_, share)| format!("{:.0}", 100.0 * share)).collect();
@@ -319,7 +320,7 @@ fn as_json(
     crate::output::json(&document)
 }
 
-/// Absolute relative errors in percent that so many of the rows do not exceed.
+/// Percentiles of the absolute relative errors, in percent.
 fn quantiles(model: &Evaluated) -> Option<serde_json::Map<String, Value>> {
     let ecdf = model.relative.as_ref()?;
     let pair = |share: &f64| {
@@ -410,7 +411,7 @@ fn as_text(
     text
 }
 
-/// How most of a model's parts saw inputs and target.
+/// The transform of inputs and target that most of a model's parts used.
 fn usual_view(views: &[View]) -> Option<String> {
     let texts: Vec<String> = views.iter().map(View::describe).collect();
     let count = |text: &String| texts.iter().filter(|other| *other == text).count();

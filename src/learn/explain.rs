@@ -1,5 +1,5 @@
 //! `learn explain`: which features matter, how the prediction depends on them, and how errors fall with
-//! the number of rows.
+//! more rows.
 
 use std::fmt::Write as _;
 
@@ -17,15 +17,15 @@ use crate::cli::{ExplainArguments, training};
 use crate::failure::Failure;
 use crate::jobs;
 
-/// Features whose dependence is told unless others are asked for.
+/// Number of features whose dependence is shown by default.
 const FEATURES: usize = 3;
-/// Shares of the rows that a learning curve has.
+/// Shares of the rows in a learning curve.
 const SHARES: [f64; 6] = [0.1, 0.2, 0.35, 0.5, 0.75, 1.0];
 
 /// Explains a model.
 pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
     let asked = &arguments.data;
-    // not after an hour
+    // check the output first, as the work may take an hour
     let inputs = [asked.data.as_path()];
     let purpose = Purpose::of("learn explain").reading(&inputs);
     let pictures = arguments.pictures.as_deref();
@@ -72,7 +72,7 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
     })
 }
 
-/// All that is told of a model.
+/// All results about a model.
 type Explained<'a> = (&'a [Importance], &'a [(String, Vec<Dependence>)], &'a [Learned]);
 
 fn picture(feature: &str, target: &str, of_feature: &[Dependence]) -> Chart {

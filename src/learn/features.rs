@@ -1,4 +1,4 @@
-//! `learn features`: from hosts' low-level metrics to a table that models learn from.
+//! `learn features`: turns hosts' low-level metrics into a table that models learn from.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use super::{keep, rows};
 use crate::cli::FeaturesArguments;
 use crate::failure::Failure;
 
-/// The column that says which rows were observed together.
+/// Name of the column that says which rows were observed together.
 const SET: &str = "set";
 
 /// Makes the table.
@@ -51,7 +51,7 @@ pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure>
     Ok(text)
 }
 
-/// All that is to be read, one by one, with its name.
+/// All observations to read, one by one, with their names.
 fn observations(arguments: &FeaturesArguments) -> Result<Vec<(String, Observed)>, Failure> {
     let mut all = Vec::new();
     for directory in &arguments.runs {
@@ -84,7 +84,7 @@ fn observations(arguments: &FeaturesArguments) -> Result<Vec<(String, Observed)>
     Ok(all)
 }
 
-/// The targets that clients told, by name.
+/// The targets that clients reported, by name.
 fn targets(table: &Features) -> impl Iterator<Item = (&'static str, &[f64])> {
     let all = TARGETS.iter().zip(&table.targets);
     all.filter(|(_, column)| !column.is_empty()).map(|(target, column)| (target.name, &column[..]))

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
-    // not after an hour
+    // check the output first, as the work may take an hour
     arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
     let data = rows::dataset(&arguments.data)?;
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
@@ -54,7 +54,7 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What it takes to do the same with another program.
+/// The parameters needed to build the same Gaussian process in another program.
 pub(super) fn process(gp: &Gp, names: &[String]) -> Value {
     let names = gp.input_names(names);
     let at = &gp.hyperparameters;
@@ -178,7 +178,7 @@ fn load(path: &Path) -> Result<Trained, Failure> {
     Trained::load(rows::open(path)?).map_err(fault)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file, either completely or not at all.
 pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,

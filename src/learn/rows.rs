@@ -13,16 +13,16 @@ use super::data_set;
 use crate::cli::{CrossValidation, DataArguments, FoldArguments, ValidationArguments};
 use crate::failure::Failure;
 
-/// Which row is which: names of columns, and their cells by row. The first is the row's number, from 1.
+/// Keys of rows: names of columns, and their cells by row. The first is the row's number, from 1.
 pub(super) type Keys = Vec<(String, Vec<String>)>;
 
-/// The features and the target that were asked for, and which rows were observed together: those of
-/// a design point of a data set, or as the arguments say.
+/// The features and the target that were asked for, and which rows were observed together. These are
+/// the rows of a design point of a data set, or the groups given by the arguments.
 pub(super) fn dataset(arguments: &DataArguments) -> Result<Dataset, Failure> {
     Ok(dataset_with_keys(arguments, &arguments.data, arguments.split.as_deref(), "train")?.0)
 }
 
-/// The same of this table or data set, with the rows' keys.
+/// The same from this table or data set, with the rows' keys.
 pub(super) fn dataset_with_keys(
     arguments: &DataArguments,
     path: &Path,
@@ -124,16 +124,16 @@ fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// A file to read; the user's fault if there is none.
+/// Opens a file for reading; a missing file is the user's fault.
 pub(super) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let fault = |error| Failure::Usage(format!("cannot read `{}`: {error}", path.display()));
     Ok(BufReader::new(foretell_input::open(path).map_err(fault)?))
 }
 
-/// Folds unless the user says how many.
+/// Default number of folds.
 const FOLDS: usize = 10;
 
-/// The folds of a set's rows; those that were observed together share a fold.
+/// The folds of a data set's rows; rows observed together share a fold.
 pub(super) fn folds(arguments: &FoldArguments, data: &Dataset) -> Result<Folds, Failure> {
     let rows = data.y.len();
     if let Some(path) = &arguments.folds {
@@ -165,7 +165,7 @@ fn folds_by(validation: &ValidationArguments, data: &Dataset) -> Result<Folds, F
     })
 }
 
-/// The parts of a set's rows that are left out, one after the other.
+/// The parts of a data set's rows that are held out, one after the other.
 pub(super) fn parts(arguments: &FoldArguments, data: &Dataset) -> Result<Parts, Failure> {
     if arguments.validation.cv == Some(CrossValidation::LeaveLevelOut) {
         return Ok(Parts::leave_level_out(data)?);
@@ -173,7 +173,7 @@ pub(super) fn parts(arguments: &FoldArguments, data: &Dataset) -> Result<Parts, 
     Ok(Parts::from(&folds(arguments, data)?))
 }
 
-/// The same without a file of folds; what was not asked for is chosen by the rows' shape.
+/// The same without a file of folds; settings not given are chosen by the form of the rows.
 pub(super) fn parts_by(
     validation: &ValidationArguments,
     data: &Dataset,
@@ -191,7 +191,7 @@ pub(super) fn parts_by(
     Ok((Parts::from(&folds_by(validation, data)?), name))
 }
 
-/// What errors on these parts (without parts: errors on the rows learned from) do not tell.
+/// Notes on what errors on these parts (without parts: errors on the training rows) do not show.
 pub(super) fn caveats(data: &Dataset, parts: Option<&Parts>) -> Vec<String> {
     let Coverage { levels, repeated } = Coverage::of(data, parts);
     let mut notes = Vec::new();

@@ -1,5 +1,5 @@
-//! `learn score`: learn from one split, choose by validation inside it, and tell how well others are
-//! predicted.
+//! `learn score`: trains on one split, chooses a model by validation inside it, and reports how well
+//! other splits are predicted.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -25,12 +25,12 @@ struct Test {
     keys: Keys,
 }
 
-/// A model that was learned.
+/// A trained model.
 struct Candidate {
     trained: Trained,
-    /// Errors in validation inside the rows that it was learned from.
+    /// Errors in validation inside its training rows.
     inner: Scores,
-    /// By test: predictions, errors, coverage.
+    /// For each test: predictions, errors, coverage.
     tests: Vec<(Vec<f64>, Scores, Option<IntervalCoverage>)>,
 }
 
@@ -106,7 +106,7 @@ fn test(arguments: &LearnScoreArguments, name: &str) -> Result<(Dataset, Keys), 
     rows::dataset_with_keys(asked, &asked.data, Some(name), "test")
 }
 
-/// The rows of a test with the columns of the model, whose factors may have more names.
+/// The rows of a test with the columns of the model; the test's factors may have more names.
 fn encoded(trained: &Trained, test: &Test) -> Result<foretell_learn::Matrix, Failure> {
     Ok(trained.schema.recode(&test.data.schema, &test.data.x)?)
 }

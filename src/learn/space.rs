@@ -1,4 +1,4 @@
-//! `learn search`, and where to search.
+//! `learn search`, and the ranges of a search.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::cli::{SearchArguments, SpaceArguments};
 use crate::failure::Failure;
 use crate::jobs;
 
-/// How to search.
+/// Settings of the search.
 pub(super) fn settings(
     space: &SpaceArguments,
     asked: Option<std::num::NonZeroUsize>,
@@ -24,7 +24,7 @@ pub(super) fn settings(
     }
 }
 
-/// The ranges that were asked for; without any, those of the model for so many rows.
+/// The ranges that were asked for, or else the model's default ranges for this number of rows.
 pub(super) fn ranges(
     spec: &Spec,
     space: &SpaceArguments,
@@ -42,7 +42,7 @@ pub(super) fn ranges(
             text.trim().parse::<f64>().map_err(|_| fault(&format!("`{text}` is not a number")))
         };
         let (low, high) = (number(low)?, number(high)?);
-        // tells an unknown name and an impossible value
+        // this also reports an unknown name or an impossible value
         spec.clone().with(name.trim(), low)?.with(name.trim(), high)?;
         let parameter = spec.kind().parameters().iter().find(|known| known.name == name.trim());
         let whole = parameter.is_some_and(|known| !matches!(known.values, Values::Real(..)));
@@ -60,7 +60,7 @@ pub(super) fn ranges(
     Ok(ranges)
 }
 
-/// Looks for the best parameters.
+/// Searches for the best parameters.
 pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     let data = rows::dataset(&arguments.data)?;
     let folds = rows::folds(&arguments.folds, &data)?;

@@ -1,4 +1,4 @@
-//! How long a change takes at a throttle, and what clients have of the OSDs meanwhile.
+//! The duration of a change under a recovery throttle, and the share of the OSDs left for clients meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,27 +11,27 @@ use crate::cli::{ClassRate, PlanArguments};
 use crate::failure::Failure;
 use crate::import::in_tib;
 
-/// Bytes a second that mClock takes a disk for, and any other device: `osd_mclock_max_sequential_bandwidth_hdd` and
-/// `_ssd` (Ceph's defaults).
+/// Bandwidth in bytes a second that mClock assumes for a disk, and for any other device:
+/// `osd_mclock_max_sequential_bandwidth_hdd` and `_ssd` (Ceph's defaults).
 const TAKEN_FOR: (f64, f64) = (150.0 * MIB, 1200.0 * MIB);
-/// What recovery has of it unless one says otherwise: its reservation in the profile `balanced`, Ceph's default
-/// since Reef.
+/// Default share of that bandwidth for recovery: its reservation in the profile `balanced`, Ceph's default since
+/// Reef.
 const RECOVERY: f64 = 0.5;
 
 const MIB: f64 = (1_u64 << 20) as f64;
-/// Seconds.
+/// A year in seconds.
 const YEAR: f64 = 365.25 * 86_400.0;
 
-/// How long a plan takes.
+/// The duration of a plan.
 pub(super) struct Time {
     pace: Pace,
-    /// By class: how many OSDs, bytes a second of recovery, part of the device.
+    /// By device class: number of OSDs, recovery bandwidth in bytes a second, and its share of the device.
     classes: BTreeMap<String, (usize, f64, f64)>,
     max_backfills: u32,
 }
 
 impl Time {
-    /// None where the files do not say how much the pools hold.
+    /// The duration; `None` if the files do not say how much data the pools hold.
     pub(super) fn of(
         plan: &Plan,
         (map, known): (&ClusterMap, &Inventory),
@@ -106,13 +106,13 @@ impl Time {
         })
     }
 
-    /// The OSD that ends last, and when.
+    /// The OSD that finishes last, and its time.
     fn last(&self) -> Option<(i32, f64)> {
         let ends = self.pace.osds.iter().map(|(osd, part)| (*osd, part.until));
         ends.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
     }
 
-    /// For people.
+    /// The duration as text.
     pub(super) fn text(&self) -> String {
         let Self { pace, classes, max_backfills } = self;
         let mut text = String::new();
@@ -156,7 +156,7 @@ impl Time {
     }
 }
 
-/// Each OSD's device class; where nothing says, a disk's.
+/// Device class of each OSD; a disk's class if none is known.
 fn classes(map: &ClusterMap, known: &Inventory) -> BTreeMap<i32, String> {
     let parts = map.crush.parts();
     let buckets = parts.buckets.iter().filter(|bucket| !bucket.is_shadow());
@@ -169,7 +169,7 @@ fn classes(map: &ClusterMap, known: &Inventory) -> BTreeMap<i32, String> {
     osds.map(|osd| (osd, class(osd))).collect()
 }
 
-/// A time as people say it.
+/// A time in a suitable unit.
 fn span(seconds: f64) -> String {
     match seconds {
         less if less < 90.0 => format!("{less:.0} s"),
@@ -180,7 +180,7 @@ fn span(seconds: f64) -> String {
     }
 }
 
-/// A rate as people say it.
+/// A rate in a suitable unit.
 fn pace_of(bytes_per_s: f64) -> String {
     match bytes_per_s {
         less if less < 1024.0 => format!("{less:.0} B/s"),

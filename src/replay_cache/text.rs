@@ -11,7 +11,7 @@ use crate::tables::table;
 /// The headers of [`cells`].
 const CELLS: [&str; 6] = ["miss", "hit", "byte miss", "byte hit", "read hit", "write hit"];
 
-/// Columns of a table.
+/// The cells of a row, under the headers [`CELLS`].
 fn cells(outcome: &Outcome) -> [String; 6] {
     let (hit, byte_hit) = (outcome.ratio(), outcome.byte_ratio());
     let miss = |ratio: Option<f64>| digits(ratio.map(|ratio| 1.0 - ratio));
@@ -25,7 +25,7 @@ fn cells(outcome: &Outcome) -> [String; 6] {
     ]
 }
 
-/// All that is printed.
+/// The whole output.
 pub(super) fn of(report: &CacheReport) -> String {
     let mut text = heading(report);
     if !report.rows().is_empty() {
@@ -90,7 +90,7 @@ fn heading(report: &CacheReport) -> String {
     text
 }
 
-/// A size as people read it.
+/// A size in a suitable unit.
 fn size_of(report: &CacheReport, size: u64) -> String {
     match report.objects() {
         Objects::Addresses => size.to_string(),
@@ -102,12 +102,12 @@ fn size_of(report: &CacheReport, size: u64) -> String {
     }
 }
 
-/// A ratio to four digits; nothing where there is none.
+/// A ratio with four digits; empty if there is none.
 fn digits(ratio: Option<f64>) -> String {
     ratio.map_or_else(String::new, |ratio| format!("{ratio:.4}"))
 }
 
-/// A share, to three digits.
+/// A share in percent, with three digits.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent >= 1.0 => format!("{percent:.1} %"),
@@ -115,7 +115,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Bytes to three or four digits, in powers of 1024.
+/// Bytes with three or four digits, in powers of 1024.
 fn amount(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let index = (bytes.max(1).ilog2() / 10) as usize;

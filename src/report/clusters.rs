@@ -1,4 +1,4 @@
-//! Ceph clusters that were imported, for `report`.
+//! Imported Ceph clusters, for `report`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What was given to `report`: each path is recognised by what it holds.
+//! The inputs of `report`: each path is recognised by its content.
 
 use std::path::{Path, PathBuf};
 
@@ -17,23 +17,24 @@ use crate::import::MAP_FILE;
 use crate::trace::path;
 use foretell_core::TRUTH_FILE;
 
-/// A reproduction's claims.
+/// File with the claims of a reproduction.
 const SUMMARY_FILE: &str = "summary.json";
-/// What a sweep is.
+/// File that marks a sweep's data set.
 const SWEEP_FILE: &str = "sweep.json";
-/// Files of directories that are read.
+/// The files that are read from directories.
 pub(super) const FILES: [&str; 5] = [STORE_FILE, TRUTH_FILE, SUMMARY_FILE, SWEEP_FILE, MAP_FILE];
 
-/// A document that a command printed.
+/// Limit of a document printed by a command.
 const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
-/// A picture of a reproduction.
+/// Limit of a picture of a reproduction.
 const PICTURE: Limit = Limit::new(4 << 20, "a picture");
-/// Pictures of a reproduction at most.
+/// Maximum number of pictures of a reproduction.
 const MOST_PICTURES: usize = 64;
-/// Different texts of a column that can be chosen from.
+/// Maximum number of different texts of a column to choose from.
 const MOST_LEVELS: usize = 200;
 
-/// What to call each: its last name, or all of its path where two would be called alike.
+/// The name of each result: the last part of its path, or the whole path if two names would be
+/// equal.
 pub(super) fn names(paths: &[PathBuf]) -> Vec<String> {
     let last = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -77,7 +78,7 @@ pub(super) fn read(path: &Path, name: &str) -> Result<Source, Failure> {
     document(path, name)
 }
 
-/// Whether a file begins as an SQLite file does.
+/// Whether a file begins like an SQLite file.
 fn is_store(path: &Path) -> Result<bool, Failure> {
     use std::io::Read;
 
@@ -95,7 +96,7 @@ fn json(path: &Path, limit: Limit) -> Result<Value, Failure> {
     })
 }
 
-/// What a command printed with `--json`, by its keys.
+/// A document printed with `--json`, recognised by its keys.
 fn document(path: &Path, name: &str) -> Result<Source, Failure> {
     let document = json(path, DOCUMENT)?;
     let has = |key: &str| document.get(key).is_some();
@@ -132,7 +133,7 @@ fn run(path: &Path, name: &str) -> Result<Source, Failure> {
     };
     let observed = observe(&db).map_err(Failure::NotARun)?;
     let wanted = observed.wanted();
-    // each path reads what else happened around its request: half of them beside the other half
+    // each path reads the other events around its request, so both halves are done in parallel
     let (first, second) = wanted.split_at(wanted.len().div_ceil(2));
     let beside = open_run(path).map_err(Failure::NotARun)?;
     let observed_ref = &observed;
@@ -172,7 +173,7 @@ fn paths(
 fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
     let manifest = Manifest::read(path)?;
     let known = manifest.tables.first().map(|table| table.columns.as_slice()).unwrap_or_default();
-    // factors first; half-widths belong to other columns
+    // factors first; half-widths are parts of other columns, so they are left out
     let of = |role: Role| known.iter().filter(move |column| column.role == role);
     let wanted: Vec<_> = of(Role::Factor)
         .chain(of(Role::Observed).filter(|column| !column.name.contains("half_width")))
@@ -198,7 +199,7 @@ fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
     }))
 }
 
-/// Cells as numbers, where one may be missing; `None` if one is a text.
+/// Cells as numbers, some of which may be missing; `None` if one is a text.
 fn numbers(cells: &[Cell]) -> Option<Vec<Option<f64>>> {
     let mut numbers = Vec::with_capacity(cells.len());
     for cell in cells {
@@ -211,10 +212,10 @@ fn numbers(cells: &[Cell]) -> Option<Vec<Option<f64>>> {
     Some(numbers)
 }
 
-/// Names for texts, and how they stand in the cells: names and their numbers.
+/// The different texts, and the cells as indexes into them.
 type Levels = (Option<Vec<String>>, Vec<Option<f64>>);
 
-/// Cells as numbers of texts; `None` where there are too many different ones.
+/// Cells as indexes of texts; `None` if there are too many different texts.
 fn levels(cells: &[Cell]) -> Option<Levels> {
     let mut names: Vec<String> = Vec::new();
     let texts: Vec<Option<String>> = cells
@@ -250,7 +251,7 @@ fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
-        // a link could lead to any file of whoever makes the page
+        // a link could point to any file of the user, so only plain files are read
         let is_plain = file.symlink_metadata().is_ok_and(|found| found.is_file());
         if file.extension().is_some_and(|ending| ending == "svg") && is_plain {
             files.push(file);

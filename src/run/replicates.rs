@@ -1,8 +1,8 @@
-//! `foretell run --replicates N`: the same scenario under N seeds, and how far apart its figures are.
+//! `foretell run --replicates N`: the same scenario with N seeds, and the spread of its figures.
 //!
 //! Runs with different seeds are independent, so the mean of a figure over them has the confidence interval
-//! of Student's t with N - 1 degrees of freedom. That holds for means that are roughly normal; a figure
-//! of few requests, such as a maximum, is not.
+//! of Student's t with N - 1 degrees of freedom. This holds if the figures are roughly normal. A figure
+//! that depends on few requests, such as a maximum, is not.
 
 use foretell_scenarios::Document;
 use foretell_sim::batches::student_t_975;
@@ -17,13 +17,13 @@ use crate::tables::{number, percent, table};
 use crate::{interrupt, jobs, output};
 use foretell_core::Simulation;
 
-/// Parts of a truth that are figures of the measured time.
+/// Parts of a truth with figures of the measured time.
 const PARTS: [&str; 3] = ["workloads", "hosts", "caches"];
 
 /// Phases of runs with events, in order.
 const PHASES: [&str; 4] = ["before", "degraded", "recovering", "after"];
 
-/// Runs the scenario `count` times and prints what it found.
+/// Runs the scenario `count` times and prints the results.
 pub(super) fn run(
     document: &Document,
     count: u32,
@@ -59,12 +59,12 @@ pub(super) fn run(
     output::print(&text)
 }
 
-/// The seed of a replicate: a whole number of TOML, which has 63 bits.
+/// The seed of a replicate. It has 63 bits, as whole numbers in TOML do.
 fn seed(own: Seed, index: u64) -> u64 {
     own.child(index).0 >> 1
 }
 
-/// Each part of the truths as one, with what is known of each number in its place.
+/// Each part of the truths, merged into one; each number is replaced by its statistics.
 fn figures(truths: &[Truth]) -> Vec<Value> {
     let documents: Vec<Value> =
         truths.iter().map(|truth| serde_json::to_value(truth).expect("a truth is JSON")).collect();
@@ -75,7 +75,7 @@ fn figures(truths: &[Truth]) -> Vec<Value> {
     PARTS.iter().map(part).collect()
 }
 
-/// Phases of runs with events, by name; a run without one of them says nothing of it.
+/// Phases of runs with events, by name. A run without a phase is left out of that phase's statistics.
 fn phases(truths: &[Truth]) -> Option<Value> {
     let of = |truth: &Truth| {
         let mut found = Map::new();
@@ -116,8 +116,8 @@ fn phases_as_text(phases: &Value) -> String {
     format!("{}\n", fitted(&table, 3))
 }
 
-/// Documents of the same form as one of spreads; `None` where there are no numbers. Half-widths of single
-/// runs, and lists, are left out.
+/// Merges documents of the same form into one document of spreads; `None` if there are no numbers.
+/// Half-widths of single runs, and lists, are left out.
 fn joined(documents: &[&Value]) -> Option<Value> {
     let first = documents.iter().find(|document| !document.is_null())?;
     if let Value::Object(keys) = first {
@@ -130,17 +130,17 @@ fn joined(documents: &[&Value]) -> Option<Value> {
         }
         return (!found.is_empty()).then_some(Value::Object(found));
     }
-    // nothing is known in a run where the number is missing
+    // runs in which the number is missing do not count
     let values: Vec<f64> = documents.iter().filter_map(|document| document.as_f64()).collect();
     (!values.is_empty()).then(|| Spread::of(&values).json())
 }
 
-/// What is known of a number from independent runs.
+/// Statistics of a number over independent runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Spread {
     runs: usize,
     mean: f64,
-    /// Half the width of the 95 % confidence interval of the mean; `None` of a single run.
+    /// Half the width of the 95 % confidence interval of the mean; `None` for a single run.
     half_width: Option<f64>,
     least: f64,
     most: f64,
@@ -194,7 +194,7 @@ fn as_text(count: u32, workloads: &Value) -> String {
     format!("{count} runs with different seeds: means (± 95 % confidence)\n{}\n", fitted(&table, 2))
 }
 
-/// A mean and its half-width; nothing where nothing is known.
+/// A mean with its half-width; empty if it is not known.
 fn cell(figure: &Value, shown: impl Fn(f64) -> String) -> String {
     let Some(mean) = figure["mean"].as_f64() else { return String::new() };
     match figure["half_width"].as_f64() {
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(found["in"]["z"]["half_width"], json!(0.0));
     }
 
-    /// Of intervals that are said to hold 95 % of the time, as many hold.
+    /// Intervals at a level of 95 % cover about 95 % of the true values.
     #[test]
     fn intervals_hold_as_often_as_they_say() {
         for (count, seed) in [(3, 1), (5, 2), (20, 3)] {

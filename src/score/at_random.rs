@@ -1,4 +1,4 @@
-//! `foretell score --random N`: how good predictions are at large.
+//! `foretell score --random N`: the accuracy of predictions over random cases.
 
 use std::fmt::Write as _;
 
@@ -86,7 +86,7 @@ fn all(scored: &[ScoredCase]) -> impl Iterator<Item = &Comparison> {
     scored.iter().flat_map(|scored| &scored.comparisons)
 }
 
-/// Errors at large, and the worst cases.
+/// Errors over all cases, and the worst cases.
 fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage]) -> String {
     let header = ["metric", "comparisons", "median error", "90 % under", "worst"];
     let mut table = tables::table(&header);

@@ -1,4 +1,4 @@
-//! `foretell score`: predict a change, then really simulate it, and compare.
+//! `foretell score`: predicts a change, then simulates it, and compares both.
 
 mod at_random;
 mod suite;
@@ -55,9 +55,9 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let Some(directory) = &arguments.directory else {
         return Err(Failure::Usage("which run is to be scored? give its directory".to_owned()));
     };
-    // what a kept run names is in it or has its full path; what a change names stands here, as for `ask`
+    // names in a kept run are relative to it or full paths; names in a change are relative to here, as in `ask`
     if !directory.join(SCENARIO_FILE).exists() {
-        // says what is missing of a run; the records alone are no run that could be simulated
+        // report what is missing from a run; records alone cannot be simulated
         open_run(directory).map_err(Failure::NotARun)?;
     }
     let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
@@ -99,8 +99,8 @@ fn figure(mean: f64, deviation: Option<f64>) -> String {
     format!("{mean:.4}{deviation}")
 }
 
-/// What else is to be known of a score: who answered, what was assumed, and which figures are not where the answer
-/// says that they are. Means over several runs have no interval.
+/// Further information on a score: the model, its assumptions, and which figures lie outside the answer's
+/// intervals. Means over several runs have no interval.
 fn about(model: Model, assumed: &[String], comparisons: &[Comparison], runs: usize) -> String {
     let mut text = format!("\nModel: {model}\n");
     for assumed in assumed {
@@ -149,7 +149,7 @@ fn table(comparisons: &[Comparison]) -> String {
     format!("{}\n", fitted(&table, 2))
 }
 
-/// Appends what was learned to the history, if one was named.
+/// Appends the new past scores to the history, if one was named.
 fn append(
     arguments: &ScoreArguments,
     learned: impl IntoIterator<Item = PastScore>,
@@ -159,7 +159,7 @@ fn append(
     Ok(append_history(path, &learned)?)
 }
 
-/// As a person reads it.
+/// The coverage as text.
 fn coverage_table(held: &[Coverage]) -> String {
     if held.is_empty() {
         return "No interval: nothing was scored before\n".to_owned();
@@ -182,7 +182,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// What questions have cost, each in seconds of processor time: to predict, and to simulate.
+/// The cost of questions in seconds of processor time: for predicting, and for simulating.
 fn costs(each: impl Iterator<Item = (f64, f64)>) -> String {
     let (predicted, simulated) = each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     format!("\n{predicted:.1} CPU-s to predict, {simulated:.1} CPU-s to simulate\n")

@@ -1,8 +1,8 @@
-//! `foretell score --suite`: how good predictions are on questions that people wrote.
+//! `foretell score --suite`: the accuracy of predictions on questions written by people.
 //!
-//! The suite of the program (`suite/` in the sources) was written before the predictor answered any of it. Its
-//! largest errors have since shown two faults of the device model, which were mended, so it is no longer an untouched
-//! test. A suite of one's own is.
+//! The shipped suite (`suite/` in the sources) was written before the predictor answered any of it. Its largest
+//! errors have since revealed two faults of the device model, which were fixed. So it is no longer an untouched test;
+//! a suite of your own is.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,13 +19,13 @@ use crate::failure::Failure;
 use crate::screen::fitted;
 use crate::tables;
 
-/// The suite that comes with the program, and the files that it names.
+/// The shipped suite, and the files that it refers to.
 const SHIPPED: &str = include_str!("../../suite/questions.toml");
 const SHIPPED_FILES: [(&str, &[u8]); 2] = [
     ("office.csv.zst", include_bytes!("../../suite/office.csv.zst")),
     ("nightly.csv.zst", include_bytes!("../../suite/nightly.csv.zst")),
 ];
-/// Cases that are shown in full.
+/// Number of cases that are shown in full.
 const WORST: usize = 10;
 
 /// Scores a suite.
@@ -144,7 +144,7 @@ fn in_words(all: &[ScoredQuestion], classes: &[ClassErrors], held: &[Coverage]) 
     text + &costs(all.iter().map(|one| (one.predicted_in_s, one.simulated_in_s)))
 }
 
-/// The worst cases in full, and what was refused.
+/// The worst cases in full, and the questions that were refused.
 fn the_worst(all: &[ScoredQuestion]) -> String {
     let mut text = String::new();
     let mut order: Vec<&ScoredQuestion> = all.iter().collect();

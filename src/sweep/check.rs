@@ -1,4 +1,4 @@
-//! What a sweep will do, found out before the first run.
+//! Checks and estimates of a sweep before its first run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,33 +16,33 @@ use crate::cli::Shard;
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
-/// Wrong design points that are named.
+/// Maximum number of wrong design points that are named.
 const NAMED: usize = 10;
-/// Runs that are tried to see how long they take, at most, and one in so many.
+/// Runs that are tried for the estimate: one in `ONE_IN`, but at most `TRIED`.
 const TRIED: u64 = 20;
 const ONE_IN: u64 = 100;
-/// Time given to each of them; the rest is reckoned.
+/// Time limit of each trial; the rest of the run is extrapolated.
 const TRIAL: Duration = Duration::from_millis(500);
-/// Time after which no more are tried.
+/// Time after which no further trial begins.
 const TRIALS: Duration = Duration::from_secs(1);
 
-/// What a sweep, or a shard of it, will do.
+/// The plan of a sweep or a shard.
 pub(super) struct Plan {
-    /// Runs, those included that were done before.
+    /// Number of runs, including those done before.
     pub(super) runs: u64,
     points: u64,
     replicates: u64,
     shard: Shard,
-    /// Design points that will be left out.
+    /// Number of design points that will be left out.
     left_out: u64,
-    /// Estimates; `None`: not wanted, or the runs tried have failed.
+    /// Estimates; `None`: not wanted, or the trials failed.
     estimate: Option<Estimate>,
     threads: NonZeroUsize,
 }
 
 struct Estimate {
     run_s: f64,
-    /// `None`: no run that was tried came to its end.
+    /// Bytes of a run; `None`: no trial was completed.
     run_bytes: Option<f64>,
 }
 
@@ -95,8 +95,8 @@ fn told(seconds: f64) -> String {
     }
 }
 
-/// Checks every design point of a shard, and tries some runs if times are wanted. Errors with the points that are no
-/// valid scenarios, and why.
+/// Checks every design point of a shard, and tries some runs if an estimate is wanted. Errors with the points that
+/// are not valid scenarios, and the reasons.
 pub(super) fn check(
     prepared: &Prepared,
     shard: Shard,
@@ -166,7 +166,7 @@ fn told_point(prepared: &Prepared, point: &Point, fault: &str) -> String {
     format!("point {} ({settings}): {}", point.number, fault.replace('\n', "; "))
 }
 
-/// Tries runs drawn at random: those at equal distances would agree in some factor.
+/// Tries runs drawn at random; equally spaced runs would share levels of some factor.
 fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
     let tried = (runs / ONE_IN).clamp(1, TRIED);
     let mut draws = Seed(prepared.sweep.seed).stream("sweep/estimate");
@@ -199,7 +199,7 @@ fn estimate(prepared: &Prepared, runs: u64, shard: Shard) -> Option<Estimate> {
                 bytes += entry.bytes() as f64;
                 whole += 1;
             }
-            // it was cut off: reckoned from how far it came; its size is that of the others
+            // the trial was cut off: its time is extrapolated from its progress; its size is taken from the others
             Err(_) if came < 1.0 && came > 0.0 => seconds += elapsed / came,
             Err(_) => return None,
         }

@@ -14,7 +14,7 @@ use crate::cli::{MergeArguments, MissingArguments};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
-/// Lists the runs that have not been done, a range a line. Where there are any the exit status says so.
+/// Lists the runs that have not been done, one range a line. If there are any, the exit status says so.
 pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
     let manifest = common(&arguments.directories)?;
     let mut ranges: Vec<(u64, u64)> = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn missing(arguments: &MissingArguments) -> Result<(), Failure> {
     if count == 0 { Ok(()) } else { Err(Failure::Incomplete) }
 }
 
-/// Joins shards.
+/// Merges shards.
 pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
     let manifest = common(&arguments.directories)?;
     let format = format_of(arguments.csv);
@@ -59,13 +59,13 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
     };
     let in_place = arguments.directories.iter().any(|directory| same(directory, &own));
     if in_place && let Some(content) = Content::read(&own)? {
-        // joined before
+        // already merged
         return print_whole(&own, &manifest, &content, arguments.json);
     }
     let inputs: Vec<&Path> = arguments.directories.iter().map(PathBuf::as_path).collect();
     let purpose = SWEEPING.forced(arguments.force).reading(&inputs);
     Directory::may_take(&own, purpose)?;
-    // what is missing is said before anything is made
+    // report missing runs before anything is written
     let journals = all_journals(&arguments.directories)?;
     let another = match Manifest::read(&own) {
         Ok(found) => manifest.same(&found, &own),
@@ -94,7 +94,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
             Ok(content) => content,
             Err(error) => {
                 if !in_place && Content::read(&own)?.is_none() {
-                    // the error says more than a second one
+                    // the first error says more than a second one would
                     let _ = directory.clear(&[]);
                 }
                 return Err(error.into());
@@ -116,7 +116,7 @@ fn copy_sources(from: &Path, to: &Directory) -> Result<(), Failure> {
     for name in [SWEEP, SCENARIO] {
         let path = from.join(name);
         if name == SCENARIO && !path.exists() {
-            // the sweep holds its scenario itself
+            // the sweep file contains its scenario
             continue;
         }
         let text =

@@ -1,7 +1,7 @@
-//! Numbered jobs from a sequence that is too long to be kept, on several threads.
+//! Runs numbered jobs on several threads; their sequence is too long to be held in memory.
 //!
-//! Jobs are begun in order. A job waits if one that comes [`WINDOW`] before it is still under way,
-//! so that whatever is written as jobs end is nearly in order.
+//! Jobs begin in order. A job waits if the job [`WINDOW`] places before it is still running, so
+//! that results are written nearly in order.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -12,9 +12,9 @@ use foretell_datasets::{Point, Run, WINDOW};
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// What has a place in a sequence.
+/// An item with a position in a sequence.
 pub(super) trait Numbered {
-    /// The place; later jobs have greater numbers.
+    /// The position; later jobs have larger numbers.
     fn number(&self) -> u64;
 }
 
@@ -32,15 +32,15 @@ impl Numbered for Run {
 
 struct State<I: Iterator> {
     jobs: I,
-    /// One that has to wait.
+    /// A job that has to wait.
     next: Option<I::Item>,
     under_way: BTreeSet<u64>,
     failure: Option<Failure>,
     done: u64,
 }
 
-/// Does all jobs; returns how many were done, and why not all. After a failure, or when the user
-/// asks for an end, no other is begun.
+/// Runs all jobs; returns the number of finished jobs, and the failure if not all were done. After
+/// a failure or an interruption by the user, no further job begins.
 pub(super) fn perform<J: Numbered + Send>(
     jobs: impl Iterator<Item = Result<J, Failure>> + Send,
     threads: NonZeroUsize,
@@ -110,7 +110,8 @@ mod tests {
     fn no_job_runs_far_ahead_of_another() {
         let threads = NonZeroUsize::MIN.saturating_add(3);
         let (first, most) = (Mutex::new(true), Mutex::new(0));
-        // job 0 waits until another could have got too far, were it allowed to
+        // job 0 waits until another job has got as far ahead as it may, so that a further one would
+        // show
         let (done, failure) = perform((0..WINDOW + 100).map(Ok), threads, |job: u64| {
             if job == 0 {
                 while *most.lock().unwrap() < WINDOW - 1 {

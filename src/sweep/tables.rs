@@ -1,8 +1,8 @@
 //! The tables of a sweep's data set: their columns, and the rows of a run.
 //!
-//! Columns are those of the base scenario, so that every shard has the same: a workload's figures
-//! stand under its name, resources under the group of their hosts (how many hosts a group has may
-//! vary).
+//! Columns follow from the base scenario, so that every shard has the same ones. A workload's
+//! figures are under its name, and resources under the group of their hosts (the number of hosts in
+//! a group may vary).
 
 mod metrics;
 mod names;
@@ -19,12 +19,12 @@ use foretell_units::SimSpan;
 
 use crate::failure::Failure;
 
-/// Rows of a file of runs.
+/// Maximum number of rows of a file of runs.
 const RUNS_PER_FILE: u64 = 250_000;
-/// Rows of a file of requests or records.
+/// Maximum number of rows of a file of requests or records.
 const RECORDS_PER_FILE: u64 = 5_000_000;
 
-/// What every table begins with, and what `runs` and `failures` go on with.
+/// The first columns of every table; in `runs` and `failures` further ones follow.
 const NUMBERS: [(&str, &str); 4] = [
     ("run_id", "number of the run"),
     ("point", "number of the design point"),
@@ -32,7 +32,7 @@ const NUMBERS: [(&str, &str); 4] = [
     ("seed", "seed of the run's random draws"),
 ];
 
-/// Names of the kinds of resources, as columns have them, and what `truth.json` calls them.
+/// Kinds of resources: name in columns, name in `truth.json`, and description.
 const RESOURCES: [(&str, &str, &str); 4] = [
     ("cpu", "cpu", "processors"),
     ("disk", "disk", "disks"),
@@ -51,7 +51,7 @@ pub(super) struct Tables {
     intervals: bool,
     /// Whether some reads are hedged.
     hedges: bool,
-    /// One in so many requests; `None`: no requests.
+    /// Whether there is a table of requests.
     requests: bool,
     records: Vec<RecordKind>,
     /// Whether runs collect low-level metrics.
@@ -61,7 +61,7 @@ pub(super) struct Tables {
     schemas: Vec<TableSchema>,
 }
 
-/// Whether a sweep may make a table of that name.
+/// Whether a sweep may make a table of this name.
 pub(super) fn is_known(name: &str) -> bool {
     let record = |name: &str| name.parse::<RecordKind>().is_ok();
     let ours = [
@@ -77,15 +77,15 @@ pub(super) fn is_known(name: &str) -> bool {
     ours.contains(&name) || name.strip_prefix("records_").is_some_and(record)
 }
 
-/// What a run has in common with the other runs of its point.
+/// Facts that a run shares with the other runs of its point.
 pub(super) struct PointFacts<'a> {
     pub(super) scenario_hash: &'a str,
     pub(super) tool_version: &'a str,
 }
 
 impl Tables {
-    /// Those of a sweep with this base scenario. Errors if two columns would have one name, or a
-    /// record type is not known.
+    /// The tables of a sweep with this base scenario. Errors if two columns would have the same
+    /// name, or a record type is unknown.
     pub(super) fn new(
         base: &Scenario,
         factors: &[Factor],
@@ -150,7 +150,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Their columns.
+    /// The schemas of the tables.
     pub(super) fn schemas(&self) -> &[TableSchema] {
         &self.schemas
     }
@@ -165,7 +165,7 @@ impl Tables {
         names
     }
 
-    /// What a design point has that the base scenario has not, if anything.
+    /// A part of a design point's scenario that the base scenario lacks, if there is any.
     pub(super) fn unknown(&self, scenario: &Scenario) -> Option<String> {
         let workload = scenario.workloads.iter().find(|w| !self.workloads.contains(&w.name));
         if let Some(workload) = workload {
@@ -241,7 +241,7 @@ impl Tables {
         }
     }
 
-    /// The rows of a run that ended well.
+    /// The rows of a successful run.
     pub(super) fn rows(
         &self,
         run: &Run,
@@ -321,7 +321,7 @@ impl Tables {
     }
 }
 
-/// A name as the beginning of a column's.
+/// A name in the form in which column names begin.
 fn prefix(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -451,7 +451,7 @@ fn workload_cells(truth: Option<&WorkloadTruth>, (intervals, hedges): (bool, boo
     }
 }
 
-/// Where there were no requests there are no times, rather than zeros.
+/// Cells of response times; they are missing, not zero, if there were no requests.
 fn time_cells(times: &ResponseTime, requests: u64, row: &mut Row) {
     let ResponseTime { mean, p50, p95, p99, max, .. } = *times;
     let cell = |ms| if requests > 0 { Value::number(ms) } else { Value::Missing };
@@ -600,12 +600,12 @@ fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Reco
             ],
         ));
     }
-    // by issue; of equal times in the order of completion
+    // ordered by issue; equal times keep the order of completion
     rows.sort_by_key(|(issued, _)| *issued);
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// A table of records of one type, with the columns that `run.db` has.
+/// The schema of a table of records of one type, with the columns of `run.db`.
 pub(crate) fn record_table(kind: RecordKind) -> TableSchema {
     let mut table = plain_record_table(kind);
     table.name = format!("records_{kind}");

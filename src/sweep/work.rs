@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::interrupt;
 use foretell_core::Simulation;
 
-/// Does the runs of a place that its journals lack; `all`: how many it has. Returns how many were
-/// done now.
+/// Does the runs that the journals of a place lack; `all`: the number of runs of the place. Returns
+/// the number of runs done now.
 pub(super) fn perform(
     prepared: &Prepared,
     place: &Place,
@@ -58,7 +58,7 @@ pub(super) fn perform(
     }
 }
 
-/// On a terminal only.
+/// The bar; it is shown on a terminal only.
 fn bar(length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{bar:30} {pos}/{len} runs  {per_sec}  elapsed {elapsed}, left {eta}",
@@ -66,7 +66,7 @@ fn bar(length: u64) -> ProgressBar {
     ProgressBar::new(length).with_style(style.expect("the template is right"))
 }
 
-/// How many runs the journals of a place have.
+/// Number of runs in the journals of a place.
 fn count(place: &Place, fingerprint: &str) -> Result<u64, Failure> {
     let mut journals = Journals::open(&place.all(), Some(fingerprint))?;
     let mut runs = 0;
@@ -76,7 +76,7 @@ fn count(place: &Place, fingerprint: &str) -> Result<u64, Failure> {
     Ok(runs)
 }
 
-/// The runs that were done before, asked about in order.
+/// The runs that were done before, queried in ascending order.
 struct Done {
     journals: Journals,
     next: Option<u64>,
@@ -97,7 +97,7 @@ impl Done {
     }
 }
 
-/// Does a run. What goes wrong with it is its result; an error is one of the sweep.
+/// Does a run. A failure of the run is its result; an error is a failure of the sweep.
 pub(super) fn attempt(
     prepared: &Prepared,
     run: &Run,
@@ -109,7 +109,7 @@ pub(super) fn attempt(
         cut_off = flow.is_break();
         flow
     };
-    // a defect of ours in one run is no reason to lose the others
+    // a bug that makes one run panic must not lose the others
     let outcome = catch_unwind(AssertUnwindSafe(|| rows(prepared, run, look)));
     let outcome = outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -123,7 +123,7 @@ pub(super) fn attempt(
         Ok(tables) => tables,
         Err(Failure::Scenario(_)) if prepared.sweep.invalid == Invalid::Drop => Vec::new(),
         Err(Failure::Scenario(errors)) => prepared.tables.failed(run, &errors.lines()),
-        // of the machine, not of the run
+        // failures of the machine, not of the run
         Err(
             error @ (Failure::File { .. }
             | Failure::Files(_)
@@ -150,7 +150,7 @@ fn rows(
     let simulation = Simulation::new(&document)?;
     let scenario = simulation.scenario.clone();
     let seen = simulation.remember(prepared.sweep.requests.is_some(), watch)?;
-    // half of the digits tell scenarios apart
+    // half of the digits are enough to distinguish scenarios
     let facts = PointFacts { scenario_hash: &hash[..32], tool_version: VERSION };
     Ok(prepared.tables.rows(run, &facts, &scenario, &seen))
 }

@@ -1,4 +1,4 @@
-//! What else happened on the hosts of a request while it was under way.
+//! Other events on a request's hosts while it was outstanding.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,26 +7,28 @@ use foretell_units::HostId;
 
 use crate::failure::Failure;
 
-/// Records of one moment are apart by a nanosecond each; beyond this something has passed.
+/// Simultaneous records are a nanosecond apart each; a longer gap than this means that time has
+/// passed.
 pub(super) const AT_ONCE_NS: u64 = 100;
 
-/// Switches and disk completions of all hosts while the request was under way.
+/// Switches and disk completions on all its hosts while the request was outstanding.
 #[derive(Default)]
 pub(super) struct Around {
-    /// By (host, thread's process and number): when a switch took the processor from it.
+    /// By (host, process, thread): times at which a switch took the processor away.
     switched_away: BTreeMap<(u32, u32, u32), Vec<u64>>,
-    /// By (host, disk): completions.
+    /// By (host, disk): times of completions.
     completions: BTreeMap<(u32, u32), Vec<u64>>,
 }
 
 impl Around {
-    /// Collects it for a request, from all its records.
+    /// Collects these events for a request, from all its records.
     pub(super) fn of(db: &RunDb, records: &[Record]) -> Result<Self, Failure> {
         let mut around = Self::default();
         let start = records.first().map_or(0, |record| record.header.ts_ns);
         let hosts: BTreeSet<HostId> = records.iter().map(|record| record.header.host).collect();
         let end = records.last().map_or(start, |record| record.header.ts_ns);
-        // a slice may last beyond the last record, an operation may have been waited for before
+        // a slice may end after the last record, and waiting for an operation may have begun before
+        // the first
         let (from, to) = (start.saturating_sub(1_000_000_000), end + 100_000_000);
         let mut switches = Vec::new();
         for kind in [RecordKind::UserThreadSwitch, RecordKind::KernelProcessSwitch] {
@@ -48,12 +50,12 @@ impl Around {
         Ok(around)
     }
 
-    /// When a thread lost its processor after `ts`.
+    /// The time after `ts` at which a thread lost its processor.
     pub(super) fn switched_away(&self, host: u32, pid: u32, tid: u32, ts: u64) -> Option<u64> {
         self.switched_away.get(&(host, pid, tid))?.iter().copied().find(|&end| end > ts)
     }
 
-    /// When a disk completed the operation before the one that it completed at `ts`.
+    /// The completion on a disk before the one at `ts`.
     pub(super) fn completion_before(&self, host: u32, disk: u32, ts: u64) -> Option<u64> {
         self.completions.get(&(host, disk))?.iter().rev().copied().find(|&other| other < ts)
     }
@@ -68,21 +70,21 @@ impl Around {
     }
 }
 
-/// When a switch took the processor from a thread, by (host, process, thread), from all switches
-/// of these hosts, in the order of time.
+/// Times at which a switch took the processor from a thread, by (host, process, thread). They are
+/// computed from all switches of these hosts, ordered by time.
 ///
-/// A switch of processes names the processor and the thread that gets it, a switch within a process
-/// both threads; so who leaves a processor is known from who got it last.
+/// A switch of processes names the processor and the thread that gets it; a switch within a process
+/// names both threads. So the thread that leaves a processor is the one that got it last.
 fn switched_away(switches: &[Record]) -> BTreeMap<(u32, u32, u32), Vec<u64>> {
     let mut away: BTreeMap<_, Vec<u64>> = BTreeMap::new();
-    // by host and processor: who runs
+    // by host and processor: the running thread
     let mut running: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
-    // threads that run on a processor that is not known: host, process, thread
+    // threads running on an unknown processor: host, process, thread
     let mut somewhere: Vec<(u32, u32, u32)> = Vec::new();
     for switch in switches {
         let Header { ts_ns, host: HostId(host), pid, tid, .. } = switch.header;
         let left = match switch.body {
-            // the record is the old thread's
+            // the record belongs to the old thread
             Body::KernelProcessSwitch { cpu, oldprocess, .. } if oldprocess == pid => {
                 running.remove(&(host, cpu));
                 somewhere.retain(|at| *at != (host, pid, tid));
@@ -108,7 +110,7 @@ fn switched_away(switches: &[Record]) -> BTreeMap<(u32, u32, u32), Vec<u64>> {
                 if let Some((_, thread)) = of_host.into_iter().find(|(_, thread)| **thread == old) {
                     *thread = new;
                 } else {
-                    // in a sample the switch that brought the old thread may be missing
+                    // in a sample, the switch that started the old thread may be missing
                     somewhere.retain(|at| *at != (host, pid, oldthread));
                     somewhere.push((host, pid, newthread));
                 }

@@ -1,11 +1,11 @@
 //! The steps of a request, from its records and those around them.
 //!
-//! A thread runs until the next switch away from it; a disk serves one operation at a time, so an
-//! operation waits until the one before it completes. A message's arrival is not recorded; what its
-//! transfer needs at the least is known from the link rates, the rest of the time until its receiver
-//! runs is waiting. Who found its page in the cache while another request was still reading it waits
-//! for that request's disk operation; who writes while too much is dirty waits before its write is
-//! recorded.
+//! A thread runs until the next switch away from it. A disk serves one operation at a time, so an
+//! operation waits until the one before it completes. A message's arrival is not recorded: the
+//! minimum time of its transfer follows from the link rates, and the remaining time until its
+//! receiver runs is waiting. A thread that finds its page in the cache while another request is
+//! still reading it waits for that request's disk operation. A writer waits before its write is
+//! recorded if too much data is dirty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,9 +15,9 @@ use foretell_units::{Bytes, Rate};
 use super::around::{AT_ONCE_NS, Around};
 use crate::failure::Failure;
 
-/// Something that happened to the request.
+/// An event of the request.
 pub(crate) struct Step {
-    /// Since the request was issued.
+    /// Time since the request was issued.
     pub(crate) at_ns: u64,
     pub(crate) host: String,
     pub(crate) resource: String,
@@ -47,21 +47,22 @@ pub(crate) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec
     Ok(path.steps)
 }
 
-/// A request on its way.
+/// The state of a request while its records are followed.
 struct Path<'a> {
     facts: &'a Facts,
     around: Around,
     start: u64,
     steps: Vec<Step>,
-    /// By host and thread: when the last thing ended that it did; from then on it could run.
+    /// By host and thread: the end of the thread's last activity, from which on it could run.
     ready: BTreeMap<(u32, u32), u64>,
-    /// By host: when anything of the request last happened there.
+    /// By host: the time of the request's last event there.
     made: BTreeMap<u32, u64>,
-    /// Threads that found a page in the cache, which may still be on its way there.
+    /// Threads that found a page in the cache; the page may still be on its way there.
     found: BTreeSet<(u32, u32)>,
-    /// Messages under way, by receiver and thread: index of the step, and when it was sent.
+    /// Messages under way, by receiver and thread: index of the step, and time of sending.
     flying: BTreeMap<(u32, u32), (usize, u64)>,
-    /// Disk operations under way, by host, disk, address and direction: the same.
+    /// Outstanding disk operations, by host, disk, address and direction: index of the step, and
+    /// time of issue.
     at_disk: BTreeMap<(u32, u32, u64, u8), (usize, u64)>,
 }
 
@@ -70,7 +71,7 @@ impl Path<'_> {
         let header = record.header;
         let (host, thread, ts) = (header.host.0, (header.host.0, header.tid), header.ts_ns);
         match record.body {
-            // of the thread that leaves: known from where it ran
+            // a record of the thread that leaves: its end is already known
             Body::KernelProcessSwitch { oldprocess, .. } if oldprocess == header.pid => {}
             Body::UserThreadSwitch { oldthread, .. } if oldthread == header.tid => {}
             Body::KernelProcessSwitch { .. } | Body::UserThreadSwitch { .. } => self.runs(&header),
@@ -126,7 +127,7 @@ impl Path<'_> {
             Body::BufferReadAhead { offset, numpages, .. } => {
                 self.cached(&header, format!("reads {numpages} pages ahead at {offset}"));
             }
-            // what has no time of its own
+            // events without a duration of their own
             body => self.cached(&header, body.to_string()),
         }
     }
@@ -137,7 +138,7 @@ impl Path<'_> {
         let thread = (host, header.tid);
         let end = self.around.switched_away(host, header.pid, header.tid, ts);
         let arrived = self.flying.remove(&thread);
-        // a thread that was not there before was made by another of the request
+        // a new thread was started by another thread of the request
         let since = self.ready.get(&thread).or_else(|| self.made.get(&host)).copied();
         let mut since = since.filter(|_| arrived.is_none());
         if let Some(from) = since.filter(|_| self.found.remove(&thread))
@@ -192,7 +193,7 @@ impl Path<'_> {
         known.map_or_else(|| format!("host {host}"), |known| known.name.clone())
     }
 
-    /// What a transfer needs at the least: the slower link and both cables.
+    /// Minimum time of a transfer: the slower link and both cables.
     fn transfer_ns(&self, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
         let fact = |host: u32, name: &str| {
             let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;

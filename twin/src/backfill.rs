@@ -1,51 +1,51 @@
-//! An OSD that is filled while clients are measured: `background.kind` is `backfill`.
+//! An OSD that is backfilled while clients are measured: `background.kind` is `backfill`.
 //!
-//! A second volume holds the objects that are moved. The cluster's last OSD joins it when measuring begins, so that
-//! backfill goes on for as long as the points are measured. Left out: the time before, when that OSD was away.
+//! A second volume holds the objects that are moved. The cluster's last OSD joins it when the measurement begins,
+//! so that backfill continues while the points are measured. Left out: the time before, when that OSD was away.
 
 use std::fmt::Write as _;
 
 use crate::config::{Config, Drive};
 
-/// Image of the clients. An OSD that comes back has what the clients had written before, and only what was written
-/// while it was away is moved. Here it begins with nothing; so small an image has been moved before measuring
+/// Image of the clients, in bytes. A real OSD that returns still has the data written before it went away, and only
+/// the data written since are moved. Here the OSD begins empty; so small an image is moved before the measurement
 /// begins.
 const IMAGE: f64 = 512.0 * 1024.0 * 1024.0;
-/// Objects to move, if that is not known: enough for any measurement.
+/// Number of objects to move, if unknown: enough for any measurement.
 const ASSUMED_OBJECTS: f64 = 75_000.0;
 const ASSUMED_OBJECT: f64 = 4.0 * 1024.0 * 1024.0;
-/// `osd_max_backfills` and `osd_recovery_max_active` where a source says that they do not limit.
+/// Value of `osd_max_backfills` and `osd_recovery_max_active` if a source says that they do not limit.
 const UNLIMITED: u32 = 1000;
 
-/// What is added to a scenario.
+/// Additions to a scenario.
 #[derive(Debug, Default)]
 pub(super) struct Backfill {
     /// Lines of `[cluster]`.
     pub(super) cluster: String,
     /// Tables.
     pub(super) tables: String,
-    /// Bytes of the volume that is moved.
+    /// Bytes of the moved volume.
     pub(super) bytes: f64,
     /// Bytes of the clients' image.
     pub(super) image: f64,
 }
 
-/// The place of the volume that is moved.
+/// The placement of the moved volume.
 pub(super) struct Place<'a> {
     pub(super) nodes: u32,
     pub(super) per_node: u32,
-    /// Shards that suffice, and shards.
+    /// Number of shards that suffice, and of all shards.
     pub(super) encoding: (u32, u32),
     pub(super) domain: &'a str,
     pub(super) groups: u64,
-    /// Bytes of a block, and of a group of them: an object of 4 MiB.
+    /// Bytes of a block, and of a group of blocks: an object of 4 MiB.
     pub(super) block: u64,
     pub(super) group: u64,
     /// Bytes that the cluster can hold.
     pub(super) usable: f64,
 }
 
-/// The backfill of a configuration, or why it cannot be simulated.
+/// The backfill of a configuration, or the reason why it cannot be simulated.
 pub(super) fn backfill(
     config: &Config,
     drive: Option<&Drive>,
@@ -92,7 +92,7 @@ pub(super) fn backfill(
         }
         other => return Err(format!("the scheduler `{other}` cannot be simulated")),
     };
-    // WPQ's limits are Ceph's unless they are lifted; the source lifts them under mClock, too
+    // WPQ has Ceph's default limits unless they are lifted; the source lifts them under mClock, too
     let (backfills, active) = match (profile, background.scheduler.as_deref()) {
         ("default", Some("wpq") | None) => (1, if is_disk { 3 } else { 10 }),
         _ => (UNLIMITED, UNLIMITED),
@@ -103,7 +103,7 @@ pub(super) fn backfill(
     let (_, n) = place.encoding;
     let osds = f64::from(place.nodes * place.per_node);
     let objects = background.objects.unwrap_or(ASSUMED_OBJECTS);
-    // each OSD has a copy or shard of n in `osds` objects
+    // the joining OSD has a copy or shard of n in `osds` objects
     let bytes = objects * background.object_bytes.unwrap_or(ASSUMED_OBJECT) * osds / f64::from(n);
     let room = place.usable * 0.9 - IMAGE.min(place.usable * 0.4);
     let groups = (bytes.min(room) / place.group as f64).floor().max(4.0);
@@ -134,7 +134,7 @@ pub(super) fn backfill(
     })
 }
 
-/// Whether threads of this release spin while operations wait for their limits: before 17.2.4.
+/// Whether threads of this release spin while operations wait for mClock's limits: before 17.2.4.
 fn spins(version: Option<&str>) -> bool {
     let numbers = version.unwrap_or_default().split(|c: char| !c.is_ascii_digit());
     let mut numbers = numbers.map_while(|part| part.parse::<u32>().ok());
@@ -143,7 +143,7 @@ fn spins(version: Option<&str>) -> bool {
     (major, later(&mut numbers), later(&mut numbers)) < (17, 2, 4)
 }
 
-/// Bytes of `BlueStore`'s throttle, where a source's notes have them: `BlueStore throttle bytes: 256 KiB`.
+/// Bytes of `BlueStore`'s throttle, if a source's notes mention them: `BlueStore throttle bytes: 256 KiB`.
 pub(super) fn throttle_of_notes(notes: &[String]) -> Option<u64> {
     let note = notes.iter().find(|note| note.to_lowercase().contains("throttle"))?;
     let after = &note[note.to_lowercase().find("throttle")?..];

@@ -1,7 +1,7 @@
-//! `config.json`: what is known of clusters that others measured.
+//! `config.json`: descriptions of clusters that others measured.
 //!
-//! `docs/clusters.md` describes every key. Any value may be absent or `null`: not known. Keys that are
-//! not known here are passed over.
+//! `docs/clusters.md` describes every key. Any value may be absent or `null`, which means unknown.
+//! Unknown keys are ignored.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Most configurations of a source.
+/// Maximum number of configurations of a source.
 const MOST_CONFIGS: usize = 10_000;
-/// Most nodes of a cluster.
+/// Maximum number of nodes of a cluster.
 const MOST_NODES: u32 = 4096;
-/// Most devices of one kind in a node, and OSDs on one device.
+/// Maximum number of devices of one kind in a node, and of OSDs on one device.
 const MOST_DEVICES: u32 = 1024;
-/// Most OSDs of a cluster.
+/// Maximum number of OSDs of a cluster.
 pub(crate) const MOST_OSDS: u64 = 20_000;
-/// Most bytes that anything holds or that a rate can be: 2^53, which a number of JSON holds exactly.
+/// Maximum number of bytes, also of a rate: 2^53, up to which JSON numbers are exact.
 const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
 
 /// A source: several configurations of one or more clusters.
@@ -30,7 +30,7 @@ pub struct Source {
     pub(crate) drives: BTreeMap<String, Drive>,
     /// In the order of the file.
     pub(crate) configs: Vec<(String, Config)>,
-    /// What it says in words.
+    /// Its notes in words.
     pub notes: Vec<String>,
 }
 
@@ -41,12 +41,12 @@ pub(crate) struct Drive {
     pub(crate) kind: Option<String>,
     pub(crate) capacity_bytes: Option<f64>,
     pub(crate) power_loss_protection: Option<bool>,
-    /// The configuration whose points measure one drive alone.
+    /// The configuration whose points measure a single drive.
     pub(crate) raw_config: Option<String>,
     pub(crate) data_sheet_unverified: Option<DataSheet>,
 }
 
-/// What the maker says of a drive.
+/// The maker's figures for a drive.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DataSheet {
@@ -56,7 +56,7 @@ pub(crate) struct DataSheet {
     pub(crate) seq_write_mb_s: Option<f64>,
     pub(crate) read_lat_us: Option<f64>,
     pub(crate) write_lat_us: Option<f64>,
-    /// Both, where they are equal.
+    /// Latency of reads and of writes, if they are equal.
     pub(crate) lat_us: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct NodeConfig {
     pub(crate) threads_per_osd: Option<f64>,
 }
 
-/// Processors of a node: all sockets together.
+/// Processors of a node, all sockets together.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct CpuConfig {
@@ -113,7 +113,7 @@ pub(crate) struct NetworkConfig {
 pub(crate) struct DeviceConfig {
     pub(crate) model: Option<String>,
     pub(crate) count: Option<u32>,
-    /// `data`; or of logs and tables `wal-db`, `wal`, `db`.
+    /// `data`; or for logs and tables `wal-db`, `wal`, `db`.
     pub(crate) role: Option<String>,
     pub(crate) osds_per_device: Option<u32>,
 }
@@ -130,7 +130,7 @@ pub(crate) struct PoolConfig {
     pub(crate) failure_domain: Option<String>,
 }
 
-/// How OSDs store.
+/// How OSDs store data.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct StoreConfig {
@@ -139,7 +139,7 @@ pub(crate) struct StoreConfig {
     pub(crate) encryption: Option<bool>,
 }
 
-/// Who measures.
+/// The clients that make the measured load.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ClientConfig {
@@ -153,21 +153,21 @@ pub(crate) struct ClientConfig {
     pub(crate) rate_limit_iops: Option<f64>,
 }
 
-/// What the cluster does besides.
+/// Background work of the cluster.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Background {
     pub(crate) kind: Option<String>,
     /// `wpq` or `mclock`.
     pub(crate) scheduler: Option<String>,
-    /// mClock's, or of WPQ `default` or `unlimited`.
+    /// mClock's profile; for WPQ `default` or `unlimited`.
     pub(crate) profile: Option<String>,
-    /// Objects to move, and bytes of each.
+    /// Number of objects to move, and bytes of each.
     pub(crate) objects: Option<f64>,
     pub(crate) object_bytes: Option<f64>,
 }
 
-/// `null` is as good as absent.
+/// Deserialises a value; `null` counts as absent.
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
     let known = if value.is_null() { Value::Object(Map::new()) } else { without_nulls(value) };
     serde_json::from_value(known)
@@ -195,7 +195,7 @@ impl Source {
         Self::parse(&text).map_err(|fault| Error::Invalid(format!("`{shown}`: {fault}")))
     }
 
-    /// Reads the text of such a file.
+    /// Parses the text of such a file.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let document: Value =
             serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
@@ -245,14 +245,14 @@ impl Source {
         self.configs.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The drive whose `raw_config` a configuration is.
+    /// The drive that has this configuration as its `raw_config`.
     pub(crate) fn measured_by(&self, config: &str) -> Option<&str> {
         let of = |drive: &Drive| drive.raw_config.as_deref() == Some(config);
         self.drives.iter().find(|(_, drive)| of(drive)).map(|(name, _)| name.as_str())
     }
 }
 
-/// A number above zero, if it is given.
+/// Checks that a number, if given, is above zero.
 fn positive(what: &str, value: Option<f64>, most: f64) -> Result<(), String> {
     match value {
         Some(value) if !(value > 0.0 && value <= most) => {
@@ -336,7 +336,8 @@ impl Config {
         self.node.devices.iter().find(holds)
     }
 
-    /// Devices for logs alone, or for tables, and logs if these have no others: `wal` or `db`.
+    /// Devices for logs only (`wal`), or for tables (`db`); the latter also hold logs if there is no
+    /// other device for them.
     pub(crate) fn log_devices(&self, what: &str) -> Option<&DeviceConfig> {
         let holds = |device: &&DeviceConfig| {
             let role = device.role.as_deref().unwrap_or("data");
@@ -348,7 +349,7 @@ impl Config {
         self.node.devices.iter().find(holds)
     }
 
-    /// OSDs of the cluster, those that are down among them.
+    /// Number of OSDs of the cluster, including those that are down.
     pub(crate) fn osds(&self) -> u64 {
         let each = self.data_devices().map_or(1, |devices| {
             u64::from(devices.count.unwrap_or(1)) * u64::from(devices.osds_per_device.unwrap_or(1))

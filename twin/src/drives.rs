@@ -1,9 +1,9 @@
-//! The curves of a drive, from what is known of it: its measured points, its maker's figures, its class.
+//! The latency curves of a drive, from its measured points, its maker's figures, or its class.
 //!
-//! A drive is taken as latencies by operation, size and number outstanding (device kind `curves`). Between
-//! the latency of one request and the rate of many a knee is put in: a drive keeps its latency until it
-//! has about as much to do as it can. Several OSDs on one drive have a part of it each: a request of one
-//! meets as many of the others as of its own.
+//! A drive is modelled by latencies by operation, size and number outstanding (device kind `curves`). A
+//! knee is inserted between the latency of one request and the rate of many, as a drive keeps its latency
+//! until it is nearly saturated. If several OSDs share one drive, each has a part of it: a request of one
+//! OSD competes with as many requests of each other OSD as of its own.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use toml::{Table, Value};
 use crate::config::{DataSheet, Drive};
 use crate::points::Row;
 
-/// What a class of drives does: latency of one request in microseconds, 4 KiB requests a second,
-/// megabytes a second; of reads and of writes.
+/// Performance of a class of drives: latency of one request in microseconds, 4 KiB requests a second,
+/// megabytes a second; for reads and for writes.
 struct Class {
     name: &'static str,
     read: (f64, f64, f64),
     write: (f64, f64, f64),
 }
 
-/// Assumed, where neither points nor a data sheet say otherwise: usual figures of data centre drives.
+/// Assumed if neither points nor a data sheet give figures: usual figures of data-centre drives.
 const CLASSES: [Class; 4] = [
     Class { name: "optane", read: (10.0, 550e3, 2400.0), write: (10.0, 500e3, 2000.0) },
     Class { name: "nvme", read: (85.0, 600e3, 3200.0), write: (18.0, 150e3, 2000.0) },
@@ -29,13 +29,13 @@ const CLASSES: [Class; 4] = [
     Class { name: "hdd", read: (8000.0, 180.0, 200.0), write: (8000.0, 180.0, 200.0) },
 ];
 
-/// Bytes of a drive of unknown capacity.
+/// Assumed capacity of a drive, in bytes.
 const ASSUMED_CAPACITY: f64 = 3.84e12;
-/// The sizes between which curves are interpolated.
+/// The two sizes between which curves are interpolated.
 const SMALL: u64 = 4096;
 const LARGE: u64 = 1 << 20;
 
-/// Latencies of one operation and size: number outstanding, nanoseconds.
+/// Latencies of one operation and size: number outstanding, and nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curve {
     pub(crate) read: bool,
@@ -43,21 +43,21 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A drive as it is simulated.
+/// The simulated model of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Model {
     pub(crate) capacity: u64,
     pub(crate) curves: Vec<Curve>,
-    /// Where the figures come from.
+    /// The source of the figures.
     pub(crate) source: String,
     pub(crate) assumed: Vec<String>,
 }
 
-/// The latency of one and the rate of many, as a curve with a knee between.
+/// A curve from the latency of one request and the rate of many, with a knee between.
 fn kneed(latency_ns: f64, rate: f64) -> Vec<(f64, f64)> {
     let busy = latency_ns * 1e-9 * rate;
     if busy < 1.5 {
-        // one at a time
+        // the drive serves one request at a time
         let latency = latency_ns.max(1e9 / rate);
         return vec![(1.0, latency), (64.0, 64.0 * 1e9 / rate.min(1e9 / latency))];
     }
@@ -66,7 +66,7 @@ fn kneed(latency_ns: f64, rate: f64) -> Vec<(f64, f64)> {
     vec![(1.0, latency_ns), (knee, 1.1 * latency_ns), (many, many * 1e9 / rate)]
 }
 
-/// The model of a drive; `points`: those that measure it alone.
+/// The model of a drive; `points`: points that measure it alone.
 pub(crate) fn model(name: Option<&str>, drive: Option<&Drive>, points: &[&Row]) -> Model {
     let mut assumed = Vec::new();
     let shown = name.unwrap_or("the drive");
@@ -124,7 +124,7 @@ fn by_sheet(figures: &mut [(f64, f64, f64); 2], sheet: &DataSheet) {
     }
 }
 
-/// Curves out of points: by operation and size, latency by number outstanding, ns.
+/// Curves from points: by operation and size, latency in ns by number outstanding.
 fn measured(rows: &[&Row]) -> BTreeMap<(bool, u64), Vec<(f64, f64)>> {
     let mut found: BTreeMap<(bool, u64), BTreeMap<u32, (f64, u32)>> = BTreeMap::new();
     for row in rows {
@@ -137,7 +137,7 @@ fn measured(rows: &[&Row]) -> BTreeMap<(bool, u64), Vec<(f64, f64)>> {
             .or(row.measured.mean_ms);
         if let (true, Some(latency_ms)) = (pure, latency_ms) {
             let curve = found.entry((row.reads >= 1.0, row.block)).or_default();
-            // of several points the geometric mean
+            // several points are averaged by their geometric mean
             let sum = curve.entry(outstanding).or_insert((0.0, 0));
             *sum = (sum.0 + (latency_ms * 1e6).ln(), sum.1 + 1);
         }
@@ -154,7 +154,7 @@ fn measured(rows: &[&Row]) -> BTreeMap<(bool, u64), Vec<(f64, f64)>> {
     found.into_iter().map(line).collect()
 }
 
-/// A measured latency of one request, and what many make of it, have a knee between them.
+/// Inserts a knee between the measured latency of one request and the next point.
 fn with_knee(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut all = Vec::with_capacity(points.len() + 1);
     for (index, &point) in points.iter().enumerate() {
@@ -171,10 +171,10 @@ fn with_knee(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     all
 }
 
-/// Takes measured points in the place of the class's; the other size is scaled with them.
+/// Replaces a class's points by measured ones, and scales the other size with them.
 fn replace(curves: &mut Vec<Curve>, read: bool, block: u64, points: Vec<(f64, f64)>) {
     if block > LARGE / 2 {
-        // curves of large requests have one size: the rate in bytes stays
+        // large requests have a curve for one size only: keep the rate in bytes
         let scale = LARGE as f64 / block as f64;
         let points = points.into_iter().map(|(n, latency)| (n, latency * scale)).collect();
         curves.retain(|curve| curve.read != read || curve.block <= LARGE / 2);
@@ -190,7 +190,7 @@ fn replace(curves: &mut Vec<Curve>, read: bool, block: u64, points: Vec<(f64, f6
 }
 
 impl Model {
-    /// The part of the drive that each of `parts` OSDs has.
+    /// The share of the drive for each of `parts` OSDs.
     pub(crate) fn part(&self, parts: u32) -> Self {
         let parts = parts.max(1);
         let each = f64::from(parts);
@@ -212,7 +212,7 @@ impl Model {
         }
     }
 
-    /// The same with all reads and all writes slower by a factor.
+    /// The same drive with all reads and all writes slower by these factors.
     pub(crate) fn slower(&self, read: f64, write: f64) -> Self {
         let curves = self.curves.iter().map(|curve| {
             let factor = if curve.read { read } else { write };
@@ -222,7 +222,7 @@ impl Model {
         Self { curves: curves.collect(), ..self.clone() }
     }
 
-    /// As a device of a scenario.
+    /// The drive as a device table of a scenario.
     pub(crate) fn table(&self) -> Table {
         let mut table = Table::new();
         let text = |text: &str| Value::String(text.to_owned());
@@ -244,7 +244,7 @@ impl Model {
         table
     }
 
-    /// What such a table says.
+    /// The model from such a table.
     pub(crate) fn of_table(table: &Table) -> Option<Self> {
         let text = |key: &str| table.get(key).and_then(Value::as_str);
         let bytes = |text: &str| text.parse::<Bytes>().ok().map(Bytes::get);

@@ -1,8 +1,8 @@
 //! Least squares on the logarithms of errors, with a prior.
 //!
-//! Levenberg's and Marquardt's method. The slope of each point by each parameter is taken from two
-//! simulations with the same seed, where the point depends on the parameter at all. The result is the same
-//! with any number of threads, as each point is simulated by itself.
+//! Levenberg-Marquardt method. The slope of each point by each parameter comes from two simulations with the
+//! same seed, unless the point does not depend on the parameter. The result is the same with any number of
+//! threads, as each point is simulated separately.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,24 @@ use crate::load::{Effort, Twin, predict};
 use crate::parameters::{PARAMETERS, Values};
 use crate::points::{Figures, Row};
 
-/// Error of a measurement itself: repeated runs differ by 4 to 10 %.
+/// Relative error of a measurement itself: repeated runs differ by 4 to 10 %.
 const NOISE: f64 = 0.06;
-/// Step of a logarithm for slopes: well above the noise of a simulation.
+/// Step in a parameter's logarithm for slopes: the effect is well above the noise of a simulation.
 const STEP: f64 = 0.2;
-/// Most steps.
+/// Maximum number of steps.
 const STEPS: usize = 16;
-/// How often all slopes are measured again.
+/// Maximum number of times that all slopes are measured again.
 const RENEWALS: usize = 1;
-/// A step that lowers the sum of squares by less than this share has stalled.
+/// A step counts as stalled if it lowers the sum of squares by less than this share.
 const LEAST_GAIN: f64 = 0.02;
 
-/// What came of a fit.
+/// The result of a fit.
 pub struct Fitted {
     /// The parameters.
     pub values: Values,
-    /// The points fitted to, and what the fitted model says of them.
+    /// The points fitted to, with the fitted model's predictions for them.
     pub points: Vec<(Row, Figures)>,
-    /// Rows that were not used, and why.
+    /// Rows that were not used, and the reasons.
     pub unused: Vec<(usize, String)>,
 }
 
@@ -54,7 +54,7 @@ pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Er
         }
     }
     for (name, rows) in raw {
-        // what a class assumes beside the points is as in the scenario
+        // values that a class assumes beside the points must equal those in the scenario
         let model = drives::model(Some(&name), twin.drive(&name).as_ref(), &rows);
         values.drives.insert(name, model);
     }
@@ -91,13 +91,14 @@ enum Figure {
 /// A measured figure of a row.
 #[derive(Clone, Copy, Debug)]
 struct Target {
-    /// Which of the rows.
+    /// Index of the row.
     row: usize,
     figure: Figure,
     measured: f64,
 }
 
-/// What is fitted to: throughput, or the latency of clients held to a rate; and the rate of recovery.
+/// The fitted figures of a row: throughput, or latency if clients are held to a rate; and the rate of
+/// recovery.
 fn targets(at: usize, row: &Row) -> impl Iterator<Item = Target> {
     let limited = row.rate_limit_of_note().is_some();
     let of = |figure: Figure, measured: Option<f64>| {
@@ -110,9 +111,9 @@ fn targets(at: usize, row: &Row) -> impl Iterator<Item = Target> {
 }
 
 impl Target {
-    /// How far a prediction is off: the logarithm, by the noise of a measurement.
+    /// The error of a prediction: the logarithm of predicted by measured, in units of the measurement noise.
     fn error(&self, figures: &Figures) -> f64 {
-        // nothing came through at all: as bad as a thousand times too slow
+        // no request completed: counts as a thousand times too slow
         let (predicted, nothing) = match self.figure {
             Figure::Throughput => (figures.iops, 1e-3),
             Figure::Latency => (figures.mean_ms, 1e3),
@@ -123,14 +124,14 @@ impl Target {
     }
 }
 
-/// Sum of squares, the prior's among them.
+/// Sum of squared residuals, including those of the prior.
 fn squares(values: &Values, residuals: &[f64]) -> f64 {
     let prior: f64 =
         PARAMETERS.iter().zip(&values.logs).map(|(one, log)| (log / one.doubt).powi(2)).sum();
     prior + residuals.iter().map(|residual| robust(*residual)).sum::<f64>()
 }
 
-/// The equations of a step, without what the prior says of where the values are.
+/// The normal equations of a step, without the prior's pull towards its centre.
 fn normal(slopes: &[Vec<f64>], residuals: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let count = PARAMETERS.len();
     let mut matrix = vec![vec![0.0; count]; count];
@@ -159,7 +160,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Simulates points, each with values of its own.
+    /// Simulates points, each with its own parameter values.
     fn simulate(&self, jobs: &[(usize, Values)]) -> Result<Vec<Figures>, Error> {
         let one = |(row, values): &(usize, Values)| {
             predict(self.twin, &self.rows[*row], values, Effort::SHORT, self.workers)
@@ -213,10 +214,10 @@ impl Search<'_> {
         Ok(slopes)
     }
 
-    /// Fits, and returns what the fitted model says of the points.
+    /// Fits, and returns the fitted model's predictions for the points.
     ///
-    /// Slopes cost most. They are taken at the beginning and once more when steps along them no longer
-    /// help; in between each step taken corrects them (Broyden's update).
+    /// Measuring slopes costs most. They are measured at the beginning, and once more when steps along them
+    /// no longer help. In between, each step corrects them (Broyden's update).
     fn descend(&mut self) -> Result<Vec<Figures>, Error> {
         let mut figures = self.all(&self.values)?;
         let mut residuals = self.residuals(&figures);
@@ -255,7 +256,7 @@ impl Search<'_> {
         Ok(figures)
     }
 
-    /// The step that the linear model wants.
+    /// The step that minimises the linear model's residuals.
     fn step(&self, slopes: &[Vec<f64>], residuals: &[f64], damping: f64) -> Vec<f64> {
         let (mut matrix, mut right) = normal(slopes, residuals);
         for (at, row) in matrix.iter_mut().enumerate() {
@@ -265,7 +266,7 @@ impl Search<'_> {
             right[at] -= self.values.logs[at] / parameter.doubt.powi(2);
         }
         let mut step = solve(matrix, right);
-        // slopes do not hold for long
+        // the slopes hold only for a short distance, so the step is limited
         let longest = step.iter().fold(0.0_f64, |most, one| most.max(one.abs()));
         if longest > 1.2 {
             for one in &mut step {
@@ -275,7 +276,7 @@ impl Search<'_> {
         step
     }
 
-    /// How uncertain the fitted values are: by the slopes, and by how well the points are met.
+    /// Uncertainty of the fitted values, from the slopes and from the remaining misfit.
     fn doubt(&mut self, slopes: &[Vec<f64>], residuals: &[f64]) {
         let (matrix, _) = normal(slopes, residuals);
         let misfit = residuals.iter().map(|one| robust(*one)).sum::<f64>() / residuals.len() as f64;
@@ -290,7 +291,8 @@ impl Search<'_> {
     }
 }
 
-/// Corrects slopes by what a step has shown: along it they are then what was seen, across it what they were.
+/// Corrects slopes by the result of a step: along the step they then match the observed change, across it
+/// they are unchanged.
 fn correct(
     slopes: &mut [Vec<f64>],
     (from, to): (&Values, &Values),
@@ -305,7 +307,7 @@ fn correct(
         let expected: f64 = slopes.iter().zip(&step).map(|(slope, step)| slope * step).sum();
         let surplus = (after - before - expected) / length;
         for (slope, step) in slopes.iter_mut().zip(&step) {
-            // a point that does not depend on a parameter still does not
+            // a point that does not depend on a parameter stays independent of it
             if *slope != 0.0 {
                 *slope += surplus * step;
             }
@@ -313,8 +315,8 @@ fn correct(
     }
 }
 
-/// Beyond this many deviations an error counts by its size, no longer by its square: one point that the
-/// model cannot meet does not spoil the others.
+/// Beyond this many deviations an error counts linearly, no longer quadratically, so that one point that the
+/// model cannot match does not spoil the others.
 const OUTLYING: f64 = 5.0;
 
 fn robust(residual: f64) -> f64 {
@@ -347,7 +349,7 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
     right
 }
 
-/// By how much measured 99th percentiles exceed simulated ones, in the geometric mean: of reads, of writes.
+/// Ratio of measured to simulated 99th percentiles, in the geometric mean: for reads, and for writes.
 fn tails(rows: &[Row], figures: &[Figures]) -> (f64, f64) {
     let of = |reads: bool| {
         let logs: Vec<f64> = rows

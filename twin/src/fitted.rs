@@ -1,4 +1,4 @@
-//! What came of a fit, as a document and as text.
+//! The result of a fit, as a document and as text.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use crate::parameters::{PARAMETERS, Values};
 use crate::points::Row;
 use crate::report::{self, Outcome};
 
-/// Whether two tables have the same point.
+/// Whether two rows, possibly of different tables, are the same point.
 pub fn same(one: &Row, other: &Row) -> bool {
     let plain = |row: &Row| Row { number: 0, note: String::new(), ..row.clone() };
     plain(one) == plain(other)
 }
 
-/// Parameters, the points fitted to, what was not used.
+/// A document with the parameters, the points fitted to, and the rows that were not used.
 pub fn document(fitted: &Fitted, rows: usize) -> Value {
     let values = &fitted.values;
     let parameters = PARAMETERS.iter().enumerate().map(|(at, parameter)| {
@@ -41,12 +41,12 @@ pub fn document(fitted: &Fitted, rows: usize) -> Value {
     })
 }
 
-/// Whether the points say something of a parameter: its uncertainty is less than the prior's.
+/// Whether the points determine a parameter: its uncertainty is clearly less than the prior's.
 fn learned(at: usize, values: &Values) -> bool {
     values.doubts[at] < 0.9 * PARAMETERS[at].doubt
 }
 
-/// The points fitted to.
+/// The outcomes at the points fitted to.
 pub fn at_points(fitted: &Fitted) -> Vec<Outcome> {
     let outcome = |(row, figures): &(Row, _)| Outcome {
         row: row.clone(),
@@ -56,7 +56,7 @@ pub fn at_points(fitted: &Fitted) -> Vec<Outcome> {
     fitted.points.iter().map(outcome).collect()
 }
 
-/// Parameters in a line each.
+/// A table with one parameter a line.
 pub fn table(values: &Values) -> String {
     let mut text = String::new();
     for (at, parameter) in PARAMETERS.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Clusters that others measured: their configurations as scenarios, their points as loads. The costs of
-//! their software, which are not published, are fitted to a few of the points.
+//! Clusters that others measured: their configurations become scenarios, and their points become loads. The costs
+//! of their software are not published, so they are fitted to a few of the points.
 //!
-//! [`Source`] and [`points`] are what a source says; [`write()`] makes scenarios of it; a [`Map`] keeps which is
-//! which; a [`Twin`] is both, and [`predict`] sets one of its scenarios to a point and simulates it. [`Values`] are
-//! what is fitted, [`fit()`] fits them; [`fitted`] shows them, and [`report`] shows measured beside predicted.
+//! [`Source`] and [`points`] read a source, and [`write()`] makes scenarios of it. A [`Map`] records which scenario
+//! belongs to which configuration. A [`Twin`] holds the scenarios and the map; [`predict`] applies a point's load
+//! to one of its scenarios and simulates it. [`Values`] are the fitted parameters, [`fit()`] fits them, [`fitted`]
+//! shows them, and [`report`] shows measured beside predicted figures.
 
 mod backfill;
 mod config;

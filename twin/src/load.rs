@@ -1,9 +1,9 @@
 //! A scenario under the load of a point, simulated for as long as the point needs.
 //!
-//! How long is found by trying: from a few milliseconds on, four times as long each time, until enough
-//! requests are done; then once more, with a warm-up of several times what is outstanding. A point is
-//! simulated by itself and from the scenario's own seed, so that results do not depend on threads or
-//! order.
+//! The length is found by trying: the first run takes a few milliseconds, and each further run four times as long,
+//! until enough requests are done. Then the point is simulated once more, with a warm-up of several times the
+//! outstanding requests. Each point is simulated separately with the scenario's own seed, so results do not depend on
+//! threads or order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,43 +23,43 @@ use crate::parameters::{Values, table_at};
 use crate::points::{Figures, Row};
 use crate::report::Outcome;
 
-/// Outstanding requests of a client, where a row does not say it: the depth of most published runs; and of
-/// requests of more than 64 KiB.
+/// Outstanding requests of a client, if a row does not state them: the depth of most published runs; and the depth
+/// for requests of more than 64 KiB.
 const ASSUMED_DEPTH: u32 = 128;
 const ASSUMED_LARGE_DEPTH: u32 = 16;
-/// Most client hosts that are simulated; more share a host.
+/// Maximum number of simulated client hosts; further clients share hosts.
 const MOST_CLIENTS: u32 = 512;
-/// Requests of a limited client outstanding in each direction.
+/// Outstanding requests of a rate-limited client in each direction.
 const LIMITED_DEPTH: u32 = 32;
-/// The first try, and the longest.
+/// Length of the first run, and of the longest.
 const FIRST_NS: u64 = 4_000_000;
 const LONGEST_NS: u64 = 64_000_000_000;
 
-/// Seconds of a point beside which the cluster recovers.
+/// Simulated seconds of a point with recovery beside the load.
 const RECOVERY_S: u64 = 16;
 const SHORT_RECOVERY_S: u64 = 8;
 
-/// How much is simulated of a point.
+/// How much of a point is simulated.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Requests that are measured, at least.
+    /// Minimum number of measured requests.
     pub(crate) requests: u64,
-    /// And this share of those outstanding, at least.
+    /// Minimum number of measured requests as a share of the outstanding ones.
     pub(crate) outstanding: f64,
 }
 
 impl Effort {
-    /// Throughput within some 2 %.
+    /// Gives throughput within about 2 %.
     pub const FULL: Self = Self { requests: 6000, outstanding: 1.0 };
-    /// Within some 3 %.
+    /// Gives throughput within about 3 %.
     pub const SHORT: Self = Self { requests: 2000, outstanding: 0.3 };
 }
 
-/// Scenarios of a directory, as text, and the map.
+/// The scenarios of a directory as TOML tables, and the map.
 pub struct Twin {
     /// Which scenario belongs to which configuration.
     pub map: Map,
-    /// By file.
+    /// Scenarios by file.
     tables: BTreeMap<String, Table>,
 }
 
@@ -81,7 +81,7 @@ impl Twin {
         Ok(Self { map, tables })
     }
 
-    /// The same of scenarios that are not on the disk.
+    /// The same from scenarios in memory.
     pub fn of(map: Map, files: &BTreeMap<String, String>) -> Self {
         let table = |(file, text): (&String, &String)| {
             (file.clone(), toml::from_str(text).expect("we wrote it"))
@@ -89,7 +89,7 @@ impl Twin {
         Self { map, tables: files.iter().map(table).collect() }
     }
 
-    /// What the scenarios say of a drive, as far as its points do not.
+    /// Properties of a drive in the map, besides its points.
     pub(crate) fn drive(&self, name: &str) -> Option<Drive> {
         self.map.drives.iter().find(|drive| drive.name == name).map(|drive| Drive {
             kind: drive.kind.clone(),
@@ -99,7 +99,7 @@ impl Twin {
         })
     }
 
-    /// The scenario of a row's configuration, or why it cannot be simulated.
+    /// The scenario of a row's configuration, or the reason why it cannot be simulated.
     pub(crate) fn scenario_of(&self, row: &Row) -> Result<(&Mapped, &Table), String> {
         let mapped = self.map.find(&row.config).ok_or_else(|| {
             let names = self.map.config.iter().map(|config| config.name.as_str());
@@ -114,7 +114,7 @@ impl Twin {
     }
 }
 
-/// What is predicted of a point.
+/// The prediction of a point.
 pub fn predict(
     twin: &Twin,
     row: &Row,
@@ -135,7 +135,7 @@ pub fn predict(
     Ok(figures)
 }
 
-/// What is predicted of rows.
+/// The predictions of rows.
 pub fn outcomes(
     twin: &Twin,
     rows: &[Row],
@@ -153,7 +153,7 @@ pub fn outcomes(
     workers.perform(rows, one).all()
 }
 
-/// The drive as it was measured, if it was, and as it was corrected.
+/// Puts in the drive as measured alone, if it was, with the fitted corrections.
 fn apply_drive(table: &mut Table, mapped: &Mapped, values: &Values) {
     let Some(device) = table_at(table, &["device"]).and_then(|devices| devices.get_mut("drive"))
     else {
@@ -164,7 +164,7 @@ fn apply_drive(table: &mut Table, mapped: &Mapped, values: &Values) {
         Some(model) => Some(model.part(mapped.osds_per_device.max(1))),
         None => device.as_table().and_then(Model::of_table),
     };
-    // a drive by itself is what it is: corrections are for drives in a cluster
+    // a drive measured alone needs no correction; corrections are for drives in a cluster
     let (read, write) =
         if mapped.osds_per_device == 0 { (1.0, 1.0) } else { values.drive_factors() };
     if let Some(model) = model {
@@ -175,12 +175,12 @@ fn apply_drive(table: &mut Table, mapped: &Mapped, values: &Values) {
 /// The load of a row.
 struct Load {
     clients: u32,
-    /// Outstanding requests of each.
+    /// Outstanding requests of each client.
     depth: u32,
     reads: f64,
     block: u64,
     sequential: bool,
-    /// Requests a second of each client and direction.
+    /// Requests a second of each client in each direction.
     limit: Option<f64>,
     client_gbit: f64,
 }
@@ -188,14 +188,14 @@ struct Load {
 impl Load {
     fn of(row: &Row, mapped: &Mapped) -> Self {
         let clients = row.clients.unwrap_or(mapped.processes).max(1);
-        // few clients do not run on all hosts
+        // with few clients, not all hosts are used
         let share =
             f64::from(clients.min(mapped.client_hosts)) / f64::from(mapped.client_hosts.max(1));
         let assumed = if row.block > 65_536 { ASSUMED_LARGE_DEPTH } else { ASSUMED_DEPTH };
         let total = row.outstanding.unwrap_or_else(|| clients.saturating_mul(assumed));
         let limit = row.rate_limit_of_note().or(mapped.rate_limit_iops);
         let hosts = clients.min(MOST_CLIENTS);
-        // clients beyond the limit share a host
+        // with more clients than the limit, several share a host
         let limit = limit.map(|limit| limit * f64::from(clients) / f64::from(hosts));
         let clients = if limit.is_some() { hosts } else { divided(total, hosts) };
         Self {
@@ -209,12 +209,12 @@ impl Load {
         }
     }
 
-    /// Requests outstanding in all.
+    /// Total number of outstanding requests.
     fn outstanding(&self) -> u64 {
         u64::from(self.clients) * u64::from(self.depth)
     }
 
-    /// Sets a scenario to this load.
+    /// Applies this load to a scenario.
     fn apply(&self, table: &mut Table) -> Result<(), String> {
         if let Some(client) = table_at(table, &["client", "load"]) {
             client.insert("count".to_owned(), Value::Integer(self.clients.into()));
@@ -248,7 +248,8 @@ impl Load {
     }
 }
 
-/// As many clients as share the requests outstanding evenly, if that is half of them at least.
+/// The largest number of clients that divides the outstanding requests evenly, if that is at least half of the
+/// clients.
 fn divided(total: u32, clients: u32) -> u32 {
     let most = clients.min(total).max(1);
     (most.div_ceil(2)..=most).rev().find(|count| total.is_multiple_of(*count)).unwrap_or(most)
@@ -263,11 +264,11 @@ fn simulate(
     if table.contains_key("event") {
         return beside_recovery(table, effort, workers);
     }
-    // large requests take long, and differ less from each other
+    // large requests take long and vary less, so fewer are needed
     let requests = if load.block > 65_536 { effort.requests / 3 } else { effort.requests };
     let least = (effort.outstanding * load.outstanding() as f64) as u64;
     let wanted = requests.max(least);
-    // limited clients wait for most of the time
+    // rate-limited clients wait most of the time
     let think_ns = load.limit.map_or(0, |limit| (2e9 * f64::from(LIMITED_DEPTH) / limit) as u64);
     let mut try_ns = FIRST_NS.max(think_ns);
     let rate = loop {
@@ -288,8 +289,8 @@ fn simulate(
     Ok(figures(&truth))
 }
 
-/// Throughput, mean latency and recovery are those of the second half, when what begins is under way; percentiles are
-/// of the whole time.
+/// Throughput, mean latency and recovery are measured in the second half, after the beginning has settled;
+/// percentiles are of the whole time.
 fn beside_recovery(
     table: &mut Table,
     effort: Effort,
@@ -325,7 +326,7 @@ fn run(
     Simulation::new(&document)?.run(|progress| workers.go_on(progress))
 }
 
-/// What all clients saw together.
+/// The figures of all clients together.
 fn figures(truth: &Truth) -> Figures {
     let all: Vec<_> = truth.workloads.values().filter(|one| one.requests > 0).collect();
     let iops: f64 = all.iter().map(|one| one.throughput_rps).sum();

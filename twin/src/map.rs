@@ -1,4 +1,4 @@
-//! `map.toml`: which scenario belongs to which configuration, and how a row of `points.csv` sets its load.
+//! `map.toml`: the scenario of each configuration, and how a row of `points.csv` sets its load.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ const HEAD: &str = "\
 
 ";
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Map {
@@ -47,15 +47,15 @@ pub struct Map {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MappedDrive {
-    /// As in `config`.
+    /// Its name in `config`.
     pub name: String,
     /// Its class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Bytes.
+    /// Capacity in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<f64>,
-    /// Whether what it acknowledges is kept without power.
+    /// Whether acknowledged writes survive a power loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_loss_protection: Option<bool>,
 }
@@ -64,22 +64,22 @@ pub struct MappedDrive {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mapped {
-    /// As in the column `config`.
+    /// Its name in the column `config`.
     pub name: String,
-    /// The scenario's file, beside this one.
+    /// The scenario's file, in the same directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// Why there is none.
+    /// The reason why there is no scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// Clients, if a row does not say it.
+    /// Number of clients, if a row does not state it.
     pub processes: u32,
     /// Bandwidth of all client hosts together, Gbit/s.
     pub client_gbit: f64,
-    /// How many these are; fewer clients run on as many hosts as there are clients.
+    /// Number of client hosts; fewer clients run on as many hosts as there are clients.
     #[serde(default = "one")]
     pub client_hosts: u32,
-    /// Reads a second, and writes, of each client at the most.
+    /// Maximum reads a second, and writes a second, of each client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limit_iops: Option<f64>,
     /// The drive of its OSDs.
@@ -88,10 +88,10 @@ pub struct Mapped {
     /// OSDs on each drive; 0: its rows measure the drive alone.
     #[serde(default = "one")]
     pub osds_per_device: u32,
-    /// What the source leaves open and was assumed.
+    /// Assumptions about values that the source leaves open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
-    /// What the source itself says it does not know.
+    /// Values that the source itself calls unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
 }
@@ -101,7 +101,7 @@ fn one() -> u32 {
 }
 
 impl Map {
-    /// The map of what was written.
+    /// The map of the written scenarios.
     pub fn new(source: &Source, entries: &[Entry]) -> Self {
         let mapped = |entry: &Entry| Mapped {
             name: entry.config.clone(),

@@ -1,27 +1,27 @@
-//! What a source says in words alone: its `notes`, as far as they are understood.
+//! Facts that a source gives only in words: its `notes`, as far as they are understood.
 
 use crate::backfill::throttle_of_notes;
 
-/// `osd_memory_target`, if a source does not say it (Ceph's default).
+/// `osd_memory_target`, if a source does not state it (Ceph's default).
 const ASSUMED_TARGET: f64 = 4.0 * GIB;
 const GIB: f64 = 1_073_741_824.0;
-/// `osd_memory_base`: what an OSD needs beside its caches; and `osd_memory_expected_fragmentation`.
+/// `osd_memory_base`: memory of an OSD besides its caches; and `osd_memory_expected_fragmentation`.
 const BASE: f64 = 0.75 * GIB;
 const FRAGMENTED: f64 = 0.15;
 
-/// What notes say.
+/// Facts found in notes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Facts {
     /// Bytes of `BlueStore`'s throttle.
     pub(super) throttle: Option<u64>,
     /// Bytes of an OSD's caches.
     pub(super) cache: f64,
-    /// Gbit/s of all clients together, where something between limits them.
+    /// Gbit/s of all clients together, if something between them and the cluster limits them.
     pub(super) client_gbit: Option<f64>,
 }
 
 impl Facts {
-    /// What these notes say.
+    /// The facts in these notes.
     pub(super) fn of(notes: &[String]) -> Self {
         let after = |words: &str| {
             notes.iter().find_map(|note| {
@@ -52,7 +52,7 @@ impl Facts {
     }
 }
 
-/// The number that a text begins with, and the word after it.
+/// The number at the beginning of a text, and the word after it.
 fn number(text: &str) -> Option<(f64, String)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number: f64 = text[..end].trim_end_matches('.').parse().ok()?;

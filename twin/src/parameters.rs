@@ -1,11 +1,12 @@
-//! What is fitted: software costs, and corrections of drives, each a factor on what a scenario says.
+//! The fitted parameters: software costs, and corrections of drives. Each is a factor on the scenario's
+//! value.
 //!
 //! Nobody publishes these figures, and they differ by several times between releases, builds and
-//! processors. Each factor has bounds that physics gives and a weak prior towards 1, the profile's value:
-//! two points move the few factors that they depend on, and leave the others where they were.
+//! processors. Each factor has physical bounds and a weak prior towards 1, the profile's value. So two
+//! points move the few factors that they depend on, and leave the others unchanged.
 //!
-//! `fitted.toml` keeps factors, the factor by which measured tails are longer than simulated ones, and the
-//! drives as they were measured alone.
+//! `fitted.toml` holds the factors, the ratio of measured to simulated tails, and the drives as they were
+//! measured alone.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,13 +27,13 @@ pub const FITTED_FILE: &str = "fitted.toml";
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) meaning: &'static str,
-    /// Standard deviation of the factor's logarithm, before any point is seen.
+    /// Prior standard deviation of the factor's logarithm.
     pub(crate) doubt: f64,
-    /// Least and largest factor.
+    /// Smallest and largest factor.
     pub(crate) bounds: (f64, f64),
-    /// Whether reads depend on it, and writes.
+    /// Whether reads depend on it, and whether writes do.
     touches: (bool, bool),
-    /// Whether it is a cost of each byte, which small requests hardly show.
+    /// Whether it is a cost per byte, which hardly matters for small requests.
     by_byte: bool,
     apply: fn(&mut Table, f64),
 }
@@ -173,7 +174,7 @@ impl Parameter {
             && (self.is_of_drive() || self.changes(scenario))
     }
 
-    /// Whether it corrects the drive, whose curves are not changed as a setting is.
+    /// Whether it corrects the drive, whose curves are not changed like a setting.
     fn is_of_drive(&self) -> bool {
         self.name.starts_with("drive_")
     }
@@ -191,7 +192,7 @@ pub(super) fn table_at<'a>(table: &'a mut Table, path: &[&str]) -> Option<&'a mu
     path.iter().try_fold(table, |table, key| table.get_mut(*key)?.as_table_mut())
 }
 
-/// Multiplies a time in a scenario.
+/// Multiplies a time in a scenario by a factor.
 fn time(table: &mut Table, path: &[&str], key: &str, factor: f64) {
     let Some(table) = table_at(table, path) else { return };
     let value = table.get(key).and_then(Value::as_str);
@@ -202,7 +203,7 @@ fn time(table: &mut Table, path: &[&str], key: &str, factor: f64) {
     }
 }
 
-/// Multiplies the time of a byte: divides a rate.
+/// Multiplies the time per byte by a factor: divides a rate.
 fn rate(table: &mut Table, path: &[&str], factor: f64) {
     let Some(table) = table_at(table, path) else { return };
     let value = table.get("rate").and_then(Value::as_str);
@@ -213,20 +214,20 @@ fn rate(table: &mut Table, path: &[&str], factor: f64) {
     }
 }
 
-/// Values of the parameters, and what else was learned of a source.
+/// Values of the parameters, and further results of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// Logarithms of the factors, by place in [`PARAMETERS`].
+    /// Logarithms of the factors, in the order of [`PARAMETERS`].
     pub(crate) logs: Vec<f64>,
-    /// Standard deviations of these, once they are fitted.
+    /// Standard deviations of the logarithms, once they are fitted.
     pub(crate) doubts: Vec<f64>,
-    /// By how much measured 99th percentiles exceed simulated ones: of reads, of writes.
+    /// Ratio of measured to simulated 99th percentiles: for reads, and for writes.
     pub(crate) tails: (f64, f64),
-    /// Drives by what was measured of them alone.
+    /// Models of the drives that were measured alone.
     pub(crate) drives: BTreeMap<String, Model>,
 }
 
-/// As `fitted.toml` has it.
+/// The content of `fitted.toml`.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -252,7 +253,7 @@ impl Default for Values {
 }
 
 impl Values {
-    /// Sets a scenario to them.
+    /// Applies the values to a scenario.
     pub(crate) fn apply(&self, table: &mut Table) {
         for (parameter, log) in PARAMETERS.iter().zip(&self.logs) {
             if *log != 0.0 {
@@ -261,7 +262,7 @@ impl Values {
         }
     }
 
-    /// Factors on the latencies of a drive: of reads, of writes.
+    /// Factors on the latencies of a drive: for reads, and for writes.
     pub(crate) fn drive_factors(&self) -> (f64, f64) {
         let of = |name: &str| {
             let at = PARAMETERS.iter().position(|parameter| parameter.name == name);
@@ -295,7 +296,7 @@ impl Values {
         text + "\n" + &toml::to_string(&kept).expect("texts and numbers")
     }
 
-    /// What a directory's file says; those of the scenarios, if there is none.
+    /// Reads the values from a directory's file; `None` if there is no file.
     pub fn load(directory: &Path) -> Result<Option<Self>, Error> {
         let path = directory.join(FITTED_FILE);
         if !path.exists() {

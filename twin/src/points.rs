@@ -1,6 +1,6 @@
-//! `points.csv`: what was measured, a row a point.
+//! `points.csv`: the measurements, one row a point.
 //!
-//! Rows are numbered as lines of a table are: the first row below the names of the columns is row 1.
+//! Rows are numbered from 1, beginning with the first row below the column names.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use foretell_units::Bytes;
 
 /// Columns that a table must have.
 const REQUIRED: [&str; 4] = ["config", "op_mix", "block_bytes", "iops"];
-/// Most rows.
+/// Maximum number of rows.
 const MOST_ROWS: usize = 100_000;
-/// Largest request.
+/// Maximum size of a request.
 const MOST_BLOCK: f64 = (1_u64 << 30) as f64;
 
-/// A measured point. `None`: a blank cell.
+/// A measured point; `None` stands for a blank cell.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// From 1.
+    /// Its row number, from 1.
     pub number: usize,
     /// The configuration that it was measured in.
     pub config: String,
@@ -26,21 +26,21 @@ pub struct Row {
     pub reads: f64,
     /// Bytes of a request.
     pub block: u64,
-    /// Whether requests follow each other in address; else they are random.
+    /// Whether addresses are sequential; otherwise they are random.
     pub sequential: bool,
     /// Client processes.
     pub clients: Option<u32>,
-    /// Jobs of all of them.
+    /// Jobs of all client processes together.
     pub jobs: Option<u32>,
-    /// Requests outstanding in all.
+    /// Total number of outstanding requests.
     pub outstanding: Option<u32>,
-    /// What was measured.
+    /// The measured figures.
     pub measured: Figures,
-    /// What the source says of it in words.
+    /// The source's note about the point.
     pub note: String,
 }
 
-/// What was measured at a point, or predicted of it.
+/// Measured or predicted figures of a point.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Figures {
     /// Requests a second.
@@ -49,11 +49,11 @@ pub struct Figures {
     pub mean_ms: Option<f64>,
     /// Median latency.
     pub p50_ms: Option<f64>,
-    /// 95 % of latencies are below.
+    /// 95th percentile of the latency.
     pub p95_ms: Option<f64>,
-    /// 99 % of latencies are below.
+    /// 99th percentile of the latency.
     pub p99_ms: Option<f64>,
-    /// Bytes that recovery moves meanwhile, MiB a second.
+    /// Rate of recovery during the measurement, MiB a second.
     pub recovery_mib_per_s: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ pub fn load(path: &Path) -> Result<Vec<Row>, Error> {
     parse(&text).map_err(|fault| Error::Invalid(format!("`{shown}`: {fault}")))
 }
 
-/// Reads the text of such a table.
+/// Parses the text of such a table.
 pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| error.to_string())?.clone();
@@ -154,7 +154,7 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
 }
 
 impl Row {
-    /// IOPS of each direction that a machine was held to, as a row's note says it.
+    /// Rate limit of a machine in each direction, in IOPS, if a row's note states one.
     pub fn rate_limit_of_note(&self) -> Option<f64> {
         let words: Vec<&str> = self.note.split_whitespace().collect();
         let at = words.iter().position(|word| word.contains("rate-capped"))?;

@@ -1,4 +1,4 @@
-//! Measured beside predicted: by row, and errors by class.
+//! Reports of measured beside predicted figures: by row, and errors by class.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use crate::points::{Figures, Row};
 
-/// What became of a row.
+/// The outcome of a row.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The point.
     pub row: Row,
-    /// What is predicted, or why nothing is.
+    /// The prediction, or the reason why there is none.
     pub predicted: Result<Figures, String>,
     /// Whether parameters were fitted to it.
     pub calibrates: bool,
 }
 
-/// `1.1` where the prediction is a tenth too high.
+/// Predicted by measured: `1.1` if the prediction is 10 % too high.
 fn ratio(predicted: Option<f64>, measured: Option<f64>) -> Option<f64> {
     Some(predicted? / measured?).filter(|ratio| ratio.is_finite())
 }
@@ -28,42 +28,42 @@ impl Outcome {
         self.predicted.clone().unwrap_or_default()
     }
 
-    /// Predicted by measured throughput.
+    /// Predicted throughput divided by measured throughput.
     pub fn iops_ratio(&self) -> Option<f64> {
         ratio(self.predicted().iops, self.row.measured.iops)
     }
 
-    /// Predicted by measured mean latency.
+    /// Predicted mean latency divided by the measured one.
     pub fn mean_ratio(&self) -> Option<f64> {
         ratio(self.predicted().mean_ms, self.row.measured.mean_ms)
     }
 
-    /// Predicted by measured rate of recovery.
+    /// Predicted rate of recovery divided by the measured one.
     pub fn recovery_ratio(&self) -> Option<f64> {
         ratio(self.predicted().recovery_mib_per_s, self.row.measured.recovery_mib_per_s)
     }
 
-    /// Predicted by measured 99th percentile.
+    /// Predicted 99th percentile divided by the measured one.
     pub fn p99_ratio(&self) -> Option<f64> {
         ratio(self.predicted().p99_ms, self.row.measured.p99_ms)
     }
 }
 
-/// Errors of a set of points: shares, so that .1 is a tenth.
+/// Relative errors of a set of points, as shares: 0.1 is 10 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
-    /// How many points.
+    /// Number of points.
     pub count: usize,
-    /// Half are below.
+    /// Median error.
     pub median: f64,
-    /// 90 % are below.
+    /// 90th percentile of the errors.
     pub most: f64,
-    /// Mean of the logarithm of predicted by measured: above 0, predictions are too high.
+    /// Mean logarithm of predicted by measured; above 0, predictions are too high.
     pub bias: f64,
 }
 
 impl Errors {
-    /// Of ratios; `None`: there are none.
+    /// Errors from ratios; `None` if there are none.
     pub fn of(ratios: &[f64]) -> Option<Self> {
         let mut errors: Vec<f64> = ratios.iter().map(|ratio| (ratio - 1.0).abs()).collect();
         if errors.is_empty() {
@@ -98,7 +98,7 @@ pub fn share_within(ratios: &[f64], bound: f64) -> Option<f64> {
     (!ratios.is_empty()).then(|| within as f64 / ratios.len() as f64)
 }
 
-/// Columns of the table that is written.
+/// Columns of the written table.
 const HEADER: [&str; 21] = [
     "row",
     "config",
@@ -123,7 +123,7 @@ const HEADER: [&str; 21] = [
     "reason",
 ];
 
-/// The outcomes as a table.
+/// The outcomes as comma-separated values.
 pub fn csv(outcomes: &[Outcome]) -> Vec<u8> {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
     let count = |value: Option<u32>| value.map_or_else(String::new, |value| value.to_string());
@@ -220,7 +220,7 @@ pub fn json(outcomes: &[Outcome]) -> Value {
     })
 }
 
-/// Errors by class of load, as lines.
+/// Errors by class of load: throughput, latency, 99th percentile.
 pub fn by_class(outcomes: &[Outcome]) -> Vec<(String, [Option<Errors>; 3])> {
     let mut classes: BTreeMap<(String, u64, bool), (String, Vec<&Outcome>)> = BTreeMap::new();
     for outcome in scored(outcomes) {
@@ -244,8 +244,8 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Errors in a line each: points, median and 90th percentile of throughput, of latency, of the 99th
-/// percentile.
+/// Table of errors with one class a line: number of points, then median and 90th percentile of the
+/// errors in throughput, in latency, and in the 99th percentile.
 pub fn table_of_errors(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -272,7 +272,7 @@ pub fn table_of_errors(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Rows in a line each.
+/// Table with one row a line.
 pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     let _ = writeln!(

@@ -1,6 +1,6 @@
-//! A scenario for each configuration, with comments, and `map.toml`, which says which is which.
+//! Writes a scenario for each configuration, with comments, and `map.toml`, which links both.
 //!
-//! What the source does not say is assumed here, and every assumption is listed in the scenario and in the
+//! Values that the source does not state are assumed here, and every assumption is listed in the scenario and in the
 //! map. A system that cannot be simulated is refused by name.
 
 use std::collections::BTreeMap;
@@ -15,70 +15,70 @@ use crate::drives::{self, Model};
 use crate::notes::Facts;
 use crate::points::Row;
 
-/// A physical core that runs two threads does this much more than one that runs one
-/// (Intel's own figure for simultaneous multithreading is up to 30 %).
+/// Throughput of a physical core with two threads relative to one thread (Intel's own figure for the gain of
+/// simultaneous multithreading is up to 30 %).
 const SMT_YIELD: f64 = 1.3;
-/// Cores of a node whose processor is not known.
+/// Assumed number of cores of a node if its processor is not known.
 const ASSUMED_CORES: u32 = 32;
-/// Adapter of a node whose network is not known, Gbit/s.
+/// Assumed bandwidth of a node if its network is not known, Gbit/s.
 const ASSUMED_GBIT: f64 = 25.0;
-/// Rate within a node, where clients run on the only one, Gbit/s: a copy through the loopback device.
+/// Bandwidth within a node, if clients run on the only one, Gbit/s: a copy through the loopback device.
 const LOOPBACK_GBIT: f64 = 400.0;
-/// What a round of commits waits for the flushes of a drive without power-loss protection: one of data and
-/// one of the log. Public measurements of desktop drives lie between 500 and 1500 flushed writes a second.
+/// Time of the flushes in a round of commits, on a drive without power-loss protection: one flush of data and one of
+/// the log. Public measurements of desktop drives lie between 500 and 1500 flushed writes a second.
 const FLUSHES: &str = "2 ms";
-/// Half of a message's way: adapter and cable (some 8 us with kernel TCP at 25 Gbit/s and more), and half of what
-/// it takes to wake the threads at its end (messenger, op thread: some 10 us each from idle). Assumed.
+/// Half of a message's latency: adapter and cable (about 8 us with kernel TCP at 25 Gbit/s and more), and half of the
+/// time to wake the threads at its end (messenger, op thread: about 10 us each from idle). Assumed.
 const WAY: &str = "18 us";
-/// The same within a node.
+/// The same for messages within a node.
 const LOCAL_WAY: &str = "12 us";
-/// `bluestore_cache_meta_ratio`: the share of an OSD's caches that holds onodes.
+/// `bluestore_cache_meta_ratio`: the share of an OSD's caches for onodes.
 const META_RATIO: f64 = 0.45;
-/// `bluestore_max_blob_size_ssd`; bytes of memory for an object, and for each of its blobs: the blob, its check sums (4
+/// `bluestore_max_blob_size_ssd`; memory in bytes for an object, and for each of its blobs: the blob, its check sums (4
 /// bytes for 4 KiB) and its extent. Assumed from the sizes of these structures.
 const BLOB: f64 = 65_536.0;
 const ONODE: f64 = 1024.0;
 const EXTENT: f64 = 460.0;
 /// Bytes of an object's metadata in the tables of `RocksDB`. Assumed.
 const TABLES: f64 = 3072.0;
-/// Most of the usable room that the volume takes, if its size is not known.
+/// Maximum share of the usable capacity that the volume takes, if its size is not known.
 const ASSUMED_FILL: f64 = 0.4;
-/// Largest group count of a volume that scenarios take.
+/// Maximum number of groups of a volume in a scenario.
 const MOST_GROUPS: u64 = 65_536;
 
-/// What became of a configuration.
+/// The outcome for a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub(crate) config: String,
-    /// The scenario's file; `None`: refused, for this reason.
+    /// The scenario's file, or the reason why the configuration is refused.
     pub(crate) scenario: Result<String, String>,
-    /// Clients that issue the load, if a row does not say it.
+    /// Number of clients, if a row does not state it.
     pub(crate) processes: u32,
     /// Bandwidth of all client hosts together, Gbit/s.
     pub(crate) client_gbit: f64,
-    /// Hosts that clients run on.
+    /// Number of hosts that clients run on.
     pub(crate) client_hosts: u32,
-    /// IOPS per client and direction.
+    /// Maximum IOPS of each client in each direction.
     pub(crate) rate_limit: Option<f64>,
-    /// The drive of its OSDs, or that its rows measure alone.
+    /// The drive of its OSDs, or the drive that its rows measure alone.
     pub(crate) drive: Option<String>,
     /// OSDs on each drive; 0: its rows measure the drive alone.
     pub(crate) osds_per_device: u32,
-    /// Whether the drive loses what it has not flushed.
+    /// Whether the drive loses unflushed data.
     pub(crate) flushes: bool,
     pub(crate) assumed: Vec<String>,
     pub(crate) unknown: Vec<String>,
 }
 
-/// All that is written for a source.
+/// All output for a source.
 pub struct Written {
     /// Scenarios by the names of their files.
     pub files: BTreeMap<String, String>,
-    /// What became of each configuration.
+    /// The outcome for each configuration.
     pub entries: Vec<Entry>,
 }
 
-/// The scenarios of a source. Of the measured `points`, those of single drives are used.
+/// The scenarios of a source. Only those `points` are used that measure single drives.
 pub fn write(source: &Source, points: &[Row]) -> Written {
     let mut files = BTreeMap::new();
     let mut entries = Vec::new();
@@ -109,7 +109,7 @@ pub fn write(source: &Source, points: &[Row]) -> Written {
     Written { files, entries }
 }
 
-/// A name for a file that no other has.
+/// A file name that is not in use yet.
 fn file_name(config: &str, files: &BTreeMap<String, String>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = config.chars().map(plain).take(100).collect();
@@ -124,7 +124,7 @@ fn file_name(config: &str, files: &BTreeMap<String, String>) -> String {
     file
 }
 
-/// The model of a drive by its name, and what was assumed.
+/// The model of a drive, with assumptions.
 fn drive_of(source: &Source, name: Option<&str>, points: &[Row]) -> Model {
     let drive: Option<&Drive> = name.and_then(|name| source.drives.get(name));
     let raw = drive.and_then(|drive| drive.raw_config.as_deref());
@@ -198,7 +198,7 @@ fn scenario(
     Ok(head + &text)
 }
 
-/// Text of others within a comment.
+/// A foreign text for a comment: one line, without control characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
@@ -207,7 +207,7 @@ fn one_line(text: &str) -> String {
 struct Logs {
     /// `wal` or `db`: the key of a disk, and the name of the device.
     what: &'static str,
-    /// Of a node.
+    /// Number of devices in a node.
     count: u32,
     model: Model,
     shown: String,
@@ -229,7 +229,7 @@ fn logs(source: &Source, config: &Config, points: &[Row]) -> Vec<Logs> {
 }
 
 impl Logs {
-    /// As a key of the disks of a node that has so many OSDs; none if their parts would be too small.
+    /// The key of the disks of a node with this number of OSDs; `None` if their parts would be too small.
     fn key(&self, osds: u32, assumed: &mut Vec<String>) -> Option<String> {
         let Self { what, count, model, shown } = self;
         let count = (*count).min(osds);
@@ -248,7 +248,7 @@ impl Logs {
     }
 }
 
-/// One drive by itself.
+/// A scenario of a single drive.
 fn raw_drive(drive: &Model) -> String {
     let size = drive.capacity / 2 / 8192 * 8192;
     let cost = "{ fixed = \"0 us\", rate = \"8000 Gbit/s\" }";
@@ -281,7 +281,7 @@ fn device_text(models: &[(&str, &Model)]) -> String {
     toml::to_string(&top).expect("a table of texts and numbers")
 }
 
-/// What an OSD's software costs, before anything is fitted. `docs/systems.md` says where from.
+/// Software costs of an OSD before any fit. `docs/systems.md` names the sources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Software {
     Ceph,
@@ -301,7 +301,7 @@ impl Software {
                  threads.kv_transaction = \"10 us\"\n\
                  threads.merge          = \"60 us\"\n"
             }
-            // assumed: the author counts 3 to 4.7 cores a node at 160,000 to 895,000 requests a second
+            // assumed from the author's count: 3 to 4.7 cores a node at 160,000 to 895,000 requests a second
             Self::Vitastor => {
                 "read      = { fixed = \"10 us\", rate = \"4 GB/s\" }\n\
                  write     = { fixed = \"8 us\", rate = \"4 GB/s\" }\n\
@@ -477,8 +477,8 @@ fn cluster(
     Ok(text)
 }
 
-/// The line that says of how many objects an OSD has the metadata in memory; none where the node's memory has them all,
-/// or where it is not known how many there are.
+/// The line with the number of objects whose metadata fits into an OSD's memory. Empty if the node's memory
+/// holds the metadata of all objects, or if the number of objects or the memory is not known.
 fn onodes(
     config: &Config,
     facts: &Facts,
@@ -501,7 +501,7 @@ fn onodes(
     format!("onodes    = {held}\n")
 }
 
-/// The line that has clients join writes, where they use librbd of Octopus or later.
+/// The line that lets clients coalesce writes, if they use librbd of Octopus or later.
 fn coalesce(
     config: &Config,
     software: Software,
@@ -523,7 +523,7 @@ fn coalesce(
     "coalesce  = true   # librbd, rbd_io_scheduler = simple since Octopus\n"
 }
 
-/// OSDs of a node and nodes, without those that are down.
+/// OSDs of a node, and nodes, without those that are down.
 fn without_down(per_node: u32, nodes: u32, down: u32, assumed: &mut Vec<String>) -> (u32, u32) {
     if down == 0 {
         return (per_node, nodes);
@@ -539,7 +539,7 @@ fn without_down(per_node: u32, nodes: u32, down: u32, assumed: &mut Vec<String>)
     }
 }
 
-/// Shards that suffice, and shards.
+/// Number of shards that suffice, and of all shards.
 fn encoding(config: &Config, osds: u64, assumed: &mut Vec<String>) -> Result<(u32, u32), String> {
     let pool = &config.pool;
     let erasure = match pool.kind.as_deref() {
@@ -589,11 +589,12 @@ fn domain(config: &Config, nodes: u32, n: u32, assumed: &mut Vec<String>) -> &'s
     }
 }
 
-/// Cores of a node as its operating system counts them, whether two are one physical core, and in words where from.
+/// Cores of a node as counted by its operating system, whether pairs of them are one physical core, and the source in
+/// words.
 fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32, bool, String) {
     let cpu = &config.node.cpu;
     if let Some(threads) = config.node.threads_per_osd {
-        // the network's share of the work is done beside; threads of a quota have siblings however many they are
+        // the network's share of the work runs on further threads; a quota's threads always share cores with siblings
         let cores = (1.5 * threads * f64::from(per_node)).round().max(1.0) as u32;
         let cores = cpu.threads.map_or(cores, |all| cores.min(all.max(1)));
         return (cores.min(1024), false, format!("of them {threads} for each OSD"));
@@ -611,7 +612,7 @@ fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32
     ((2 * physical).min(1024), true, shown)
 }
 
-/// Gbit/s of a node, and the latency of its adapter.
+/// Bandwidth of a node in Gbit/s, and the latency of its adapter.
 fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'static str) {
     let networks = &config.node.network;
     let loops = |purpose: &Option<String>| purpose.as_deref() == Some("loopback");
@@ -634,7 +635,7 @@ fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'st
     (ASSUMED_GBIT, WAY)
 }
 
-/// Writes below this many bytes go through the log, and why.
+/// Size in bytes below which writes go through the log, and the reason.
 fn deferred(config: &Config, assumed: &mut Vec<String>) -> (u64, String) {
     if let Some(bytes) = config.store.min_alloc_size_bytes {
         let bytes = bytes as u64;

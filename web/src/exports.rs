@@ -1,8 +1,8 @@
 //! The C interface of the engine.
 //!
-//! A page writes a request to the memory that [`request`] names, calls [`answer`], and reads
-//! [`answer_length`] bytes from where [`answer_start`] says. It gives two functions: `progress(part)` and
-//! `panicked(start, length)`, which hears what a bug says of itself before the module ends.
+//! A page writes a request to the memory returned by [`request`], calls [`answer`], and reads
+//! [`answer_length`] bytes at [`answer_start`]. The page provides two functions: `progress(part)` and
+//! `panicked(start, length)`. The latter gets the message of a panic before the module ends.
 #![allow(unsafe_code, reason = "names that the linker keeps, and the page's own functions")]
 
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ thread_local! {
     static DESK: RefCell<Desk> = RefCell::default();
 }
 
-/// Makes room for a request of that many bytes, and says where to write it.
+/// Makes room for a request of `length` bytes, and returns the place to write it to.
 #[unsafe(no_mangle)]
 extern "C" fn request(length: usize) -> *mut u8 {
     std::panic::set_hook(Box::new(|panic| {
@@ -39,7 +39,7 @@ extern "C" fn request(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request: 1 with a document, 0 with what is wrong.
+/// Answers the request: returns 1 with a document, 0 with an error message.
 #[unsafe(no_mangle)]
 extern "C" fn answer() -> u32 {
     DESK.with_borrow_mut(|desk| {
@@ -51,13 +51,13 @@ extern "C" fn answer() -> u32 {
     })
 }
 
-/// Where the answer starts.
+/// The place of the answer.
 #[unsafe(no_mangle)]
 extern "C" fn answer_start() -> *const u8 {
     DESK.with_borrow(|desk| desk.text.as_ptr())
 }
 
-/// Its length in bytes.
+/// The length of the answer in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn answer_length() -> usize {
     DESK.with_borrow(|desk| desk.text.len())

@@ -1,8 +1,8 @@
-//! Requests on their way, for a page to draw: what the records of some time say of each exchange.
+//! Requests on their way, for a page to draw: the steps of each exchange, from the records of a period.
 //!
-//! An exchange is a thread of a request, which has the same number at its client and at its node. Its arrival
-//! somewhere is not recorded: it is there when it next posts anything. What began before the time shown begins
-//! with its first record in it.
+//! An exchange is a thread of a request; it has the same number at its client and at its node. Its arrival at a
+//! host is not recorded, so it counts as arrived when it next posts a record. An exchange that began before the
+//! shown period begins with its first record in the period.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use foretell_core::MemoryRun;
 use foretell_core::records::{Body, HostKind, Phase, Records};
 use serde::Serialize;
 
-/// Exchanges that are shown at the most; the time shown ends before there are more.
+/// Maximum number of exchanges shown; the period ends before there are more.
 const MOST_DOTS: usize = 6000;
 
-/// What is known of some time of a run.
+/// The exchanges of a period of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Film {
-    /// Where it begins, µs since the run did.
+    /// Begin of the period, µs since the start of the run.
     from_us: f64,
-    /// Where it ends.
+    /// End of the period.
     to_us: f64,
     hosts: Vec<Host>,
     dots: Vec<Dot>,
@@ -36,38 +36,38 @@ struct Host {
 struct Dot {
     /// The request's breadcrumb.
     of: u64,
-    /// Whether it writes, where that is known.
+    /// Whether it writes; false if that is not known.
     write: bool,
     /// Whether it is the request itself, which waits at its client.
     whole: bool,
-    /// What it did: µs since the film began, [`Step`], the host that says so, and to which host it leaves or at
-    /// which disk it is.
+    /// Its steps: µs since the film began, [`Step`], the host that recorded it, and the target host or the
+    /// disk.
     steps: Vec<(f64, u8, u32, u32)>,
 }
 
-/// What an exchange does; a page has the same numbers.
+/// What an exchange does; the page uses the same numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
-    /// Works on a host.
+    /// It works on a host.
     Works = 0,
-    /// Leaves for a host.
+    /// It leaves for another host.
     Leaves = 1,
-    /// Finds its data in the cache of the host.
+    /// It finds its data in the host's cache.
     Hit = 2,
-    /// Does not.
+    /// It does not find its data in the host's cache.
     Miss = 3,
-    /// Is written to the cache.
+    /// It is written to the cache.
     Written = 4,
-    /// Waits for a disk, and is served.
+    /// It waits for a disk, and is then served.
     Disk = 5,
-    /// Has been served.
+    /// The disk has served it.
     Served = 6,
-    /// Is complete.
+    /// It is complete.
     Complete = 7,
 }
 
-/// The film of a run between two times, ns.
+/// The film of a run between two times in ns.
 pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, String> {
     let facts = run.facts().map_err(|error| error.to_string())?;
     let host = |known: &foretell_core::records::Host| Host {
@@ -78,7 +78,7 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
     let mut hosts: Vec<Host> = facts.hosts.iter().map(host).collect();
     let us = |ns: u64| (ns - from_ns) as f64 / 1000.0;
     let (mut dots, mut end_ns) = (Vec::<Dot>::new(), to_ns);
-    // by breadcrumb and thread
+    // index of the exchange by breadcrumb and thread
     let mut known: BTreeMap<(u64, u32), usize> = BTreeMap::new();
     let mut writes: BTreeMap<u64, bool> = BTreeMap::new();
     for record in run.records() {
@@ -123,7 +123,7 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
             }
             _ => (Step::Works, 0),
         };
-        // a thread that gives up its processor is news only where it has arrived since
+        // a thread that gives up its processor only matters if it has arrived since its last step
         let has_arrived =
             |last: &(f64, u8, u32, u32)| last.1 == Step::Leaves as u8 && last.3 == header.host.0;
         let is_news = step != Step::Works || dot.steps.last().is_none_or(has_arrived);
@@ -137,8 +137,8 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
     Ok(Film { from_us: from_ns as f64 / 1000.0, to_us: end_ns as f64 / 1000.0, hosts, dots })
 }
 
-/// Response times, ms, of the requests of a workload that completed from this time on: the least, and those
-/// that equal shares of the requests stay below, up to the greatest.
+/// Quantiles of the response times, ms, of a workload's requests that completed from this time on, at equal
+/// shares, from the smallest to the largest.
 pub(crate) fn quantiles(
     run: &MemoryRun,
     workload: &str,

@@ -5,19 +5,19 @@ use std::ops::{ControlFlow, Range};
 use foretell_core::{Asked, Change, MemoryRun, Progress, Record, Run, Scenario, remember, to_json};
 use serde::Deserialize;
 
-/// Holds the last run, to be asked.
+/// Holds the last run, to answer questions about it.
 #[derive(Debug, Default)]
 pub struct Engine {
     scenario: Option<Scenario>,
-    /// When measuring began, and the time of its film; ns.
+    /// Begin of the measured time, and the period of its film; ns.
     measured_from: u64,
     window: Range<u64>,
-    /// Its records, until a question is asked.
+    /// Its records, until the first question.
     records: Option<MemoryRun>,
     run: Option<Run>,
 }
 
-/// A time, in ms after the warm-up.
+/// A period, in ms after the warm-up.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Window {
@@ -25,31 +25,31 @@ struct Window {
     for_ms: f64,
 }
 
-/// What can be requested.
+/// The possible requests.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 enum Request {
-    /// Simulates a scenario and keeps its records: the truth, as `foretell run --json` prints it.
+    /// Simulates a scenario and keeps its records. Returns the truth, as printed by `foretell run --json`.
     Run {
-        /// Its TOML, or the name of one that comes with the program.
+        /// Its TOML, or the name of a shipped scenario.
         scenario: String,
         /// Changes, `PATH=VALUE`.
         #[serde(default)]
         set: Vec<String>,
-        /// The time that the film shows.
+        /// The period that the film shows.
         #[serde(default)]
         film: Option<Window>,
     },
-    /// Requests of the last run on their way, in the time that was asked for.
+    /// The film: requests of the last run on their way, in the period of its `film`.
     Film {},
-    /// Response times of the last run's requests, of a workload, at equal shares.
+    /// Response times of the last run's requests, of one workload, at equal shares.
     Quantiles {
         /// The workload's name.
         workload: String,
-        /// How many shares.
+        /// The number of shares.
         count: usize,
     },
-    /// What the records of the last run say of a change, as `foretell ask --json` prints it.
+    /// The prediction for a change from the records of the last run, as printed by `foretell ask --json`.
     Ask {
         /// Changes, `PATH=VALUE`.
         #[serde(default)]
@@ -61,8 +61,8 @@ enum Request {
 }
 
 impl Engine {
-    /// The document that answers a request, or what is wrong with it. `progress` hears what part of a run is
-    /// done.
+    /// The document that answers a request, or an error message. `progress` is called with the finished part
+    /// of a run.
     pub fn answer(&mut self, request: &str, progress: impl FnMut(f64)) -> Result<String, String> {
         let request: Request =
             serde_json::from_str(request).map_err(|error| format!("the request: {error}"))?;
@@ -87,7 +87,7 @@ impl Engine {
         film: Option<Window>,
         mut progress: impl FnMut(f64),
     ) -> Result<String, String> {
-        // a run that fails leaves none to ask
+        // after a failed run there is none to ask about
         *self = Self::default();
         let mut scenario = if scenario.contains('\n') {
             Scenario::parse(scenario, "")
@@ -105,7 +105,7 @@ impl Engine {
         let model = scenario.check().map_err(|error| error.lines())?;
         let from = model.warmup.as_ns();
         let window = film.map_or(0..0, |film| {
-            // saturates: a time beyond the run has no records
+            // saturates: a time beyond the end of the run has no records
             let ns = |ms: f64| (ms * 1e6) as u64;
             let start = from.saturating_add(ns(film.from_ms));
             start..start.saturating_add(ns(film.for_ms))

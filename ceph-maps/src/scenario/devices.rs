@@ -1,16 +1,16 @@
 //! Devices of a scenario for drives whose class and size are known.
 //!
-//! A report says neither how fast a drive is nor what is inside. Each class stands for drives that are
-//! usual at that size; every figure is an assumption, and a measurement should replace it.
+//! A report states neither the speed of a drive nor its internals. Each class stands for drives that
+//! are usual at that size. Every figure is an assumption that a measurement should replace.
 
 use std::fmt::Write as _;
 
-/// A drive as far as a report tells.
+/// A drive, as far as a report describes it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Drive {
     /// Its name in the scenario.
     pub(super) name: String,
-    /// What it is.
+    /// Its kind.
     pub(super) sort: Sort,
 }
 
@@ -26,12 +26,12 @@ pub(super) enum Sort {
 }
 
 impl Sort {
-    /// By the device class; flash whose device is on `NVMe` is that.
+    /// The kind by device class; flash attached by `NVMe` is `Nvme`.
     pub(super) fn of(class: &str, nvme: bool) -> Self {
         match class {
             "ssd" if !nvme => Self::Sata,
             "ssd" | "nvme" => Self::Nvme,
-            // classes of one's own
+            // classes that users defined
             _ if nvme => Self::Nvme,
             _ if class.contains("nvme") => Self::Nvme,
             _ if class.contains("ssd") || class.contains("flash") => Self::Sata,
@@ -39,7 +39,7 @@ impl Sort {
         }
     }
 
-    /// As it begins the names of devices.
+    /// The beginning of the names of its devices.
     fn word(self) -> &'static str {
         match self {
             Self::Disk => "hdd",
@@ -50,7 +50,7 @@ impl Sort {
 }
 
 impl Drive {
-    /// A drive of this size; sizes that differ by less than a hundredth have one name.
+    /// A drive of this size; sizes that differ by less than 1 % get the same name.
     pub(super) fn new(sort: Sort, bytes: f64) -> Self {
         let (value, unit) = if bytes >= 1e12 { (bytes / 1e12, "tb") } else { (bytes / 1e9, "gb") };
         let value = match value {
@@ -80,7 +80,7 @@ pub(super) fn device(drive: &Drive, bytes: u64, models: &[String]) -> String {
 }
 
 fn disk(text: &mut String, capacity: u64, known: &str) {
-    // rates of data sheets by size: a TB of 2012, four of 2015, twelve of 2018, twenty of 2022
+    // rates from data sheets by size: 1 TB of 2012, 4 TB of 2015, 12 TB of 2018, 20 TB of 2022
     let tb = capacity as f64 / 1e12;
     let (outer, inner, heads) = match tb {
         tb if tb < 1.5 => (150, 75, 2),
@@ -108,7 +108,8 @@ fn disk(text: &mut String, capacity: u64, known: &str) {
 }
 
 fn flash(text: &mut String, sort: Sort, capacity: u64, known: &str) {
-    // as `sata-ssd` and `nvme-3gbs`: dies in proportion to the size, up to what the channels carry
+    // as in `sata-ssd` and `nvme-3gbs`: the number of dies grows with the size, up to the capacity of
+    // the channels
     let (word, host, duplex, latency, channel) = match sort {
         Sort::Nvme => ("NVMe", "3.26 GB/s", "full", "15 us", "533 MB/s"),
         _ => ("SATA or SAS", "525 MB/s", "half", "20 us", "400 MB/s"),

@@ -1,4 +1,4 @@
-//! Hosts of a scenario: those of the cluster, alike ones in a group.
+//! Hosts of a scenario: those of the cluster, equal ones in a group.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,15 +10,15 @@ use super::names::{comment, letters, ranges};
 use crate::inventory::Inventory;
 use crate::plan::osd_bytes;
 
-/// What a drive is taken to hold where nothing says how much.
+/// Assumed size of a drive if none is known.
 const UNKNOWN_BYTES: f64 = 1e12;
-/// Memory in which an OSD keeps data: `bluestore_cache_size_hdd` and `_ssd`.
+/// Cache of an OSD: `bluestore_cache_size_hdd` and `_ssd`.
 const CACHE_GIB: [u64; 2] = [1, 3];
 
 /// A host, and its OSDs.
 type Host = (String, Vec<i32>);
 
-/// Hosts that are alike.
+/// Hosts that are equal.
 struct Group {
     name: String,
     /// Names of the hosts, and the OSDs of each in the order of `disks`.
@@ -26,7 +26,7 @@ struct Group {
     like: Like,
 }
 
-/// In what hosts of a group are alike.
+/// The properties that hosts of a group have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Like {
     drives: Vec<Drive>,
@@ -39,11 +39,11 @@ pub(super) struct Cluster {
     groups: Vec<Group>,
     /// By OSD: the group.
     group_of: BTreeMap<i32, usize>,
-    /// By drive: the smallest of them, and models.
+    /// By drive: the smallest size, and the models.
     drives: BTreeMap<Drive, (u64, BTreeSet<String>)>,
-    /// By OSD.
+    /// The drive of each OSD.
     drive_of: BTreeMap<i32, Drive>,
-    /// What is not as in the cluster.
+    /// Differences from the real cluster.
     pub(super) caveats: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Cluster {
             let like = Like {
                 drives: osds.iter().map(|(drive, _)| drive.clone()).collect(),
                 cpu: facts.and_then(|facts| facts.cpu.as_deref()).map(comment),
-                // machines alike differ by what the kernel keeps
+                // equal machines report slightly different sizes, as the kernel reserves some
                 memory: facts
                     .and_then(|facts| facts.host_memory_bytes)
                     .map(|bytes| (bytes as f64 / (1_u64 << 30) as f64 / 4.0).round() as u64 * 4),
@@ -109,7 +109,7 @@ impl Cluster {
         Self { groups, group_of, drives, drive_of, caveats }
     }
 
-    /// The groups that have some of these OSDs, as `nodes` of a volume.
+    /// The groups that have some of these OSDs, in the form of a volume's `nodes`.
     pub(super) fn nodes_of(&self, osds: &BTreeSet<i32>) -> String {
         let groups: BTreeSet<usize> =
             osds.iter().filter_map(|osd| self.group_of.get(osd).copied()).collect();
@@ -142,7 +142,7 @@ impl Cluster {
         2 * disks > all
     }
 
-    /// The hosts as groups of nodes.
+    /// The hosts as groups of nodes, in TOML.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for group in &self.groups {
@@ -172,7 +172,7 @@ impl Cluster {
         text
     }
 
-    /// The devices.
+    /// The devices in TOML.
     pub(super) fn device_text(&self) -> String {
         let device = |(drive, (bytes, models)): (&Drive, &(u64, BTreeSet<String>))| {
             let models: Vec<String> = models.iter().take(4).cloned().collect();
@@ -182,7 +182,7 @@ impl Cluster {
     }
 }
 
-/// Disks of a host, alike ones together.
+/// Disks of a host, equal ones together.
 fn disks(drives: &[Drive]) -> String {
     let mut runs: Vec<(&Drive, usize)> = Vec::new();
     for drive in drives {
@@ -198,7 +198,7 @@ fn disks(drives: &[Drive]) -> String {
     runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
-/// The bucket that holds an OSD; a name for it alone where none does.
+/// The bucket that contains an OSD; if there is none, a name of its own.
 fn holder(map: &ClusterMap, osd: i32) -> String {
     let mut holders = map
         .crush
@@ -209,7 +209,7 @@ fn holder(map: &ClusterMap, osd: i32) -> String {
     holders.next().map_or_else(|| format!("osd.{osd} alone"), |bucket| bucket.name.clone())
 }
 
-/// What else is not as in the cluster.
+/// Further differences from the real cluster.
 fn others(map: &ClusterMap, inventory: &Inventory) -> Vec<String> {
     let mut caveats = Vec::new();
     let down: Vec<i32> =

@@ -1,13 +1,13 @@
-//! The load of a scenario: what pools were asked for since they were made.
+//! The load of a scenario, from the requests to pools since they were made.
 //!
-//! Counters tell sizes and shares, not rates. So a fixed number of requests is kept outstanding, dealt to
-//! the pools by their shares; how many is assumed.
+//! Counters give sizes and shares, not rates. So a fixed number of requests is kept outstanding and
+//! divided among the pools by their shares. The number is an assumption.
 
 use std::fmt::Write as _;
 
 use super::pools::Volume;
 
-/// Where load comes from.
+/// The clients that make the load.
 pub(super) const CLIENTS: &str = "
 # assumed: clients, and how they are connected
 [client.clients]
@@ -19,12 +19,12 @@ nic   = { rate = \"25 Gbit/s\", latency = \"5 us\" }
 model = \"queue\"
 ";
 
-/// Requests outstanding at each client, over all pools.
+/// Outstanding requests of each client, over all pools.
 const OUTSTANDING: f64 = 32.0;
 /// Pools with a smaller share of all requests are left idle.
 const LEAST_SHARE: f64 = 0.005;
 
-/// The workloads: reads and writes of each pool that has some.
+/// The workloads: reads and writes of each pool that has any.
 pub(super) fn workloads(volumes: &[Volume]) -> String {
     let mut text = String::new();
     let streams: Vec<(&Volume, bool, u64, u64)> = volumes
@@ -69,7 +69,7 @@ pub(super) fn workloads(volumes: &[Volume]) -> String {
     text
 }
 
-/// A load where nothing is known of any: on the largest pool.
+/// A load if none is known: on the largest pool.
 fn assumed(text: &mut String, volumes: &[Volume]) {
     let Some(largest) = volumes.iter().max_by_key(|volume| volume.bytes()) else { return };
     let _ = write!(
@@ -81,7 +81,7 @@ fn assumed(text: &mut String, volumes: &[Volume]) {
     );
 }
 
-/// The power of two of KiB that is next to the mean, from 4 KiB to 4 MiB.
+/// The power of two in KiB nearest to the mean size, from 4 KiB to 4 MiB.
 fn access(mean: f64, volume: u64) -> u64 {
     let kib = (mean / 1024.0).max(1.0).log2().round().exp2() as u64;
     kib.clamp(4, 4096).min(volume >> 10)

@@ -1,5 +1,5 @@
-//! A cluster as a scenario: what a report says becomes hosts, drives and volumes; what it does not say is
-//! assumed, and every assumption is marked in a comment.
+//! A cluster as a scenario. The report's data become hosts, drives and volumes. Everything else is assumed,
+//! and every assumption is marked in a comment.
 //!
 //! Volumes are placed by the cluster's own map. Left out, with a comment in the scenario: separate devices for
 //! databases and logs, cache tiers, compression, snapshots, pools that no rule can place.
@@ -22,14 +22,14 @@ use hosts::Cluster;
 pub struct Scenario {
     /// TOML.
     pub text: String,
-    /// What could not be taken over as it is, for people; also among the text's comments.
+    /// Differences from the cluster, for users; also among the text's comments.
     pub caveats: Vec<String>,
-    /// What measurements would replace most of what is assumed.
+    /// Measurements that would replace the most important assumptions.
     pub measure: Vec<String>,
 }
 
-/// Writes a scenario of the cluster. `map_file` is the file of its map, as the scenario names it. None if
-/// no pool can be simulated.
+/// Writes a scenario of the cluster. `map_file` is the name of the map's file in the scenario. `None` if no
+/// pool can be simulated.
 pub fn scenario(
     map: &ClusterMap,
     inventory: &Inventory,
@@ -63,7 +63,7 @@ pub fn scenario(
     Ok(Some(Scenario { text, caveats, measure }))
 }
 
-/// What people read first.
+/// The comments at the head of the scenario.
 fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[String]) -> String {
     let version =
         inventory.version.as_ref().map_or(String::new(), |version| format!("Ceph {version}, "));
@@ -101,7 +101,7 @@ fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[
     text
 }
 
-/// What the cluster measured of itself, to compare runs with.
+/// Latencies reported by the cluster, to compare runs with.
 fn latencies(inventory: &Inventory) -> Vec<String> {
     let mut lines = Vec::new();
     let commits = inventory.osds.iter().filter_map(|(osd, facts)| Some((facts.commit_ms?, *osd)));
@@ -123,7 +123,7 @@ fn latencies(inventory: &Inventory) -> Vec<String> {
     lines
 }
 
-/// A point of a list, in lines of a hundred letters.
+/// An item of a list, in lines of at most 100 characters.
 fn bullet(text: &mut String, point: &str) {
     let lines = textwrap::Options::new(100)
         .initial_indent("# - ")
@@ -133,7 +133,7 @@ fn bullet(text: &mut String, point: &str) {
     let _ = writeln!(text, "{}", textwrap::fill(point, lines));
 }
 
-/// What to measure, what changes results most first.
+/// Measurements to make, those with the largest effect on results first.
 fn measurements(cluster: &Cluster, pools: &[pools::Volume]) -> Vec<String> {
     let mut measure = Vec::new();
     measure.push(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The longest name.
+/// Maximum length of a name.
 const LONGEST: usize = 48;
 
 /// Names given so far.
@@ -10,7 +10,8 @@ const LONGEST: usize = 48;
 pub(super) struct Names(BTreeSet<String>);
 
 impl Names {
-    /// `wanted` with letters, digits, `_` and `-` alone, and unlike all names before.
+    /// A name like `wanted` that has only letters, digits, `_` and `-`, and differs from all names
+    /// before.
     pub(super) fn give(&mut self, wanted: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         let name: String = wanted.chars().map(plain).take(LONGEST).collect();
@@ -26,7 +27,7 @@ impl Names {
     }
 }
 
-/// `a`, `b`, ..., `z`, `aa`, ...: no digits, because hosts are called by their group and a number.
+/// `a`, `b`, ..., `z`, `aa`, ...: no digits, because hosts are named by their group and a number.
 pub(super) fn letters(mut number: usize) -> String {
     let mut letters = Vec::new();
     loop {
@@ -40,7 +41,7 @@ pub(super) fn letters(mut number: usize) -> String {
     letters.iter().rev().map(|letter| char::from(*letter)).collect()
 }
 
-/// A text as TOML writes it.
+/// A text as a quoted TOML string.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -54,12 +55,12 @@ pub(super) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A text for a comment: one line, nothing that a terminal would obey.
+/// A text for a comment: one line, without control characters.
 pub(super) fn comment(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// `0-3, 7`.
+/// Numbers as ranges: `0-3, 7`.
 pub(super) fn ranges(numbers: &[i32]) -> String {
     let mut ranges: Vec<(i32, i32)> = Vec::new();
     for &number in numbers {

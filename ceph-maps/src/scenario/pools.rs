@@ -1,4 +1,4 @@
-//! Volumes of a scenario: the pools.
+//! Volumes of a scenario, one for each pool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,11 +11,11 @@ use crate::capacity::capacity;
 use crate::inventory::{Inventory, Traffic};
 use crate::whole::{WholeError, whole_sets};
 
-/// An object of Ceph.
+/// Size of an object in Ceph.
 const OBJECT: u64 = 4 << 20;
 /// Bytes of a chunk in a stripe, `osd_pool_erasure_code_stripe_unit`.
 const CHUNK: u64 = 4096;
-/// How full drives may become in the scenario; the rest is for logs.
+/// Maximum fill level of drives in the scenario; the rest is for logs.
 const MOST_FILL: f64 = 0.9;
 
 /// A pool.
@@ -24,13 +24,13 @@ pub(super) struct Volume {
     pool: String,
     rule: String,
     groups: u32,
-    /// Chunks with data, and all.
+    /// Number of data chunks, and of all chunks.
     data: u32,
     size: u32,
-    /// Bytes of a stripe, and whether they are a guess.
+    /// Bytes of a stripe, and whether that is a guess.
     stripe: (u64, bool),
     bytes: u64,
-    /// Whether `bytes` are a guess.
+    /// Whether `bytes` is a guess.
     pub(super) assumed_size: bool,
     objects: Option<u64>,
     osds: BTreeSet<i32>,
@@ -82,7 +82,7 @@ pub(super) fn pools(
     let capacities = capacity(map, inventory, &map.place_all()?);
     let mut names = Names::default();
     let mut volumes = Vec::new();
-    // bytes by OSD for each byte of the volume
+    // by volume: bytes on each OSD for each byte of the volume
     let mut loads: Vec<BTreeMap<i32, f64>> = Vec::new();
     for pool in map.pools().values() {
         let Some((size, sets)) = placed(map, pool, caveats)? else { continue };
@@ -148,7 +148,7 @@ pub(super) fn pools(
     Ok(volumes)
 }
 
-/// Where a pool's groups lie, with as many members as can be had; none if it cannot be simulated.
+/// The placement of a pool's groups, with as many members as possible; `None` if it cannot be simulated.
 fn placed(
     map: &ClusterMap,
     pool: &Pool,
@@ -172,7 +172,7 @@ fn placed(
     }
 }
 
-/// How many chunks hold data, and whether that is known.
+/// Number of data chunks, and whether it is known.
 fn data_chunks(pool: &Pool, known: Option<u32>) -> (u32, bool) {
     match (pool.kind, known) {
         (PoolKind::Replicated, _) => (1, true),
@@ -181,7 +181,7 @@ fn data_chunks(pool: &Pool, known: Option<u32>) -> (u32, bool) {
     }
 }
 
-/// Pools whose size is not known share half of what drives hold.
+/// Guesses unknown sizes: such pools share half of the drives' capacity.
 fn guess_sizes(volumes: &mut [Volume], loads: &[BTreeMap<i32, f64>], cluster: &Cluster) {
     let unknown = volumes.iter().filter(|volume| volume.assumed_size).count().max(1);
     for (volume, load) in volumes.iter_mut().zip(loads) {
@@ -193,7 +193,7 @@ fn guess_sizes(volumes: &mut [Volume], loads: &[BTreeMap<i32, f64>], cluster: &C
     }
 }
 
-/// Whole objects, and no drive overfull: what a cluster stores beyond that is where data were moved from.
+/// Rounds volumes to whole objects, and shrinks them so that no drive is overfull.
 fn fit(
     volumes: &mut [Volume],
     loads: &[BTreeMap<i32, f64>],
@@ -220,7 +220,7 @@ fn fit(
         ));
     }
     for volume in volumes {
-        // a whole number of stripes and of accesses
+        // a whole number of stripes and of objects
         let unit = volume.stripe.0 * OBJECT.div_ceil(volume.stripe.0).next_power_of_two();
         let bytes = (volume.bytes as f64 * scale) as u64;
         volume.bytes = (bytes / unit).max(4) * unit;

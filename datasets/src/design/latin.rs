@@ -1,25 +1,25 @@
-//! Latin hypercube (Technometrics 21, 1979): of n points each has a stratum of every factor
-//! to itself.
+//! Latin hypercube (Technometrics 21, 1979): each of n points has one of n strata of every factor to
+//! itself.
 //!
-//! The strata are dealt by a keyed permutation of 0..n for each factor, computed for one number at
-//! a time: a Feistel network on the next power of four, walked until it comes back below n (Black &
-//! Rogaway 2002). So the design takes no memory.
+//! The strata are assigned by a keyed permutation of 0..n for each factor, computed for one number at a
+//! time. The permutation is a Feistel network on the next power of four, applied until the result is
+//! below n (Black & Rogaway 2002). So the design takes no memory.
 
 use foretell_units::Seed;
 
-/// Rounds of the network; four already pass for random permutations.
+/// Rounds of the network; even four give permutations that pass for random.
 const ROUNDS: u64 = 6;
 
-/// Where point `index` of `points` lies on the axis of `factor`.
+/// Position of point `index` of `points` on the axis of `factor`.
 pub(super) fn share(index: u64, points: u64, factor: &str, seed: Seed) -> f64 {
     let key = seed.stream(&format!("design/latin/{factor}")).bits();
     let stratum = permuted(index, points, Seed(key));
-    // anywhere in the stratum
+    // a random position within the stratum
     let within = Seed(key).child(index).stream("within").unit();
     ((stratum as f64 + within) / points as f64).min(1.0 - f64::EPSILON)
 }
 
-/// What a random permutation of `0..count` makes of `index`.
+/// The image of `index` under a random permutation of `0..count`.
 fn permuted(index: u64, count: u64, key: Seed) -> u64 {
     let bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2);
     let mask = (1_u64 << bits) - 1;

@@ -1,8 +1,8 @@
-//! Designs of experiments: which points of the factors' space are run.
+//! Designs of experiments: the points of the factors' space that are run.
 //!
-//! A design is a function from the number of a point to its coordinates, so that nothing of it has
-//! to be kept, and any part of it can be run anywhere. Coordinates are shares, at least 0 and below
-//! 1, but for the full factorial design, whose coordinates are numbers of levels.
+//! A design is a function from the number of a point to its coordinates. So none of it has to be
+//! stored, and any part of it can be run anywhere. Coordinates are shares, at least 0 and below 1,
+//! except in the full factorial design, where they are indexes of levels.
 
 mod latin;
 mod sobol;
@@ -13,33 +13,34 @@ pub use sobol::MOST_DIMENSIONS;
 
 use crate::factor::{Factor, Setting};
 
-/// Candidates that are looked at for points that satisfy the constraints, at the most.
+/// Maximum number of candidates that are tried to find points that satisfy the constraints.
 const MOST_CANDIDATES: u64 = 100_000_000;
 
-/// Which points.
+/// The choice of points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Design {
     /// Every combination of levels; the first factor varies slowest.
     Full,
-    /// Each factor takes each of as many equal strata as there are points once (`latin`).
+    /// Every factor is divided into as many equal strata as there are points; each stratum has one
+    /// point (`latin`).
     LatinHypercube {
-        /// How many points, before constraints.
+        /// Number of points, before constraints.
         points: u64,
     },
-    /// The first points of the Sobol sequence, moved by a random shift (`sobol`).
+    /// The first points of the Sobol sequence, with a random digital shift (`sobol`).
     Sobol {
-        /// How many points that satisfy the constraints.
+        /// Number of points that satisfy the constraints.
         points: u64,
     },
     /// Uniformly at random, each independent of the others.
     Random {
-        /// How many points that satisfy the constraints.
+        /// Number of points that satisfy the constraints.
         points: u64,
     },
 }
 
 impl Design {
-    /// As a sweep file names it.
+    /// Its name in a sweep file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -49,10 +50,12 @@ impl Design {
         }
     }
 
-    /// How many candidates there are, and how many that satisfy the constraints are taken.
+    /// The number of candidates, and the number of points that satisfy the constraints and are
+    /// taken.
     ///
-    /// Sequences go on until they have enough points; a share of one in a thousand is the least
-    /// that constraints may leave; of very many points, one candidate in fewer.
+    /// Sequences continue until they have enough points. Constraints must leave at least one in a
+    /// thousand candidates; with very many points, a larger share, as the number of candidates is
+    /// limited.
     pub(crate) fn extent(self, factors: &[Factor]) -> (u64, u64) {
         match self {
             Self::Full => {

@@ -1,17 +1,17 @@
-//! The Sobol sequence: each next point falls where there was none nearby.
+//! The Sobol sequence: each next point falls into a gap between the earlier ones.
 //!
 //! Direction numbers are those of Joe & Kuo 2008 ("Constructing Sobol sequences with better
-//! two-dimensional projections", `new-joe-kuo-6`), points come in the order of the Gray code
-//! (Antonov & Saleev 1979). A random digital shift for each factor, from the seed, makes of it one
-//! of many sequences that are equally good and avoids the corner at 0. Written here because a point
-//! is computed from its number, which sequences in libraries are not.
+//! two-dimensional projections", `new-joe-kuo-6`); points are in the order of the Gray code (Antonov &
+//! Saleev 1979). A random digital shift for each factor, from the seed, selects one of many equally good
+//! sequences and avoids the corner at 0. It is implemented here because a point must be computed from its
+//! number, which library sequences do not allow.
 
 use foretell_units::Seed;
 
 /// Degree of a primitive polynomial, its inner coefficients, and the first direction numbers.
 type Dimension = (u32, u32, &'static [u32]);
 
-/// From the second dimension on; the first is the van der Corput sequence.
+/// From the second dimension on; the first dimension is the van der Corput sequence.
 const DIMENSIONS: [Dimension; 20] = [
     (1, 0, &[1]),
     (2, 1, &[1, 3]),
@@ -35,18 +35,18 @@ const DIMENSIONS: [Dimension; 20] = [
     (7, 4, &[1, 3, 7, 13, 13, 15, 69]),
 ];
 
-/// Factors that a Sobol design may have.
+/// Maximum number of factors of a Sobol design.
 pub const MOST_DIMENSIONS: usize = DIMENSIONS.len() + 1;
 
 const BITS: u32 = 32;
 
-/// Where point `index` lies on the axis of `factor`, which is number `dimension`.
+/// Position of point `index` on the axis of `factor`, which is number `dimension`.
 pub(super) fn share(index: u32, dimension: usize, factor: &str, seed: Seed) -> f64 {
     let shift = seed.stream(&format!("design/sobol/{factor}")).bits() as u32;
     f64::from(bits(index, dimension) ^ shift) / f64::from(2_u32.pow(BITS - 1)) / 2.0
 }
 
-/// The coordinate as 32 bits after the point.
+/// The coordinate as a 32-bit binary fraction.
 fn bits(index: u32, dimension: usize) -> u32 {
     let gray = index ^ (index >> 1);
     let directions = directions(dimension);

@@ -1,4 +1,4 @@
-//! Tables in files of Parquet, compressed by zstd, written column by column.
+//! Tables as Parquet files, compressed by zstd, written column by column.
 
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::column::{Column, Kind, Role, TableSchema};
 use crate::journal::Row;
 use crate::value::Value;
 
-/// Cells that a file keeps together: 2 MiB or less, which a writer holds in memory; several tables and
-/// splits are written at once.
+/// Number of cells in a row group: at most 2 MiB, which a writer holds in memory. Several tables and splits
+/// are written at once.
 const GROUP_CELLS: usize = 1 << 18;
 
-/// A Parquet file, and the cells of the group of rows that is written next.
+/// A Parquet file, and the cells of the next row group.
 pub(super) struct Parquet {
     writer: SerializedFileWriter<BufWriter<NewFile>>,
     held: Vec<Held>,
@@ -29,7 +29,7 @@ pub(super) struct Parquet {
     most: usize,
 }
 
-/// The cells of a column that are held back.
+/// The buffered cells of a column.
 enum Held {
     Flag(Cells<bool>),
     Whole(Cells<i64>),
@@ -37,7 +37,7 @@ enum Held {
     Text(Cells<ByteArray>),
 }
 
-/// Values, and which cells have one: 1, or 0 where it is missing.
+/// Values, and for each cell whether it has one: 1, or 0 if it is missing.
 struct Cells<T> {
     values: Vec<T>,
     present: Vec<i16>,
@@ -124,7 +124,7 @@ impl<T> Cells<T> {
         self.values.extend(value);
     }
 
-    /// Writes the next column of a group of rows, and forgets it.
+    /// Writes the next column of a row group, and empties the buffer.
     fn write<D: DataType<T = T>, W: Write + Send>(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, W>,
@@ -138,7 +138,7 @@ impl<T> Cells<T> {
     }
 }
 
-/// Columns whose cells may be missing.
+/// The Parquet schema; all cells may be missing.
 fn schema(table: &TableSchema) -> Result<Arc<Type>, ParquetError> {
     let field = |column: &Column| {
         let (physical, logical) = match column.kind {
@@ -157,8 +157,8 @@ fn schema(table: &TableSchema) -> Result<Arc<Type>, ParquetError> {
     Ok(Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?))
 }
 
-/// What columns mean: for readers of Arrow in its schema; for those that know Parquet alone as JSON, in the
-/// key `columns` of the file's metadata.
+/// Metadata with the meaning of columns: the Arrow schema for readers of Arrow, and JSON in the key
+/// `columns` of the file's metadata for readers of plain Parquet.
 fn properties(table: &TableSchema) -> WriterProperties {
     let columns = serde_json::to_string(&table.columns).expect("columns are plain");
     let keys = vec![
@@ -168,7 +168,7 @@ fn properties(table: &TableSchema) -> WriterProperties {
     ];
     let mut properties = WriterProperties::builder();
     for column in &table.columns {
-        // observed numbers hardly repeat: a dictionary of them costs memory and gains nothing
+        // observed numbers hardly repeat, so a dictionary costs memory and gains nothing
         if column.kind == Kind::Number && column.role == Role::Observed {
             let path = ColumnPath::from(column.name.as_str());
             properties = properties.set_column_dictionary_enabled(path, false);

@@ -1,20 +1,21 @@
-//! Rows near a given one, without looking at all of them: a k-d tree.
+//! Finds the rows near a given one without looking at all rows: a k-d tree.
 //!
 //! After Friedman, Bentley and Finkel, An algorithm for finding best matches in logarithmic expected
-//! time, ACM TOMS 3 (1977): rows are halved at the median of the column in which they spread most; a
-//! half is left out when its box is farther away than what is wanted. Distance is the sum over the
-//! columns, of each at most 1, as in [`super::neighbours`].
+//! time, ACM TOMS 3 (1977). Rows are halved at the median of the column with the largest spread. A
+//! half is skipped if its bounding box is farther away than the distance limit. The distance is a sum
+//! over the columns, with at most 1 for each, as in [`super::neighbours`].
 
-/// Rows of a leaf, at the most.
+/// Maximum number of rows in a leaf.
 const LEAF: usize = 16;
 
 /// The tree.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     columns: usize,
-    /// Numbers of rows: those of a part of the tree lie together.
+    /// Row numbers; those of one part of the tree are contiguous.
     rows: Vec<u32>,
-    /// By part, a half's parts behind the whole: lowest and highest values by column.
+    /// Bounding boxes by part: lowest and highest value of each column. A part comes before its
+    /// halves.
     boxes: Vec<f64>,
     parts: Vec<Part>,
 }
@@ -23,12 +24,12 @@ pub(super) struct Tree {
 struct Part {
     begin: usize,
     end: usize,
-    /// Its second half; the first follows the part itself. None: a leaf.
+    /// The part's second half; the first half directly follows the part. `None`: a leaf.
     second: Option<usize>,
 }
 
 impl Tree {
-    /// Of rows that lie one after the other in `values`.
+    /// Builds the tree of rows that lie one after the other in `values`.
     pub(super) fn new(values: &[f64], columns: usize) -> Self {
         let columns = columns.max(1);
         let rows = (0..(values.len() / columns) as u32).collect();
@@ -65,8 +66,8 @@ impl Tree {
         part
     }
 
-    /// Shows `look` all rows whose distance from `from` is at most `limit`, and others; `look` returns
-    /// the limit from then on, which may only shrink.
+    /// Calls `look` with all rows whose distance from `from` is at most `limit`, and with some others.
+    /// `look` returns the new limit, which may only shrink.
     pub(super) fn visit(&self, from: &[f64], mut limit: f64, mut look: impl FnMut(usize) -> f64) {
         let mut left = vec![(0.0, 0)];
         while let Some((distance, part)) = left.pop() {
@@ -89,7 +90,7 @@ impl Tree {
         }
     }
 
-    /// How far away a part's box is.
+    /// Distance from `from` to a part's bounding box.
     fn distance(&self, from: &[f64], part: usize) -> f64 {
         let sides = self.boxes[2 * self.columns * part..].chunks_exact(2);
         from.iter().zip(sides).map(|(x, side)| (side[0] - x).max(x - side[1]).clamp(0.0, 1.0)).sum()

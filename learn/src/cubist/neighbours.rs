@@ -1,10 +1,10 @@
 //! Correction of a prediction by the nearest training rows.
 //!
-//! Distance is Manhattan's, in units of five standard deviations of each column and at most 1 a
-//! column, rounded to sixteenths: what is equally near counts equally. Only rows nearer than the mean
-//! distance of two rows count, and at least half of the neighbours asked for must be there. A
-//! neighbour votes for its own y, plus the difference of the model's predictions here and there,
-//! with weight 1/(d + 0.5).
+//! The distance is Manhattan's, in units of five standard deviations of each column, at most 1 a
+//! column. It is rounded to sixteenths, so that nearly equal distances count as equal. Only rows
+//! nearer than the mean distance of two rows count, and at least half of the neighbours asked for
+//! must be that near. A neighbour votes for its own y, plus the difference between the model's
+//! predictions for the given row and for the neighbour. Its weight is 1/(d + 0.5).
 
 use std::sync::OnceLock;
 
@@ -15,11 +15,11 @@ use super::Range;
 use super::near::Tree;
 use crate::matrix::{Matrix, mean, squares_around};
 
-/// Distances are rounded to one over this.
+/// Distances are rounded to multiples of one over this.
 const STEPS: f64 = 16.0;
-/// Equally near rows beyond so many are left out.
+/// Maximum number of rows kept; further rows at the same distance are left out.
 const MOST: usize = 20;
-/// Pairs of rows of which the mean distance is taken.
+/// Maximum number of pairs of rows that the mean distance is taken over.
 const PAIRS: u64 = 100_000;
 
 /// Distances and rows, nearest first.
@@ -33,15 +33,15 @@ pub(crate) struct Neighbours {
     /// Scaled rows, one after the other.
     rows: Vec<f64>,
     y: Vec<f64>,
-    /// The model's own predictions.
+    /// The model's predictions for the training rows.
     fitted: Vec<f64>,
-    /// Rows farther away are no neighbours.
+    /// Rows farther away than this do not count as neighbours.
     farthest: f64,
     #[serde(skip)]
     tree: Grown,
 }
 
-/// The tree over the rows, from the first question on: it follows from them, and is not saved.
+/// The tree over the rows, built at the first question. It follows from the rows and is not saved.
 #[derive(Clone, Default, Debug)]
 struct Grown(OnceLock<Box<Tree>>);
 
@@ -83,7 +83,7 @@ impl Neighbours {
         &self.rows[row * p..(row + 1) * p]
     }
 
-    /// Mean distance of two different rows: all pairs of few rows, else a sample.
+    /// Mean distance of two different rows: over all pairs if the rows are few, else over a sample.
     fn mean_distance(&self) -> f64 {
         let n = self.y.len() as u64;
         if n < 2 {
@@ -111,19 +111,19 @@ impl Neighbours {
         sum / count as f64
     }
 
-    /// `predicted` of this row, moved by `wanted` neighbours.
+    /// Corrects `predicted` for this row by `wanted` neighbours.
     pub(super) fn correct(&self, row: &[f64], predicted: f64, wanted: usize, range: Range) -> f64 {
         let nearest = self.nearest(row, wanted);
         self.vote(&nearest, predicted, wanted, range, |row| self.fitted[row])
     }
 
-    /// The rows nearest to this one, and those as near as the last wanted.
+    /// The `wanted` rows nearest to this one, and all rows as near as the last of them.
     pub(super) fn nearest(&self, row: &[f64], wanted: usize) -> Nearest {
         let scaled: Vec<f64> = row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect();
-        // nearest first; of equally near rows the later one
+        // nearest first; among equally near rows, the later row first
         let mut nearest: Nearest = Vec::with_capacity(MOST + 1);
         let tree = self.tree.0.get_or_init(|| Box::new(Tree::new(&self.rows, self.scales.len())));
-        // distances are rounded
+        // distances are rounded, so look a little farther
         let within = |worst: f64| worst + 0.55 / STEPS;
         tree.visit(&scaled, within(self.farthest), |index| {
             let worst = |nearest: &Nearest| match nearest.get(wanted - 1) {
@@ -147,7 +147,8 @@ impl Neighbours {
         nearest
     }
 
-    /// `predicted`, moved by the votes of its nearest rows. `fitted`: the model's own predictions.
+    /// Corrects `predicted` by the votes of the nearest rows. `fitted`: the model's predictions for
+    /// them.
     pub(super) fn vote(
         &self,
         nearest: &Nearest,
@@ -166,7 +167,7 @@ impl Neighbours {
         {
             let same = rest.partition_point(|(distance, _)| distance <= first);
             let (group, others) = rest.split_at(same);
-            // rows as near as the last one wanted share its place
+            // rows as near as the last one wanted share its vote
             let share = ((wanted - count) as f64 / same as f64).min(1.0);
             let weight = share / (first + 0.5);
             for (_, index) in group {
@@ -185,7 +186,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs().min(1.0)).sum()
 }
 
-/// The distance unless it is beyond `limit`.
+/// The distance, or `None` if it is beyond `limit`.
 fn distance_within(a: &[f64], b: &[f64], limit: f64) -> Option<f64> {
     let mut sum = 0.0;
     for (a, b) in a.chunks(4).zip(b.chunks(4)) {
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn oracle_neighbours_are_those_of_looking_at_all_rows() {
         let mut stream = Seed(3).stream("rows");
-        // a grid has many rows that are equally near; of other columns few are
+        // on a grid many rows are equally near; with random columns few are
         for (columns, steps) in [(1, 3), (2, 40), (5, 4), (9, 1000)] {
             let mut values = || (0..700).map(|_| stream.below(steps) as f64).collect::<Vec<_>>();
             let x: Vec<Vec<f64>> = (0..columns).map(|_| values()).collect();

@@ -1,8 +1,8 @@
 //! Rules from the paths of a tree.
 //!
-//! A path's conditions are dropped as long as that helps: the rule would then also speak for cases
-//! that met all other conditions, and their error must not grow when the rule's value joins the mean
-//! of those they have so far. The last condition stays.
+//! Conditions of a path are dropped as long as that helps. Without a condition the rule also applies
+//! to the cases that met all others. Their error must not grow when the rule's value joins the mean
+//! of the values they have so far. The last condition stays.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ use crate::moments::Plane;
 pub struct Condition {
     /// Column of x.
     pub column: usize,
-    /// The value compared with.
+    /// The value that x is compared with.
     pub cut: f64,
     /// Whether x must be at most the cut, rather than above it.
     pub at_most: bool,
@@ -33,11 +33,11 @@ impl Condition {
 /// Conditions and a linear model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Rule {
-    /// All must hold.
+    /// Conditions that must all hold.
     pub conditions: Vec<Condition>,
-    /// What is predicted then.
+    /// The linear model that predicts the rows that the rule applies to.
     pub model: Plane,
-    /// Training rows for which it speaks.
+    /// Number of training rows that the rule applies to.
     pub cover: usize,
     pub(super) range: Range,
 }
@@ -70,7 +70,7 @@ pub(super) fn predict(rules: &[Rule], otherwise: f64, row: impl Fn(usize) -> f64
     if count == 0 { otherwise } else { sum / f64::from(count) }
 }
 
-/// What cases are predicted so far: by the tree, and by rules that came to speak for them.
+/// Predictions of the cases so far: by the tree, and by rules that came to apply to them.
 struct Standing {
     sum: Vec<f64>,
     count: Vec<f64>,
@@ -124,7 +124,7 @@ fn paths_below(
     }
 }
 
-/// The rule with fewer conditions, the rows that it newly speaks for, and the range of y it covers.
+/// The rule with fewer conditions, the rows that it newly applies to, and the range of y it covers.
 fn pruned(
     mut conditions: Vec<Condition>,
     model: &Plane,
@@ -134,7 +134,7 @@ fn pruned(
     standing: &Standing,
 ) -> (Rule, Vec<usize>, (f64, f64)) {
     let n = y.len();
-    // by row: conditions failed; by condition: whether a row fails it
+    // by row: number of failed conditions; by condition: whether a row fails it
     let mut fails = vec![0_u32; n];
     let failed: Vec<Vec<bool>> = conditions
         .iter()
@@ -147,7 +147,7 @@ fn pruned(
         .collect();
     let at_first = fails.clone();
     let mut alive: Vec<usize> = (0..conditions.len()).collect();
-    // by condition: what its absence would gain for rows that fail it alone
+    // by condition: how much dropping it lowers the error of rows that fail only this one
     let mut gains = vec![0.0; conditions.len()];
     let count = |row: usize, alive: &[usize], gains: &mut [f64]| {
         let only = alive.iter().find(|&&condition| failed[condition][row]);

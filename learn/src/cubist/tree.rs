@@ -1,30 +1,31 @@
-//! The model tree that rules are made of.
+//! The model tree that the rules are made from.
 //!
-//! Below the root, a node is split by what a linear model of the features tested above it leaves
-//! unexplained: a cut is worth as much as it lowers the mean deviation of those residuals, each side
-//! given credit for what a line in the tested feature would explain (if its correlation is significant
-//! at 5 %). Then every node gets a model of all features tested above and below it. Models lose the
-//! feature that contributes least as long as error × (n + v)/(n − v) does not grow, and are fitted once
-//! more without rows that miss by more than five times the mean.
+//! Below the root, a node is split by the residuals of a linear model of the features tested above it. The
+//! worth of a cut is how much it lowers the mean deviation of these residuals. Each side also gets credit for
+//! what a line in the tested feature would explain (if its correlation is significant at 5 %). Then every
+//! node gets a model of all features tested above and below it. A model loses the feature that contributes
+//! least as long as error × (n + v)/(n − v) does not grow. It is then fitted once more without the rows whose
+//! residual is more than five times the mean.
 //!
 //! Shrinking: from the parent up, a model m becomes w·m + (1 − w)·(ancestor's model), with the w that
-//! makes the variance of the errors least. Coefficients are rounded to about a hundredth of what matters, and
-//! the intercept centres the median residual. Pruning
-//! cuts the subtree whose loss adds least error, first as long as the adjusted error of the whole tree
-//! does not grow, then up to half a percent more, then to the number of rules allowed.
+//! minimises the variance of the errors. Coefficients are rounded to about a hundredth of what matters, and
+//! the intercept centres the median residual.
+//!
+//! Pruning cuts the subtree whose loss adds least error: first as long as the adjusted error of the whole
+//! tree does not grow, then up to half a percent more, then to the number of rules allowed.
 
 use crate::cubist::Range;
 use crate::matrix::{Matrix, mean, squares_around};
 use crate::moments::{Moments, Plane};
 use crate::segments::Segments;
 
-/// A child holds at least so many rows, however few there are.
+/// Minimum number of rows of a child, however few rows there are.
 const LEAST_CHILD: usize = 3;
-/// Gains, errors and weights that differ by less than this share are equal, and the first is taken: the
-/// original compares numbers of single precision, and rounding must decide nothing here, or a committee
-/// would feed on it.
+/// Gains, errors and weights that differ by less than this share are equal, and the first is taken. The
+/// original compares numbers in single precision. Rounding must not decide here, or a committee would amplify
+/// its effect.
 pub(super) const EQUAL: f64 = 1e-7;
-/// Parameters that a split counts for.
+/// Number of parameters that a split counts as.
 const SPLIT_PARAMETERS: f64 = 4.0;
 
 /// What all members of a committee share.
@@ -32,20 +33,22 @@ pub(super) struct Shared<'a> {
     x: &'a Matrix,
     range: Range,
     most_rules: usize,
-    /// Rows that a leaf should cover.
+    /// Minimum number of rows that a leaf should cover.
     min_cover: usize,
     /// Values of each column, ascending.
     values: Vec<Vec<f64>>,
-    /// The least coefficient of each column that counts: a hundredth of y's deviation for a deviation.
+    /// By column: coefficients below this are negligible. It changes y by a hundredth of y's standard
+    /// deviation when the column changes by one of its own.
     negligible: Vec<f64>,
-    /// What coefficients of each column are rounded to: the power of ten below that, at most 1.
+    /// By column: coefficients are rounded to this, the power of ten below `negligible`, at most 1.
     units: Vec<f64>,
-    /// Added to sums of squares: differences among next to nothing decide nothing. 0.001 in the
-    /// original; less where y varies by less than 1, so that y's unit does not matter there.
+    /// Added to sums of squares, so that differences between tiny numbers decide nothing. It is 0.001 in the
+    /// original; here it is less where y varies by less than 1, so that y's unit does not matter there.
     slack: f64,
     /// By number of rows: the squared correlation that is significant at 5 % (Fisher's z).
     significant: Vec<f64>,
-    /// How well each column's side of its mean tells y's: decides between equally good cuts.
+    /// By column: how well its side of its own mean predicts y's side of y's mean. It decides between equally
+    /// good cuts.
     preference: Vec<f64>,
 }
 
@@ -100,7 +103,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Rows that a leaf should cover: a hundredth of `n`, at most 20, and few enough for so many rules.
+/// Minimum rows of a leaf: a hundredth of `n`, at most 20, and few enough to allow `most_rules` rules.
 pub(super) fn least_cover(n: usize, most_rules: usize) -> usize {
     ((n as f64 / 100.0).round() as usize).min(20).min(n / most_rules.max(1)).max(LEAST_CHILD)
 }
@@ -109,17 +112,17 @@ pub(super) fn least_cover(n: usize, most_rules: usize) -> usize {
 pub(super) struct Node {
     range: (usize, usize),
     parent: Option<usize>,
-    /// Column, cut (rows with at most that go to the first), children.
+    /// Column, cut (rows with at most this value go to the first child), children.
     pub(super) split: Option<(usize, f64, usize, usize)>,
-    /// The model, shrunk.
+    /// The model after shrinking.
     pub(super) model: Plane,
-    /// The model as fitted.
+    /// The model before shrinking.
     fitted: Plane,
-    /// Coefficients, with the intercept.
+    /// Number of coefficients, including the intercept.
     pub(super) coefficients: f64,
     /// Σ |error| of the model.
     own_error: f64,
-    /// Of the subtree.
+    /// Σ |error| of the subtree.
     error: f64,
     parameters: f64,
 }
@@ -127,7 +130,7 @@ pub(super) struct Node {
 /// A pruned tree.
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
-    /// Leaves before the number of rules limited them.
+    /// Number of leaves before the rule limit reduced them.
     pub(super) leaves: usize,
     segments: Segments,
 }
@@ -137,7 +140,7 @@ struct Grower<'a> {
     y: &'a [f64],
     segments: Segments,
     nodes: Vec<Node>,
-    /// Scratch: by row.
+    /// Scratch space, by row.
     residuals: Vec<f64>,
 }
 
@@ -197,7 +200,7 @@ impl Grower<'_> {
         }
     }
 
-    /// Splits as long as that helps.
+    /// Splits nodes as long as that helps.
     fn form(&mut self) {
         let root = self.push((0, self.y.len()), None);
         let mut open = vec![root];
@@ -223,7 +226,7 @@ impl Grower<'_> {
         }
     }
 
-    /// The cut that lowers the deviation of the residuals most: column, rows left, value.
+    /// The cut that lowers the deviation of the residuals most: column, number of rows left of it, value.
     fn best_cut(&self, range: (usize, usize)) -> Option<(usize, usize, f64)> {
         let rows = range.1 - range.0;
         if rows < 2 * LEAST_CHILD {
@@ -247,7 +250,7 @@ impl Grower<'_> {
         let order = self.segments.rows(column, range);
         let value = |place: usize| self.shared.x.get(order[place] as usize, column);
         let middle = f64::midpoint(value(left - 1), value(left));
-        // a cut at a value of the data: of all of it, not of this node's
+        // cut at a value of the whole data, not only of this node's
         let values = &self.shared.values[column];
         let cut = values[values.partition_point(|value| *value <= middle).max(1) - 1];
         Some((column, left, cut))
@@ -265,7 +268,7 @@ impl Grower<'_> {
         if values[order[0] as usize] >= values[order[n - 1] as usize] {
             return None;
         }
-        // relative to the middle row's, for the sake of rounding
+        // relative to the middle row, to limit rounding errors
         let middle = values[order[n / 2] as usize];
         let at = |place: usize| {
             let row = order[place] as usize;
@@ -321,7 +324,7 @@ impl Grower<'_> {
         }
         let off: Vec<f64> =
             rows.iter().map(|&row| self.y[row as usize] - self.value(&model, row)).collect();
-        // predictions are limited to a range, which may leave a bias
+        // predictions are clamped to a range, which may leave a bias
         model.intercept += mean(&off);
         let missed: Vec<f64> = off.iter().map(|off| off.abs()).collect();
         let limit = 5.0 * mean(&missed);
@@ -343,7 +346,7 @@ impl Grower<'_> {
         self.shared.range.clamp(model.of_row(|column| x.get(row as usize, column)))
     }
 
-    /// Drops the column that contributes least, again and again; the best model on the way.
+    /// Drops the column that contributes least, again and again, and returns the best model seen.
     fn simplified(&self, moments: &Moments, rows: &[u32], n: usize) -> Plane {
         let deviations: Vec<f64> = (0..moments.count())
             .map(|place| {
@@ -394,7 +397,7 @@ impl Grower<'_> {
         best.map_or_else(Plane::default, |best| best.1)
     }
 
-    /// Every node's own model, of the features tested above and below it.
+    /// Fits every node's own model, of the features tested above and below it.
     fn add_models(&mut self) {
         for node in 0..self.nodes.len() {
             let mut columns = self.tested_above(node);
@@ -404,7 +407,7 @@ impl Grower<'_> {
         }
     }
 
-    /// Splits with a child of too few rows go; parameters are counted.
+    /// Removes splits with a child of too few rows, and counts parameters.
     fn drop_small_branches(&mut self) {
         for node in 0..self.nodes.len() {
             if let Some((_, _, low, high)) = self.nodes[node].split {
@@ -431,7 +434,7 @@ impl Grower<'_> {
         nodes
     }
 
-    /// Mixes models with those of the nodes above.
+    /// Mixes each model with those of the nodes above it.
     fn shrink(&mut self) {
         let nodes = self.alive();
         for &node in &nodes {
@@ -480,7 +483,7 @@ impl Grower<'_> {
                 })
                 .collect();
             off.sort_unstable_by(f64::total_cmp);
-            // of two middle ones the lower
+            // of the two middle values, the lower one
             model.intercept -= off[(off.len() - 1) / 2];
             self.nodes[node].model = model;
         }
@@ -490,7 +493,7 @@ impl Grower<'_> {
         self.alive().into_iter().filter(|&node| self.nodes[node].split.is_none()).count()
     }
 
-    /// Cuts subtrees; the number of leaves before there had to be fewer.
+    /// Cuts subtrees. Returns the number of leaves before the rule limit was applied.
     fn prune(&mut self) -> usize {
         let nodes = self.alive();
         let x = self.shared.x;
@@ -516,13 +519,13 @@ impl Grower<'_> {
         }
         let n = self.y.len() as f64;
         let price = |error: f64, parameters: f64| adjusted(error / n, n, parameters);
-        // as long as the price does not rise
+        // as long as the adjusted error does not grow
         while let Some(weakest) =
             self.weakest(price, price(self.nodes[0].error, self.nodes[0].parameters))
         {
             self.cut(weakest);
         }
-        // a little further
+        // a little further: up to half a percent more
         let limit = 1.005 * price(self.nodes[0].error, self.nodes[0].parameters);
         while let Some(weakest) = self.weakest(price, limit) {
             self.cut(weakest);
@@ -538,7 +541,8 @@ impl Grower<'_> {
         leaves
     }
 
-    /// The split whose loss adds least error, of those that keep the tree's price within `limit`.
+    /// The split whose removal adds least error, among those that keep the tree's adjusted error within
+    /// `limit`.
     fn weakest(&self, price: impl Fn(f64, f64) -> f64, limit: f64) -> Option<usize> {
         let (error, parameters) = (self.nodes[0].error, self.nodes[0].parameters);
         let extra = |node: usize| self.nodes[node].own_error - self.nodes[node].error;
@@ -603,8 +607,8 @@ impl Sums {
         ((squares + slack) / (self.n - 1.0)).sqrt()
     }
 
-    /// Deviation of what a line in x would leave, if the squared correlation is at least `least`; never
-    /// of fewer than 6 rows.
+    /// Deviation of the residuals of a line in x, if the squared correlation is at least `least` and there
+    /// are at least 6 rows.
     fn deviation_beside_line(&self, slack: f64, least: f64) -> f64 {
         let squares = (self.rr - self.r * self.r / self.n).max(0.0);
         let spread = (self.xx - self.x * self.x / self.n).max(0.0);
@@ -620,7 +624,7 @@ impl Sums {
     }
 }
 
-/// Error × (n + v)/(n − v), with v at most n − 1.
+/// The adjusted error: error × (n + v)/(n − v), with v at most n − 1.
 pub(super) fn adjusted(error: f64, n: f64, parameters: f64) -> f64 {
     let v = parameters.min(n - 1.0);
     error * (n + v) / (n - v)

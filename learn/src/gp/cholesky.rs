@@ -1,7 +1,7 @@
 //! Cholesky's decomposition and the inverse, by blocks.
 //!
-//! The work of n³ is in products of matrices, which `ndarray` does at the machine's speed; only the
-//! blocks on the diagonal are done number by number.
+//! The n³ part of the work is in matrix products, which `ndarray` does at the machine's full speed. Only the
+//! blocks on the diagonal are computed number by number.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::matrix::{add_scaled, dot};
 
-/// Rows of a block.
+/// Number of rows of a block.
 const BLOCK: usize = 96;
 
-/// A lower triangle L with A = `LLᵀ`; what stands above its diagonal is 0.
+/// A lower triangle L with A = `LLᵀ`; above its diagonal it is 0.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Cholesky {
     lower: Array2<f64>,
@@ -22,7 +22,7 @@ pub(super) struct Cholesky {
 impl Cholesky {
     /// Decomposes a symmetric matrix. Only its lower triangle is read. `None` if it is not positive definite.
     pub(super) fn new(a: Array2<f64>) -> Option<Self> {
-        // chosen columns of a matrix may lie column by column
+        // columns chosen from a matrix may be stored column by column
         let mut a = if a.is_standard_layout() { a } else { a.as_standard_layout().into_owned() };
         let n = a.nrows();
         for start in (0..n).step_by(BLOCK) {
@@ -69,7 +69,7 @@ impl Cholesky {
         Some(Self { lower: a })
     }
 
-    /// Σ ln of the diagonal: half the logarithm of the determinant.
+    /// Σ ln of the diagonal, which is half the logarithm of the determinant.
     pub(super) fn half_log_determinant(&self) -> f64 {
         self.lower.diag().iter().map(|value| value.ln()).sum()
     }
@@ -97,11 +97,11 @@ impl Cholesky {
         x
     }
 
-    /// A⁻¹, whole.
+    /// The full inverse A⁻¹.
     pub(super) fn inverse(&self) -> Array2<f64> {
         let n = self.lower.nrows();
         let l = &self.lower;
-        // W = L⁻¹, a row of blocks after the other
+        // W = L⁻¹, one row of blocks after the other
         let mut w = Array2::<f64>::zeros((n, n));
         for start in (0..n).step_by(BLOCK) {
             let end = (start + BLOCK).min(n);
@@ -153,7 +153,7 @@ fn row(a: &Array2<f64>, row: usize) -> &[f64] {
     &a.as_slice().expect("rows lie one after the other")[row * columns..(row + 1) * columns]
 }
 
-/// Some rows and columns. (The macro of `ndarray` for it allows code that is forbidden here.)
+/// A part of the rows and columns. (The macro of `ndarray` for this allows code that is forbidden here.)
 fn part(
     mut of: ArrayView2<'_, f64>,
     rows: Range<usize>,

@@ -1,9 +1,9 @@
 //! Covariances, and the likelihood of their hyperparameters with its gradient.
 //!
-//! k(a, b) = s²·c(r) + b²·(1 + a·b) + ν² [a is b], r² = Σ (aⱼ − bⱼ)²/ℓⱼ². The second part is a linear mean
-//! whose coefficients have a normal prior and are integrated out, so that it needs no estimate of its
-//! own (Rasmussen & Williams 2006, section 2.7); scikit-learn's `C(b²)·DotProduct(1)`. Variables of the
-//! search are natural logarithms of s², ν², b² and the ℓⱼ.
+//! k(a, b) = s²·c(r) + b²·(1 + a·b) + ν² [a is b], r² = Σ (aⱼ − bⱼ)²/ℓⱼ². The second part is a linear
+//! mean. Its coefficients have a normal prior and are integrated out, so they need no separate estimate
+//! (Rasmussen & Williams 2006, section 2.7); this is scikit-learn's `C(b²)·DotProduct(1)`. The search
+//! variables are natural logarithms of s², ν², b² and the ℓⱼ.
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl Kernel {
         }
     }
 
-    /// Correlation, and −2 × its derivative by the squared distance.
+    /// Correlation, and −2 × its derivative with respect to the squared distance.
     fn with_slope(self, squared: f64) -> (f64, f64) {
         match self {
             Self::Matern32 => {
@@ -63,22 +63,22 @@ impl Kernel {
     }
 }
 
-/// What is fitted: variances in units of the standardised target's, length scales in units of the
-/// standardised inputs.
+/// The fitted hyperparameters: variances in units of the standardised target's, length scales in units of
+/// the standardised inputs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hyperparameters {
-    /// s²: variance of the part that varies with distance.
+    /// s²: variance of the part that depends on distance.
     pub signal_variance: f64,
-    /// ν²: variance of what repeats differ by.
+    /// ν²: variance between repeated observations (noise).
     pub noise_variance: f64,
-    /// b²: prior variance of the linear mean's coefficients; 0: there is none.
+    /// b²: prior variance of the linear mean's coefficients; 0: no linear mean.
     pub linear_variance: f64,
-    /// ℓ, by input.
+    /// ℓ: length scale by input.
     pub length_scales: Vec<f64>,
 }
 
 impl Hyperparameters {
-    /// As variables of a search.
+    /// The hyperparameters as search variables.
     pub(super) fn logarithms(&self) -> Vec<f64> {
         let mut all = vec![self.signal_variance.ln(), self.noise_variance.ln()];
         if self.linear_variance > 0.0 {
@@ -98,7 +98,7 @@ impl Hyperparameters {
         }
     }
 
-    /// Points with each input in units of its length scale.
+    /// The points, with each input in units of its length scale.
     pub(super) fn scaled(&self, x: &Matrix) -> Matrix {
         let mut scaled = x.clone();
         for (column, scale) in self.length_scales.iter().enumerate() {
@@ -109,12 +109,12 @@ impl Hyperparameters {
         scaled
     }
 
-    /// Variance of a point without noise; `squares`: Σ of its inputs' squares.
+    /// Variance of a point without noise; `squares`: the sum of its inputs' squares.
     pub(super) fn prior(&self, squares: f64) -> f64 {
         self.signal_variance + self.linear_variance * (1.0 + squares)
     }
 
-    /// Covariances, without noise, of one point with the first `count` of others.
+    /// Covariances, without noise, of one point with the first `count` of the others.
     pub(super) fn with_points(
         &self,
         kernel: Kernel,
@@ -139,7 +139,7 @@ impl Hyperparameters {
         squared
     }
 
-    /// Covariances of all points, noise on the diagonal; the lower triangle.
+    /// Covariances of all points, with noise on the diagonal; only the lower triangle is filled.
     pub(super) fn of_points(&self, kernel: Kernel, x: &Matrix) -> Array2<f64> {
         let n = x.rows();
         let scaled = self.scaled(x);
@@ -166,9 +166,9 @@ fn add_squared_distances(squared: &mut [f64], scaled_point: &[f64], scaled: &Mat
     }
 }
 
-/// The logarithm of the marginal likelihood of `y` (n values, of mean 0 or not) at the points `x`, and
-/// its gradient by the logarithms of the hyperparameters; `None` where the covariances have no
-/// decomposition.
+/// The logarithm of the marginal likelihood of `y` (n values, whose mean need not be 0) at the points `x`,
+/// and its gradient with respect to the logarithms of the hyperparameters. `None` if the covariances
+/// cannot be decomposed.
 pub(super) fn likelihood(
     kernel: Kernel,
     at: &Hyperparameters,
@@ -190,7 +190,7 @@ pub(super) fn likelihood(
     for row in 0..n {
         x.copy_row(row, &mut point);
         scaled.copy_row(row, &mut scaled_point);
-        // ½ Σ over all pairs: each pair below the diagonal once, half of the diagonal
+        // ½ Σ over all pairs: each pair below the diagonal once, the diagonal at half weight
         let mut pulls: Vec<f64> =
             (0..=row).map(|other| alpha[row] * alpha[other] - inverse[[row, other]]).collect();
         pulls[row] *= 0.5;

@@ -1,29 +1,29 @@
-//! The minimum of a smooth function between bounds: L-BFGS with projection.
+//! The minimum of a smooth function within bounds: L-BFGS with projection.
 //!
-//! Directions come from the last steps (Nocedal 1980); components at a bound that push outwards are
-//! left out, and steps are cut back to the bounds (Bertsekas 1982). Ours, because the crates for it in
-//! Rust either have no bounds (`argmin`) or wrap C or Fortran.
+//! Directions come from the last steps (Nocedal 1980). Components at a bound that point outwards are
+//! left out, and steps are cut back to the bounds (Bertsekas 1982). It is implemented here because the
+//! Rust crates for it either have no bounds (`argmin`) or wrap C or Fortran.
 
-/// Steps that are remembered.
+/// Number of steps that are remembered.
 const MEMORY: usize = 12;
-/// A component moves at most so far in a step: variables are logarithms.
+/// Longest move of a component in one step; variables are logarithms.
 const LONGEST: f64 = 2.0;
-/// Share of the predicted descent that a step must give (Armijo).
+/// Share of the predicted descent that a step must achieve (Armijo).
 const SUFFICIENT: f64 = 1e-4;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Evaluations of the function.
+    /// Highest number of evaluations of the function.
     pub(super) evaluations: usize,
-    /// Largest component of the gradient that counts as none.
+    /// A gradient whose largest component is at most this counts as zero.
     pub(super) gradient: f64,
-    /// A step that lowers the value by less than this share of it is the last.
+    /// The search stops after a step that lowers the value by less than this share of it.
     pub(super) gain: f64,
 }
 
-/// Looks for the least value from `start`; `function` gives value and gradient, or `None` where it
-/// has none. Returns the best point and its value; `None` if `start` has no value.
+/// Searches for the smallest value, beginning at `start`. `function` gives value and gradient, or
+/// `None` where it has none. Returns the best point and its value; `None` if `start` has no value.
 pub(super) fn minimize(
     start: &[f64],
     bounds: &[(f64, f64)],
@@ -106,7 +106,7 @@ fn inner(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// −H·g, by the last steps; 0 where a component is not free.
+/// −H·g, estimated from the last steps; 0 in components that are not free.
 fn two_loops(gradient: &[f64], free: &[bool], memory: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
     let mut q = gradient.to_vec();
     let mut shares = Vec::with_capacity(memory.len());

@@ -1,8 +1,9 @@
-//! The backward pass: terms are dropped one after the other, each time the one that raises the
-//! squared error least.
+//! The backward pass drops terms one after the other, each time the one that raises the squared
+//! error least.
 //!
-//! With G = (XᵀX)⁻¹, dropping term j adds βⱼ²/Gⱼⱼ; β and G of what is left follow by one rank-one
-//! step. G comes from a QR decomposition of columns of unit length, not from the products.
+//! With G = (XᵀX)⁻¹, dropping term j adds βⱼ²/Gⱼⱼ. One rank-one step then updates β and G of the
+//! remaining terms. G comes from a QR decomposition of columns of unit length, not from the
+//! products.
 
 use super::{Basis, gcv};
 use crate::least_squares::Qr;
@@ -11,9 +12,9 @@ use crate::matrix::{Matrix, add_scaled, dot};
 /// The order of drops and the squared error after each.
 pub(crate) struct Backward {
     rows: usize,
-    /// Terms that depend on none before them, ascending; the intercept first.
+    /// Terms that do not depend on terms before them, ascending; the intercept first.
     independent: Vec<usize>,
-    /// Terms in the order in which they go.
+    /// Terms in the order in which they are dropped.
     dropped: Vec<usize>,
     /// Squared error with all independent terms, and after each drop.
     rss: Vec<f64>,

@@ -1,24 +1,24 @@
 //! What one parent term times one feature could add to the model.
 //!
-//! The squared error that a hinge h takes is (y·h)² / h·h, with h made orthogonal to the terms in
-//! the model. Friedman and earth compute this afresh for each knot in each step, at a cost that
-//! grows with the number of terms. Here it is kept: for each knot the numbers y·h, h·h (and l·h, with
-//! l the feature entering linearly) are what is left after all orthonormal columns q so far; a new
-//! column takes (q·y)(q·h), (q·h)² and (q·l)(q·h) from them. All q·h of a parent and feature come from
-//! one pass over the rows, since hinges of neighbouring knots differ by a multiple of one sum. So a
-//! step costs a pass per parent and feature, whatever the number of terms.
+//! A hinge h lowers the squared error by (y·h)² / h·h, with h made orthogonal to the terms in the
+//! model. Friedman and earth compute this afresh for each knot in each step, at a cost that grows with
+//! the number of terms. Here the numbers are kept. For each knot, y·h, h·h (and l·h, with l the
+//! feature entering linearly) are those of the remainder after all orthonormal columns q so far. A new
+//! column subtracts (q·y)(q·h), (q·h)² and (q·l)(q·h) from them. All q·h of a parent and feature come
+//! from one pass over the rows, since hinges of neighbouring knots differ by a multiple of one sum. So
+//! a step costs one pass per parent and feature, whatever the number of terms.
 
 use crate::matrix::dot;
 
-/// One feature's rows in its order.
+/// One feature's rows in the order of its values.
 pub(crate) struct FeatureOrder {
     /// Rows, ascending by value, then by row.
     pub(crate) rows: Vec<u32>,
-    /// By row: which of the different values it has.
+    /// By row: the index of its value among the different values.
     pub(crate) rank: Vec<u32>,
-    /// Different values, ascending.
+    /// The different values, ascending.
     pub(crate) values: Vec<f64>,
-    /// The middle of them: features enter relative to it, for the sake of rounding.
+    /// The middle value. Features enter relative to it, to limit rounding errors.
     middle: f64,
 }
 
@@ -45,23 +45,23 @@ pub(crate) struct Spans {
     pub(crate) end: usize,
 }
 
-/// The best that a parent and a feature can do.
+/// The best reduction that a parent and a feature can offer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     /// Reduction of the squared error with the feature entering linearly.
     pub(crate) linear: f64,
-    /// The best knot beyond that, by its place among the values, and the reduction with it.
+    /// The best knot beyond that, by its index among the values, and the reduction with it.
     pub(crate) knot: Option<(usize, f64)>,
     /// Whether a pair of hinges would enter (rather than one).
     pub(crate) pair: bool,
 }
 
 struct Knot {
-    /// Which of the feature's values.
+    /// Index among the feature's values.
     value: usize,
-    /// h·h at first.
+    /// h·h before any column is taken into account.
     length: f64,
-    /// h·h of what is left.
+    /// h·h of the remainder.
     left: f64,
     /// y·h.
     with_y: f64,
@@ -75,15 +75,16 @@ pub(crate) struct Candidates {
     linear_length: f64,
     linear_left: f64,
     linear_with_y: f64,
-    /// Orthonormal columns taken into account.
+    /// Number of orthonormal columns taken into account.
     pub(crate) absorbed: usize,
 }
 
-/// A linear column that keeps less of its squared length is taken to depend on the model.
+/// A linear column that keeps less than this share of its squared length counts as dependent on the
+/// model.
 const LINEAR_TOLERANCE: f64 = 1e-8;
 
 impl Candidates {
-    /// `parent`: the parent's values by row; `y`: the target, its mean 0.
+    /// `parent`: the parent's values by row; `y`: the target, with mean 0.
     pub(crate) fn new(order: &FeatureOrder, parent: &[f64], y: &[f64], spans: Spans) -> Self {
         let count = order.values.len();
         let n = parent.len() as f64;
@@ -103,7 +104,7 @@ impl Candidates {
         let linear_length = linear_squares - linear_sum * linear_sum / n;
         let mut knots = Vec::new();
         let mut eligible = eligible(order, parent, spans).into_iter().peekable();
-        // running sums over values above the knot: of weights, of weights × distance to the knot
+        // running sums over values above the knot: of weights, and of weights × distance to the knot
         let mut weight = [0.0; 4];
         let mut moment = [0.0; 4];
         let mut second = 0.0;
@@ -131,8 +132,8 @@ impl Candidates {
         Self { knots, linear_length, linear_left: linear_length, linear_with_y, absorbed: 0 }
     }
 
-    /// Takes orthonormal columns into account: `products` holds q × parent by row, for each q;
-    /// `with_y` the q·y.
+    /// Takes orthonormal columns into account. `products` holds q × parent by row, for each q;
+    /// `with_y` holds the q·y.
     pub(crate) fn absorb(
         &mut self,
         order: &FeatureOrder,
@@ -169,13 +170,13 @@ impl Candidates {
         self.absorbed += products.len();
     }
 
-    /// The best of it, with so many slots in the model. If the feature entering linearly adds to the
+    /// The best offer, with `slots` slots in the model. If the feature entering linearly adds to the
     /// model, hinges come in pairs. `legal`: no true reduction is larger.
     pub(crate) fn offer(&self, slots: usize, legal: f64) -> Offer {
         let pair =
             self.linear_left > LINEAR_TOLERANCE * self.linear_length && self.linear_length > 0.0;
-        // the share of its squared length that a hinge must keep: small models take none that almost
-        // depends on what they have
+        // share of its squared length that a hinge must keep: small models take no hinge that almost
+        // depends on their terms
         let tolerance = if slots + usize::from(pair) < 15 { 0.01 } else { 1e-5 };
         let linear = if pair { self.linear_with_y.powi(2) / self.linear_left } else { 0.0 };
         let mut best = linear;
@@ -199,7 +200,7 @@ impl Candidates {
     }
 }
 
-/// The values at which a knot may lie, descending: every so many rows on which the parent is
+/// The values at which a knot may lie, descending: every `spans.between` rows on which the parent is
 /// positive, counted from the upper end.
 fn eligible(order: &FeatureOrder, parent: &[f64], spans: Spans) -> Vec<usize> {
     let mut wait = spans.start;

@@ -1,4 +1,4 @@
-//! The forward pass: pairs of hinges are added until there are enough.
+//! The forward pass: adds pairs of hinges until a limit is reached.
 
 use super::candidates::{Candidates, FeatureOrder, Offer, Spans};
 use super::{Basis, Hinge, Settings, Shape, gcv};
@@ -6,32 +6,32 @@ use crate::matrix::{Matrix, add_scaled, dot, mean};
 
 /// Reductions of the squared error (of a target of unit deviation) closer than this are equal.
 const EQUAL: f64 = 1e-10;
-/// A pass whose 1 − GCV/GCV₀ falls below this has gone astray.
+/// A pass whose 1 − GCV/GCV₀ falls below this has gone astray and ends.
 const LEAST_GRSQ: f64 = -10.0;
 
-/// A place for a term: pairs take two, of which the second may stay unused.
+/// A place for a term. A pair takes two slots, of which the second may stay unused.
 struct Slot {
     basis: Basis,
     /// Values by row.
     values: Vec<f64>,
     used: bool,
-    /// By feature.
+    /// Candidates by feature.
     candidates: Vec<Option<Candidates>>,
 }
 
 /// The state after a step.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// Slots then.
+    /// Number of slots after the step.
     slots: usize,
-    /// Used terms then.
+    /// Number of used terms after the step.
     terms: usize,
     r2: f64,
     growth: f64,
     grsq: f64,
 }
 
-/// Terms in the order in which they came.
+/// The terms in the order in which they were added.
 pub(crate) struct Forward {
     terms: Vec<Basis>,
     steps: Vec<Step>,
@@ -40,7 +40,7 @@ pub(crate) struct Forward {
 struct Choice {
     parent: usize,
     column: usize,
-    /// Which of the feature's values; `None`: it enters linearly.
+    /// Index among the feature's values; `None`: it enters linearly.
     knot: Option<usize>,
     pair: bool,
     reduction: f64,
@@ -50,10 +50,10 @@ struct Pass<'a> {
     x: &'a Matrix,
     settings: &'a Settings,
     orders: Vec<FeatureOrder>,
-    /// Mean 0, deviation 1.
+    /// The target with mean 0 and deviation 1.
     y: Vec<f64>,
     slots: Vec<Slot>,
-    /// By slot: the best reduction that it offered, and how many slots there were then.
+    /// By slot: the best reduction that it offered, and the number of slots at that time.
     queue: Vec<(f64, usize)>,
     /// Orthonormal columns of the used terms, without the intercept, and their products with y.
     orthonormal: Vec<Vec<f64>>,
@@ -104,7 +104,7 @@ impl Forward {
         &self.terms
     }
 
-    /// How many terms the pass has if it ends by these rules.
+    /// Number of terms of the pass if it ends by these rules.
     pub(crate) fn terms_at(&self, nnodes: usize, threshold: f64) -> usize {
         let mut terms = 1;
         for step in &self.steps {
@@ -127,7 +127,7 @@ impl Forward {
 enum End {
     /// The step's terms do not count.
     Reject,
-    /// They do.
+    /// The step's terms count.
     Accept,
 }
 
@@ -173,13 +173,13 @@ impl<'a> Pass<'a> {
         self.slots.push(Slot { basis, values, used, candidates });
     }
 
-    /// The parents to try, the most promising first: by what they offered last, a place later for
-    /// each term that came since, as earth has it (Friedman 1993 lets parents rise with time). Newer
-    /// parents have offered nothing yet and come first, even those that have no degree left.
+    /// The parents to try, the most promising first. They are ranked by their last offer, minus one
+    /// place for each term added since, as earth does (Friedman 1993 lets parents rise with time).
+    /// Newer parents have offered nothing yet and come first, even those that have no degree left.
     ///
-    /// The queue knows as many of the first slots as there are used terms. That is earth's queue, in
-    /// which unused slots are not entered, but those behind them take their numbers: a new parent may
-    /// have to wait for some steps.
+    /// The queue knows only as many of the first slots as there are used terms. This reproduces
+    /// earth's queue: unused slots are not entered, but the slots after them take their numbers, so a
+    /// new parent may have to wait for some steps.
     fn parents(&self) -> Vec<usize> {
         let fast_k = if self.settings.fast_k == 0 { usize::MAX } else { self.settings.fast_k };
         let offered = |slot: usize| self.queue[slot].0;
@@ -198,7 +198,7 @@ impl<'a> Pass<'a> {
         aged.into_iter().take(fast_k).map(|(_, slot)| slot).collect()
     }
 
-    /// The term that takes most from the squared error.
+    /// The term that lowers the squared error most.
     fn best(&mut self) -> Option<Choice> {
         let legal = 1.01 * self.rss;
         let mut best: Option<Choice> = None;
@@ -235,7 +235,7 @@ impl<'a> Pass<'a> {
         best
     }
 
-    /// What this parent offers with each feature that it does not hold.
+    /// The offers of this parent with each feature that it does not contain.
     fn offers(&mut self, parent: usize, legal: f64, sums: &mut Vec<f64>) -> Vec<(usize, Offer)> {
         let columns: Vec<usize> = (0..self.x.columns())
             .filter(|&column| self.slots[parent].basis.hinges.iter().all(|h| h.column != column))
@@ -244,7 +244,7 @@ impl<'a> Pass<'a> {
         let spans = self.spans(parent);
         let Self { orders, y, slots: all, orthonormal, with_y, .. } = self;
         let slot = &mut all[parent];
-        // columns come and go together, so all have absorbed the same
+        // columns of a parent are updated together, so all have absorbed the same number
         let absorbed = columns
             .first()
             .and_then(|column| slot.candidates[*column].as_ref())
@@ -264,8 +264,8 @@ impl<'a> Pass<'a> {
         offers
     }
 
-    /// Friedman's equations 43 and 45, with α = 0.05. Terms of two hinges and more keep thrice the
-    /// distance from the ends, as earth does (`Adjust.endspan`).
+    /// Friedman's equations 43 and 45, with α = 0.05. Terms of two or more hinges keep three times
+    /// the distance from the ends, as in earth (`Adjust.endspan`).
     fn spans(&self, parent: usize) -> Spans {
         let slot = &self.slots[parent];
         let (n, p) = (slot.values.len(), self.x.columns() as f64);
@@ -285,7 +285,7 @@ impl<'a> Pass<'a> {
             between = ((p * positive / -(0.95_f64.ln())).log2() / 2.5).max(0.0) as usize;
         }
         let between = between.max(1);
-        // what is left over between the ends is shared by both
+        // the remainder between the ends is shared by both
         let free = n.saturating_sub(2 * end);
         let start = if free <= between {
             free / 2
@@ -328,12 +328,12 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Adds what is new in a column to the orthonormal ones; false: nothing is.
+    /// Adds the new part of a column to the orthonormal ones; returns false if there is none.
     fn orthogonalise(&mut self, values: &[f64]) -> bool {
         let middle = mean(values);
         let mut column: Vec<f64> = values.iter().map(|value| value - middle).collect();
         let length = dot(&column, &column);
-        // twice is enough (Kahan)
+        // two rounds are enough (Kahan)
         for _ in 0..2 {
             for q in &self.orthonormal {
                 let share = dot(q, &column);

@@ -1,4 +1,4 @@
-//! Draws charts as SVG and PNG. The letters of a PNG come from a font in the program, so that none of the
+//! Draws charts as SVG and PNG. The letters of a PNG come from a font in the program, so no font of the
 //! system is needed.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::{font, png};
 
 const SIZE: (u32, u32) = (840, 480);
 
-/// As SVG.
+/// The chart as SVG.
 pub(super) fn svg(chart: &Chart) -> String {
     font::register();
     let mut svg = String::new();
@@ -23,7 +23,7 @@ pub(super) fn svg(chart: &Chart) -> String {
     svg
 }
 
-/// As PNG.
+/// The chart as PNG.
 pub(super) fn png(chart: &Chart) -> Vec<u8> {
     font::register();
     let (width, height) = (SIZE.0 as usize, SIZE.1 as usize);
@@ -35,7 +35,7 @@ pub(super) fn png(chart: &Chart) -> Vec<u8> {
     png::encoded(width, height, &pixels)
 }
 
-/// Draws a chart on either kind of paper.
+/// Draws a chart on either kind of drawing area.
 fn paint<B: DrawingBackend>(root: &DrawingArea<B, Shift>, chart: &Chart) -> Result<(), String> {
     paint_all(root, chart).map_err(|error| error.to_string())
 }
@@ -62,7 +62,7 @@ fn paint_all<B: DrawingBackend>(
     let several = chart.series.len() as f64;
     // a fifth of each group is left free
     let width = 0.8 / several;
-    // half a cap of an error bar, in units of the axis
+    // half the length of an error bar's cap, in units of the axis
     let cap = 0.006 * (chart.range().end - chart.range().start);
     for (index, series) in chart.series.iter().enumerate() {
         let [red, green, blue] = series.colour;
@@ -114,7 +114,7 @@ fn paint_all<B: DrawingBackend>(
     let names: BTreeSet<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     if names.len() > 1 {
         let mut legend = context.configure_series_labels();
-        // lines of the paper rise to the right
+        // lines of the paper rise to the right, so the legend is at the left
         let corner = if chart.bars {
             SeriesLabelPosition::UpperRight
         } else {
@@ -126,7 +126,7 @@ fn paint_all<B: DrawingBackend>(
     root.present()
 }
 
-/// A number as an axis has it.
+/// A number as an axis label.
 fn short(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,5 @@
-//! Of an answer: what clients would see, how busy resources would be, and what requests demand.
+//! Sections of an answer: latency and throughput for clients, utilization of resources, and demands
+//! of requests.
 
 use serde_json::Value;
 

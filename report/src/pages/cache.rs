@@ -1,4 +1,4 @@
-//! Of caches: hit ratios by size, as a curve of LRU and by policy.
+//! Sections of cache simulations: hit ratios by size, as a curve of LRU and by policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use crate::chart::{Axis, Chart, Scale, Series, View};
 use crate::page::{Part, Section, Table};
 use crate::words::{at, number, percent, short_name, text};
 
-/// Points of a curve at most.
+/// Maximum number of points of a curve.
 const MOST_POINTS: usize = 4000;
-/// Policies that are drawn together.
+/// Maximum number of policies drawn together.
 const MOST_LINES: usize = 6;
 
-/// Ratios that there may be: key, and name.
+/// The possible ratios: key and name.
 const RATIOS: [(&str, &str); 4] = [
     ("hit_ratio", "references"),
     ("byte_hit_ratio", "bytes"),
@@ -116,7 +116,7 @@ fn policies(
     for row in results {
         let (Some(policy), Some(size)) = (text(row, &["policy"]), size(row)) else { continue };
         if size > 0.0 {
-            // positive numbers are in the order of their bits
+            // the bits of positive numbers sort like the numbers
             sizes.insert(size.to_bits());
             by_policy.entry(policy).or_default().insert(size.to_bits(), row);
         }

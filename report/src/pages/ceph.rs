@@ -1,4 +1,5 @@
-//! Of a Ceph cluster that was imported: its pools, and how evenly placement groups lie on its OSDs.
+//! Sections of an imported Ceph cluster: its pools, and how evenly placement groups are spread over its
+//! OSDs.
 
 use crate::chart::{Axis, Chart, Series, View};
 use crate::page::{Part, Section, Table};
@@ -9,11 +10,12 @@ use crate::words::{count, number};
 pub struct Ceph {
     /// Its directory.
     pub name: String,
-    /// Pools: name, placement groups, copies or chunks, kind.
+    /// Its pools.
     pub pools: Vec<Pool>,
-    /// By OSD that takes data: its number, its weight in the CRUSH map's units, and placement groups on it.
+    /// For each OSD that takes data: its number, its weight in the CRUSH map's units, and its number of
+    /// placement groups.
     pub osds: Vec<(i32, f64, u64)>,
-    /// What people should know before they rely on it.
+    /// Warnings that readers should know before they rely on it.
     pub notes: Vec<String>,
 }
 
@@ -22,9 +24,9 @@ pub struct Ceph {
 pub struct Pool {
     /// Its name.
     pub name: String,
-    /// Placement groups.
+    /// Number of placement groups.
     pub groups: u64,
-    /// OSDs that a group is on.
+    /// Number of OSDs that store each group.
     pub size: u64,
     /// `replicated` or `erasure-coded`.
     pub kind: &'static str,
@@ -51,7 +53,7 @@ pub(super) fn sections(cluster: &Ceph) -> Vec<Section> {
     vec![section]
 }
 
-/// OSDs in the order of how many groups they have for their weight: a level line is an even cluster.
+/// OSDs sorted by their number of groups relative to their weight: a level line means an even cluster.
 fn spread(cluster: &Ceph, section: &mut Section) {
     let mut loads: Vec<f64> = cluster
         .osds

@@ -1,4 +1,4 @@
-//! Runs side by side: what differs, distributions and time lines over each other.
+//! Runs side by side: their differences, and their distributions and time lines in common charts.
 
 use crate::chart::{Axis, Chart, Series, View};
 use crate::page::{Part, Section, Table};
@@ -8,10 +8,10 @@ use crate::words::{at, known, number, of_all, percent, short_name};
 use super::outages;
 use super::run::{Run, busiest_workloads, curve, distribution_axes, nines};
 
-/// Workloads that are compared over time and by percentile at most.
+/// Maximum number of workloads that are compared over time and by percentile.
 const MOST_WORKLOADS: usize = 12;
 
-/// Metrics of a workload that are compared: name, path in the truth, and how it is shown.
+/// Metrics of a workload that are compared: name, and path in the truth.
 const METRICS: [(&str, &[&str]); 7] = [
     ("requests/s", &["throughput_rps"]),
     ("mean ms", &["response_time_ms", "mean"]),
@@ -22,7 +22,7 @@ const METRICS: [(&str, &[&str]); 7] = [
     ("read hit rate", &["read_hit_rate"]),
 ];
 
-/// What runs have in common, side by side.
+/// Sections that compare the runs.
 pub(super) fn sections(runs: &[&Run]) -> Vec<Section> {
     let mut section = Section::new("Side by side");
     section.push(Part::Table(differences(runs)));
@@ -58,7 +58,7 @@ pub(super) fn sections(runs: &[&Run]) -> Vec<Section> {
     vec![section]
 }
 
-/// What clients of a workload saw in a run.
+/// The requests of a workload in a run, as its clients saw them.
 fn seen<'a>(run: &'a Run, name: &str) -> Option<&'a crate::run::OfWorkload> {
     let requests = run.observed.requests.as_ref()?;
     let mut all = requests.by_workload.iter();
@@ -167,12 +167,12 @@ fn overlaid(runs: &[&Run], names: &[String], section: &mut Section) {
     );
 }
 
-/// What was seen of an operation of a workload, if anything.
+/// Requests of an operation of a workload, if there were any.
 fn of<'a>(name: &'a str, pick: Pick) -> impl Fn(&&'a Run) -> Option<&'a Seen> + 'a {
     move |run| seen(run, name).map(pick).filter(|seen| seen.requests() > 0)
 }
 
-/// Picks what was seen of an operation.
+/// Picks the requests of an operation.
 type Pick = fn(&crate::run::OfWorkload) -> &Seen;
 const OPERATIONS: [(&str, Pick); 3] = [
     ("all requests", |seen| &seen.all),
@@ -181,7 +181,8 @@ const OPERATIONS: [(&str, Pick); 3] = [
 ];
 
 fn over_time(runs: &[&Run], names: &[String], section: &mut Section) {
-    // runs of other lengths have bins of other lengths: the finest grid, each run by its own bins
+    // runs of different lengths have bins of different lengths: use the finest grid, and read each
+    // run by its own bins
     let longest = runs.iter().map(|run| run.observed.grid.span_ns).max().unwrap_or(1) as f64 / 1e9;
     let bins = runs.iter().map(|run| run.observed.grid.bins).max().unwrap_or(10);
     let xs: Vec<f64> = (0..bins).map(|bin| (bin as f64 + 0.5) * longest / bins as f64).collect();

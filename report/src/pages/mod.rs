@@ -1,4 +1,4 @@
-//! What is shown of each kind of result.
+//! The sections for each kind of result.
 
 mod answer;
 mod cache;
@@ -18,10 +18,10 @@ pub use self::run::Run;
 pub use self::sweep::Sweep;
 use crate::page::{Page, Section};
 
-/// A result.
+/// A result to show.
 #[derive(Debug)]
 pub enum Source {
-    /// A run that was kept.
+    /// A recorded run.
     Run(Box<Run>),
     /// `score --json`.
     Score(String, Value),
@@ -31,9 +31,9 @@ pub enum Source {
     Cache(String, Value),
     /// A data set of a sweep.
     Sweep(Sweep),
-    /// What `reproduce` wrote.
+    /// The output of `reproduce`.
     Reproduction(Reproduction),
-    /// A Ceph cluster that was imported.
+    /// An imported Ceph cluster.
     Ceph(Ceph),
 }
 
@@ -73,7 +73,7 @@ impl Source {
     }
 }
 
-/// A page of these results: runs side by side first, then each result by itself.
+/// A page of these results: first the runs side by side, then each result by itself.
 pub fn page(title: Option<&str>, sources: &[Source]) -> Page {
     let runs: Vec<&Run> = sources
         .iter()

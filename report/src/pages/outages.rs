@@ -1,7 +1,8 @@
-//! Of a run with events: the time line by the second with phases and events, phases, recoveries.
+//! Sections of a run with events: the time line by the second with phases and events, a table of phases, and
+//! recoveries.
 //!
-//! All of it is in `truth.json`. Runs that earlier versions kept have no times of phases and events: their time lines
-//! have neither bands nor marks, and the page says so. Long runs are shown in steps of several seconds.
+//! All of it comes from `truth.json`. Runs kept by earlier versions have no times of phases and events: their time
+//! lines have neither bands nor marks, and the page says so. Long runs are shown in steps of several seconds.
 
 use serde_json::Value;
 
@@ -10,16 +11,16 @@ use crate::chart::{Axis, Band, Chart, Mark, Series, View};
 use crate::page::{Part, Section, Table};
 use crate::words::{at, count, entries, known, number, of_all, short_name, text};
 
-/// Points of a time line at most.
+/// Maximum number of points of a time line.
 const MOST_POINTS: usize = 600;
-/// Events that a chart marks, and that a table lists, at most.
+/// Maximum number of events that a chart marks, and that a table lists.
 const MOST_MARKS: usize = 40;
 const MOST_EVENTS: usize = 100;
-/// Phases and events that a sentence names.
+/// Maximum number of phases and events that a sentence names.
 const MOST_IN_WORDS: usize = 8;
-/// Recoveries of the table at most: those that wrote most.
+/// Maximum number of recoveries in the table; those that wrote most are shown.
 const MOST_RECOVERIES: usize = 100;
-/// Bands of a chart at most.
+/// Maximum number of bands of a chart.
 const MOST_BANDS: usize = 400;
 
 /// The section on failures and recovery, if the run had events.
@@ -49,7 +50,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     Some(section)
 }
 
-/// Time lines of several runs below each other, with the same axes, and their phases; nothing if none had events.
+/// Time lines of several runs below each other, with the same axes, and their phases. Adds nothing if no run had
+/// events.
 pub(super) fn side_by_side(runs: &[&Run], section: &mut Section) {
     let lines: Vec<(&Run, TimeLine)> =
         runs.iter().filter_map(|run| Some((*run, TimeLine::of(run)?))).collect();
@@ -67,7 +69,7 @@ pub(super) fn side_by_side(runs: &[&Run], section: &mut Section) {
     let ceilings = [most(&|line| line.requests.clone()), most(&|line| line.means.clone())];
     for (run, line) in &lines {
         let name = short_name(&run.name);
-        // a longer run's time goes on to the right; steps differ, so each has points of its own
+        // extend the time axis to that of the longest run; steps differ, so each run keeps its own points
         let mut xs = line.xs.clone();
         let last = xs.last().copied().unwrap_or(0.0);
         xs.extend(longest.iter().filter(|x| **x > last));
@@ -79,17 +81,17 @@ pub(super) fn side_by_side(runs: &[&Run], section: &mut Section) {
 
 /// The time line of a run.
 struct TimeLine {
-    /// Seconds of a point.
+    /// Seconds between points.
     step: usize,
-    /// The middle of each point, seconds.
+    /// The middle of each point's interval, in seconds.
     xs: Vec<f64>,
-    /// Requests completed in a second.
+    /// Completed requests a second.
     requests: Vec<Option<f64>>,
-    /// Requests given up in a second.
+    /// Failed requests a second.
     failed: Vec<Option<f64>>,
-    /// Mean response times, milliseconds.
+    /// Mean response times in milliseconds.
     means: Vec<Option<f64>>,
-    /// Megabytes that recoveries wrote in a second.
+    /// MB/s written by recoveries.
     recovered: Vec<Option<f64>>,
     bands: Vec<Band>,
     marks: Vec<Mark>,
@@ -113,7 +115,7 @@ impl TimeLine {
         };
         for (place, some) in seconds.chunks(step).enumerate() {
             let from = (place * step) as f64;
-            // the last second of a run may be a part of one
+            // the last second of a run may be incomplete
             let lasts = (end - from).clamp(1e-9, some.len() as f64);
             let sum = |key: &str| some.iter().filter_map(|one| at(one, &[key])).sum::<f64>();
             let requests = sum("requests");
@@ -129,7 +131,7 @@ impl TimeLine {
         Some(line)
     }
 
-    /// Its charts over these points, which begin with its own; `ceilings`: the tops of the axes.
+    /// Its charts over the points `xs`, which begin with its own points; `ceilings`: the tops of the axes.
     fn charts(&self, prefix: &str, xs: &[f64], ceilings: Option<[f64; 2]>) -> [Part; 2] {
         let series = |name: &str, values: &[Option<f64>]| {
             let mut values = values.to_vec();
@@ -189,7 +191,7 @@ impl TimeLine {
         ]
     }
 
-    /// Its phases and events.
+    /// Its phases and events in words.
     fn in_words(&self) -> String {
         let told = |what: &str, all: usize, first: Vec<String>| {
             let more = if all > first.len() { ", and so on" } else { "" };
@@ -229,7 +231,8 @@ fn summary(truth: &Value) -> String {
     )
 }
 
-/// Phases as bands up to the `end` of the measured time; short ones between others are joined if there are too many.
+/// Phases as bands up to the `end` of the measured time. If there are too many, short ones are joined to the band
+/// before them.
 fn bands(truth: &Value, end: f64) -> Vec<Band> {
     let changes: Vec<(f64, &str)> = truth["phase_changes"]
         .as_array()
@@ -257,7 +260,7 @@ fn happened(truth: &Value) -> impl Iterator<Item = (f64, &str, &str, &str)> {
     })
 }
 
-/// What an event does to a host.
+/// The verb for an event.
 fn verb(what: &str) -> &str {
     match what {
         "fail" => "fails",
@@ -271,7 +274,7 @@ fn verb(what: &str) -> &str {
     }
 }
 
-/// Events of one moment are one mark.
+/// The marks of a chart; events of one moment share a mark.
 fn marks(truth: &Value) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     let mut here = 0;
@@ -314,7 +317,7 @@ fn events(truth: &Value) -> Vec<Part> {
     table.into_iter().chain(others).collect()
 }
 
-/// What clients saw in each phase; with the names of runs if there are several.
+/// Response times and throughput in each phase, with the names of runs if there are several.
 fn phases(runs: &[&Run]) -> Table {
     let head = [
         "run",
@@ -426,7 +429,7 @@ mod tests {
             .map(|band| (band.from as u32, band.to as u32, band.name))
             .collect();
         assert_eq!(found, [(0, 2, "before".to_owned()), (2, 8, "degraded".to_owned())]);
-        // many short ones: no more than a chart can show, without a hole
+        // many short phases: no more bands than a chart can show, and no gap between them
         let changes: Vec<Value> = (0..50_000)
             .map(|place| (f64::from(place), ["degraded", "recovering"][place as usize % 2]))
             .map(|(at, phase)| json!({ "at_s": at, "phase": phase }))

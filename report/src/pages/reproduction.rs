@@ -1,4 +1,4 @@
-//! Of a reproduction: what holds of the paper's claims, and its pictures.
+//! Sections of a reproduction: which of the paper's claims hold, and its pictures.
 
 use maud::html;
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::page::{Part, Section, Table};
 use crate::words::{at, entries, known, percent, text};
 
-/// Bytes of pictures that a page holds.
+/// Maximum number of bytes of pictures in a page.
 const MOST_BYTES: usize = 2 << 20;
 
-/// What a reproduction wrote.
+/// The output of a reproduction.
 #[derive(Debug)]
 pub struct Reproduction {
     /// Its directory.
@@ -23,9 +23,9 @@ pub struct Reproduction {
 /// A picture.
 #[derive(Debug)]
 pub struct Picture {
-    /// Its file without its ending: `fig07`.
+    /// Its file name without the extension: `fig07`.
     pub name: String,
-    /// The file: SVG.
+    /// Content of the file, as SVG.
     pub svg: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn sections(reproduction: &Reproduction) -> Vec<Section> {
     vec![section, pictures(reproduction, &rows)]
 }
 
-/// Pictures as images: what is in them neither runs nor loads anything.
+/// Pictures as images, so that nothing in them can run or load anything.
 fn pictures(reproduction: &Reproduction, rows: &[&Value]) -> Section {
     use base64::Engine;
 

@@ -1,4 +1,4 @@
-//! Of one run: the cluster, what clients saw, time lines, distributions, where time goes, waterfalls.
+//! Sections of one run: the cluster, client latencies, time lines, distributions, time breakdowns, waterfalls.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::path::{Step, waterfall};
 use crate::run::{Breakdown, Charged, Completed, Observed, Requests, Resources, Seen, What};
 use crate::words::{at, count, cut, entries, known, number, of_all, percent, short_name};
 
-/// Lines of a view at most.
+/// Maximum number of lines of a view.
 const MOST_LINES: usize = 5;
-/// Workloads that tables show at most.
+/// Maximum number of workloads in a table.
 const MOST_WORKLOADS: usize = 50;
-/// Rows of a heat map at most.
+/// Maximum number of rows of a heat map.
 const MOST_ROWS: usize = 24;
-/// Shares of the table of percentiles.
+/// The percentiles in the table.
 const SHARES: [(f64, &str); 6] = [
     (0.5, "p50"),
     (0.9, "p90"),
@@ -29,14 +29,14 @@ const SHARES: [(f64, &str); 6] = [
     (0.9999, "p99.99"),
 ];
 
-/// A run, and what is needed of it beside its records.
+/// A run, with what the page needs besides its records.
 #[derive(Debug)]
 pub struct Run {
-    /// What to call it: its directory.
+    /// Its name on the page: its directory.
     pub name: String,
-    /// What its records say.
+    /// Statistics from its records.
     pub observed: Observed,
-    /// `truth.json`, if it is there.
+    /// `truth.json`, if the run has it.
     pub truth: Option<Value>,
     /// Paths of single requests, in the order of [`Observed::wanted`].
     pub paths: Vec<(Completed, Vec<Step>)>,
@@ -55,7 +55,7 @@ impl Run {
         known.map_or_else(|| format!("host {number}"), |host| short_name(&host.name))
     }
 
-    /// Hosts and how busy they were, by the truth, or else by the records.
+    /// Hosts and the utilization of their resources, from the truth or else from the records.
     fn busy(&self) -> Vec<cluster::Busy> {
         let is_client = |name: &str| {
             let mut hosts = self.observed.facts.hosts.iter();
@@ -104,7 +104,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// The cluster, drawn.
+/// The section with the drawing of the cluster.
 fn cluster_section(run: &Run) -> Section {
     let mut section = Section::new("The cluster");
     let hosts = run.busy();
@@ -221,8 +221,8 @@ fn clients(run: &Run) -> Section {
     section
 }
 
-/// The workloads of a truth that are shown, those with most requests if there are too many, and a sentence about the
-/// others.
+/// The workloads of a truth that are shown, and a sentence about the others. If there are too many, those with most
+/// requests are shown.
 pub(super) fn busiest_workloads(truth: &Value) -> (Vec<(&String, &Value)>, Option<String>) {
     let mut all: Vec<_> = entries(truth, "workloads").collect();
     let count = all.len();
@@ -264,7 +264,7 @@ fn percentiles(run: &Run, requests: &Requests) -> Table {
     table
 }
 
-/// Workloads, those with most requests first, as many as lines may be.
+/// The workloads with most requests first, up to the number of lines of a view.
 fn most_asked(requests: &Requests) -> Vec<u32> {
     let mut all: Vec<_> = requests.by_workload.iter().collect();
     all.sort_by_key(|(number, seen)| (u64::MAX - seen.all.requests(), **number));
@@ -370,14 +370,14 @@ fn over_time(run: &Run, requests: &Requests) -> Section {
     section
 }
 
-/// Where the distribution of response times is read: `-log10(1 - q)` in even steps.
+/// The places at which the distribution of response times is read: even steps of `-log10(1 - q)`.
 pub(super) fn nines(most: u64) -> Vec<f64> {
     let end = (most.max(10) as f64).log10().min(4.0);
     let steps = (end * 40.0).round() as usize;
     (0..=steps).map(|step| step as f64 / 40.0).map(|at| at.min(end)).collect()
 }
 
-/// Response times at these places.
+/// Response times at these places, or `None` beyond the requests there are.
 pub(super) fn curve(seen: &Seen, nines: &[f64]) -> Vec<Option<f64>> {
     let most = (seen.requests() as f64).log10();
     let at = |at: &f64| {
@@ -625,7 +625,7 @@ fn told(name: &str, mean: &Charged, tail: &Charged) -> String {
     )
 }
 
-/// Two bars of the same length, so that shares compare; their lengths in time stand beside them.
+/// Two bars of equal length, so that shares can be compared; their lengths in time are written beside them.
 fn stacks(mean: &Charged, tail: &Charged) -> Markup {
     let bar = |label: &str, charged: &Charged| {
         let total = charged.total_ns().max(1.0);

@@ -1,4 +1,4 @@
-//! Of a score: what was predicted beside what was measured.
+//! Sections of a score: predictions beside measurements.
 
 use maud::html;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::page::{Part, Section, Table};
 use crate::words::{at, number, of_all, percent, short_name, text};
 
-/// Bars of errors at most.
+/// Maximum number of error bars.
 const MOST_BARS: usize = 100;
 
 /// Sections of `score --json`.
@@ -53,7 +53,7 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
         }
         let others = of_all(bars.len(), all, "largest errors").map(|others| format!(" {others}"));
         let summary = summary + others.as_deref().unwrap_or_default();
-        // so that small errors look small
+        // a minimum of 10 %, so that small errors look small
         let scale = error.max(0.1);
         let markup = html! {
             div.scroll tabindex="0" role="region" aria-label="Errors" { table.fall {

@@ -1,13 +1,13 @@
-//! Of a sweep: any column against any other, with filters and the Pareto front.
+//! Sections of a sweep: any column against any other, with filters and the Pareto front.
 
 use crate::chart::{Chart, Column};
 use crate::page::{Part, Section, Table};
 use crate::words::{count, of_all, short_name};
 
-/// Cells that a page holds; of larger data sets it holds every n-th run.
+/// Maximum number of cells in a page; of larger data sets it holds every n-th run.
 const MOST_CELLS: usize = 240_000;
 
-/// Columns that a page holds: factors come first.
+/// Maximum number of columns in a page; factors come first.
 const MOST_COLUMNS: usize = 300;
 
 /// A data set.
@@ -17,9 +17,9 @@ pub struct Sweep {
     pub name: String,
     /// Its title.
     pub title: String,
-    /// What it is about.
+    /// Its description.
     pub description: String,
-    /// What is varied: a column, and its values in words.
+    /// The factors that are varied: a column, and its values in words.
     pub factors: Vec<(String, String)>,
     /// Factors first, then results.
     pub columns: Vec<Column>,
@@ -33,7 +33,7 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
     table.rows =
         sweep.factors.iter().map(|(name, values)| vec![short_name(name), values.clone()]).collect();
     section.push(Part::Table(table));
-    // a column without anything in it would only be in the way
+    // leave out columns without any value
     let columns: Vec<Column> = sweep
         .columns
         .iter()

@@ -1,25 +1,25 @@
-//! Time in bins: what a run was doing from one moment to the next, in memory that does not grow with it.
+//! Time in bins: the activity of a run over time, in memory that does not grow with the run.
 
 use serde::Serialize;
 
-/// The most bins of a grid.
+/// Maximum number of bins of a grid.
 const MOST_BINS: usize = 120;
-/// Requests that a bin should have at least, so that its figures are not noise.
+/// Minimum number of requests per bin, so that its figures are not noise.
 const REQUESTS_PER_BIN: u64 = 40;
 
 /// The measured time, cut into equal bins.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Grid {
-    /// Where the first bin begins: nanoseconds since the simulation began.
+    /// Begin of the first bin, in nanoseconds since the simulation began.
     pub from_ns: u64,
-    /// How long all bins are together.
+    /// Total length of all bins.
     pub span_ns: u64,
-    /// How many there are.
+    /// Number of bins.
     pub bins: usize,
 }
 
 impl Grid {
-    /// Bins of `span_ns` from `from_ns`, for about as many `requests`.
+    /// A grid over `span_ns` from `from_ns`, for about this number of `requests`.
     pub(crate) fn new(from_ns: u64, span_ns: u64, requests: u64) -> Self {
         let bins = (requests / REQUESTS_PER_BIN).clamp(10, MOST_BINS as u64) as usize;
         Self { from_ns, span_ns: span_ns.max(bins as u64), bins }
@@ -35,7 +35,7 @@ impl Grid {
         self.from_ns.saturating_add(self.span_ns)
     }
 
-    /// The bin of a moment, if it is measured.
+    /// The bin of a moment; `None` outside the measured time.
     #[inline]
     pub(crate) fn bin(&self, ts_ns: u64) -> Option<usize> {
         let since = ts_ns.checked_sub(self.from_ns)?;
@@ -45,27 +45,28 @@ impl Grid {
         })
     }
 
-    /// The middle of each bin, in seconds since the measuring began.
+    /// The middle of each bin, in seconds since the measurement began.
     pub(crate) fn middles_s(&self) -> Vec<f64> {
         let bin = self.bin_ns() / 1e9;
         (0..self.bins).map(|index| (index as f64 + 0.5) * bin).collect()
     }
 }
 
-/// Something that lasts (a disk being busy, requests under way), integrated bin by bin.
+/// A quantity that lasts (a busy disk, outstanding requests), integrated bin by bin.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub(crate) struct Integral {
-    /// By bin: how long, in nanoseconds, times how many.
+    /// By bin: the sum of duration in nanoseconds times weight.
     pub by_bin: Vec<f64>,
 }
 
 impl Integral {
-    /// Nothing yet.
+    /// An integral of zero.
     pub(crate) fn new(grid: &Grid) -> Self {
         Self { by_bin: vec![0.0; grid.bins] }
     }
 
-    /// Adds `weight` for the time from `from_ns` to `to_ns`; what is not measured counts nothing.
+    /// Adds `weight` for the time from `from_ns` to `to_ns`; time outside the measured time does not
+    /// count.
     #[inline]
     pub(crate) fn add(&mut self, grid: &Grid, from_ns: u64, to_ns: u64, weight: f64) {
         let (from, to) = (from_ns.max(grid.from_ns), to_ns.min(grid.end_ns()));
@@ -84,7 +85,7 @@ impl Integral {
         }
     }
 
-    /// The mean of each bin.
+    /// The mean over time in each bin.
     pub(crate) fn means(&self, grid: &Grid) -> Vec<f64> {
         self.by_bin.iter().map(|sum| sum / grid.bin_ns()).collect()
     }

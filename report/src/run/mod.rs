@@ -1,4 +1,5 @@
-//! A run, read once from its store: memory is bounded by bins, histograms and samples, not by records.
+//! A run, read once from its store. Memory is bounded by bins, histograms and samples, not by the number
+//! of records.
 
 mod grid;
 mod requests;
@@ -18,55 +19,55 @@ pub(crate) use self::requests::{OfWorkload, Requests, Seen};
 pub(crate) use self::resources::{Part, Resources};
 pub(crate) use self::spans::{Charged, Spans, What};
 
-/// Requests of a workload whose time is charged for the mean, and for the tail.
+/// Number of requests of a workload whose time is broken down for the mean, and for the tail.
 const CHARGED: usize = 1000;
-/// Of the sampled requests of a workload, the slowest share that is its tail.
+/// The slowest share of the sampled requests of a workload, which counts as its tail.
 const TAIL: f64 = 0.01;
-/// Workloads whose time is charged.
+/// Maximum number of workloads whose time is broken down.
 const CHARGED_WORKLOADS: usize = 8;
 
-/// Letters of a name that are kept.
+/// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 256;
-/// Records that are kept of a request.
+/// Maximum number of records kept of a request.
 const MOST_RECORDS: usize = 65_536;
 
-/// Where the time of a workload's requests goes.
+/// Breakdown of the time of a workload's requests.
 #[derive(Debug)]
 pub(crate) struct Breakdown {
     /// Number of the workload.
     pub workload: u32,
-    /// All requests.
+    /// The breakdown over all requests.
     pub mean: Charged,
-    /// The slowest one in a hundred.
+    /// The breakdown over the slowest 1 % of the requests.
     pub tail: Charged,
 }
 
-/// What the records of a run say.
+/// Statistics from the records of a run.
 #[derive(Debug)]
 pub struct Observed {
-    /// What an operator knows.
+    /// The facts that an operator knows.
     pub facts: Facts,
     /// The measured time in bins.
     pub(crate) grid: Grid,
-    /// One in how many requests was recorded; 0: none.
+    /// One in this number of requests was recorded; 0: none.
     pub(crate) one_in: u32,
-    /// What clients saw, where requests were recorded.
+    /// Response times and throughput of clients, if requests were recorded.
     pub(crate) requests: Option<Requests>,
-    /// What resources did, where all requests were recorded.
+    /// Activity of resources, if all requests were recorded.
     pub(crate) resources: Option<Resources>,
-    /// Where time went, by workload.
+    /// Breakdowns of time, by workload.
     pub(crate) breakdowns: Vec<Breakdown>,
-    /// A request near the median of each workload, to compare the slowest with.
+    /// A request near the median of each workload, for comparison with the slowest.
     pub(crate) typical: Vec<Completed>,
-    /// All records of the requests of [`Observed::wanted`], in the order of time.
+    /// All records of the requests of [`Observed::wanted`], ordered by time.
     pub records: BTreeMap<u64, Vec<Record>>,
-    /// What cannot be shown, and why.
+    /// Notes about what cannot be shown, and why.
     pub(crate) gaps: Vec<String>,
 }
 
 /// Reads a run's records.
 ///
-/// Errors as the store does: it may be damaged, or made by somebody else.
+/// Errors as the store does: it may be damaged, or written by another program.
 pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
     let facts = db.facts()?;
     let time = |path: &str| facts.integer(path).map(i64::unsigned_abs);
@@ -122,13 +123,13 @@ pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
 }
 
 impl Observed {
-    /// Requests whose path a page shows: typical ones, then the slowest.
+    /// Requests whose paths a page shows: the typical ones, then the slowest.
     pub fn wanted(&self) -> Vec<Completed> {
         let slowest = self.requests.iter().flat_map(|requests| &requests.slowest);
         self.typical.iter().chain(slowest).copied().collect()
     }
 
-    /// Cuts names that no scenario has: each step of each request would hold a copy.
+    /// Shortens names that are longer than any scenario's: each step of each request would hold a copy.
     fn shorten_names(&mut self) {
         let facts = &mut self.facts;
         let hosts = facts.hosts.iter_mut().map(|host| &mut host.name);
@@ -152,7 +153,7 @@ impl Observed {
         let mut found = Resources::default();
         let (facts, grid) = (&self.facts, &self.grid);
         let mut missing = Vec::new();
-        // switches are half of all records: they are read beside the others, through a store of their own
+        // switches are half of all records, so they are read in parallel through a store of their own
         let mut of_processors = spans.empty();
         let mut processors = Resources::default();
         let has_switches = has(RecordKind::KernelProcessSwitch);
@@ -218,7 +219,7 @@ impl Observed {
     }
 }
 
-/// All records of these requests, in the order of time.
+/// All records of these requests, ordered by time.
 fn whole(db: &RunDb, requests: &[Completed]) -> Result<BTreeMap<u64, Vec<Record>>, StoreError> {
     let breadcrumbs: Vec<_> = requests.iter().map(|one| Breadcrumb(one.breadcrumb)).collect();
     let mut whole: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
@@ -236,7 +237,7 @@ fn whole(db: &RunDb, requests: &[Completed]) -> Result<BTreeMap<u64, Vec<Record>
     Ok(whole)
 }
 
-/// By workload: requests whose time is charged, of all and of the tail.
+/// By workload: the requests whose time is broken down, for the mean and for the tail.
 fn sample(requests: &Requests) -> Vec<(u32, Vec<Completed>, Vec<Completed>)> {
     let mut workloads: Vec<_> = requests.by_workload.iter().collect();
     workloads.sort_by_key(|(number, seen)| (u64::MAX - seen.all.requests(), **number));
@@ -256,7 +257,7 @@ fn sample(requests: &Requests) -> Vec<(u32, Vec<Completed>, Vec<Completed>)> {
         .collect()
 }
 
-/// Of each workload (the first few) the sampled request in the middle.
+/// The median request among the sampled requests of each of the first workloads.
 fn typical(requests: &Requests) -> Vec<Completed> {
     let middle = |seen: &OfWorkload| {
         let mut sample = seen.sample();

@@ -1,7 +1,8 @@
-//! What clients saw, from one pass over the table `request`: distributions by workload and operation,
-//! rates and response times over time, requests under way, a sample of requests, and the slowest.
+//! Statistics of clients' requests, from one pass over the table `request`: distributions by workload
+//! and operation, rates and response times over time, outstanding requests, a sample of requests, and
+//! the slowest.
 //!
-//! Memory is bounded: histograms, bins, a sample of fixed size, and requests under way.
+//! Memory is bounded: it holds histograms, bins, a sample of fixed size, and outstanding requests.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,27 +14,28 @@ use hdrhistogram::{Counter, Histogram};
 
 use super::grid::{Grid, Integral};
 
-/// Most workloads that are shown separately. A cluster has fewer; a hostile store may have any number.
+/// Maximum number of workloads shown separately. A cluster has fewer; a hostile store may have any
+/// number.
 const MOST_WORKLOADS: usize = 64;
-/// Requests under way at once that are followed.
+/// Maximum number of outstanding requests that are followed.
 const MOST_UNDER_WAY: usize = 4 << 20;
-/// Requests of a workload that are sampled.
+/// Number of requests of a workload that are sampled.
 const SAMPLE: usize = 20_000;
-/// The slowest requests that are kept.
+/// Number of slowest requests that are kept.
 const SLOWEST: usize = 4;
-/// The longest response time that is counted as it is: 1000 s.
+/// Longest response time: longer ones count as this, 1000 s.
 const MOST_NS: u64 = 1_000_000_000_000;
 
 /// A request that was completed in the measured time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Completed {
-    /// From issue to completion.
+    /// Time from issue to completion.
     pub response_ns: u64,
-    /// Its number.
+    /// Its breadcrumb, a unique number.
     pub breadcrumb: u64,
-    /// When it was issued.
+    /// Time at which it was issued.
     pub issued_ns: u64,
-    /// Who asked, in `workloads`.
+    /// Number of its workload, as in `workloads`.
     pub workload: u32,
     /// Whether it wrote.
     pub is_write: bool,
@@ -41,12 +43,12 @@ pub struct Completed {
     pub bytes: u64,
 }
 
-/// What clients of a workload saw, or one direction of it.
+/// Requests of a workload, or of one operation of it.
 #[derive(Debug)]
 pub(crate) struct Seen {
     /// Response times in nanoseconds, to three digits.
     pub times: Histogram<u64>,
-    /// Their exact sum.
+    /// Exact sum of the response times.
     pub sum_ns: u128,
     /// Bytes asked for.
     pub bytes: u128,
@@ -91,7 +93,7 @@ impl Seen {
     }
 }
 
-/// A workload.
+/// The requests of a workload.
 #[derive(Debug)]
 pub(crate) struct OfWorkload {
     /// All its requests.
@@ -100,9 +102,9 @@ pub(crate) struct OfWorkload {
     pub by_op: [Seen; 2],
     /// By bin: response times to two digits.
     pub over_time: Vec<Histogram<u32>>,
-    /// Requests under way.
+    /// Outstanding requests.
     pub under_way: Integral,
-    /// A random sample of its requests, the least hashes first.
+    /// A random sample of its requests: those with the smallest hashes.
     sample: BinaryHeap<(u64, Completed)>,
 }
 
@@ -126,12 +128,12 @@ impl OfWorkload {
     }
 }
 
-/// All workloads.
+/// The requests of all workloads.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    /// By number of the workload.
+    /// By workload number.
     pub by_workload: BTreeMap<u32, OfWorkload>,
-    /// The slowest of all, slowest first.
+    /// The slowest requests of all, the slowest first.
     pub slowest: Vec<Completed>,
 }
 
@@ -171,7 +173,7 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
             slowest.push(Reverse(request));
         }
     })?;
-    // what was under way at the end was so until then
+    // requests outstanding at the end count as outstanding until the end
     let mut left: Vec<(u64, u32)> = under_way.into_values().collect();
     left.sort_unstable();
     for (issued_ns, workload) in left {
@@ -185,7 +187,7 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
     Ok(Requests { by_workload, slowest })
 }
 
-/// An empty histogram with that many significant digits. It grows with its values.
+/// An empty histogram with `digits` significant digits. It grows with its values.
 fn histogram<C: Counter>(digits: u8) -> Histogram<C> {
     let mut histogram = Histogram::new(digits).expect("one to five digits are possible");
     histogram.auto(true);
@@ -197,7 +199,7 @@ fn count<C: Counter>(histogram: &mut Histogram<C>, response_ns: u64) {
     histogram.record(response_ns.clamp(1, MOST_NS)).expect("it grows to that");
 }
 
-/// Keeps the `most` least of what comes.
+/// Keeps the `most` smallest items.
 fn keep_least<T: Ord>(heap: &mut BinaryHeap<T>, most: usize, item: T) {
     if heap.len() < most {
         heap.push(item);
@@ -207,7 +209,7 @@ fn keep_least<T: Ord>(heap: &mut BinaryHeap<T>, most: usize, item: T) {
     }
 }
 
-/// A number that looks random: the finalizer of `SplitMix64` (Steele, Lea and Flood 2014).
+/// A pseudorandom number: the finalizer of `SplitMix64` (Steele, Lea and Flood 2014).
 fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

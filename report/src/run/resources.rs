@@ -1,10 +1,10 @@
-//! How busy processors, links and disks were over time, and how long their queues were: one pass over each
-//! of the tables `disk_op`, `network_transmit` and of switches.
+//! Utilization of processors, links and disks over time, and the lengths of disk queues. One pass over
+//! each of the tables: `disk_op`, `network_transmit` and the tables of switches.
 //!
-//! A disk is busy while it has an operation that is issued and not complete. A link carries a message for
-//! as long as its bytes take at the link's rate, from the time at which it was handed over. A processor is
-//! busy between the switch to a process and the next switch. On the way, the intervals in which sampled
-//! requests used each are handed to [`Spans`].
+//! A disk is busy while it has an operation that is issued and not complete. A link is busy with a message
+//! for as long as the message's bytes take at the link's rate, beginning when the message is handed over.
+//! A processor is busy between the switch to a process and the next switch. The intervals in which sampled
+//! requests used each resource are also passed to [`Spans`].
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -16,12 +16,12 @@ use hashbrown::hash_map::Entry;
 use super::grid::{Grid, Integral};
 use super::spans::{Spans, What};
 
-/// Resources that are followed; a hostile store may name any number.
+/// Maximum number of resources that are followed; a hostile store may name any number.
 const MOST_RESOURCES: usize = 8192;
-/// Threads on processors of a host.
+/// Maximum number of threads running on a host's processors.
 const MOST_RUNNING: usize = 1024;
 
-/// What of a host.
+/// A part of a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Part {
     /// Its processor.
@@ -35,7 +35,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// As `truth.json` has it.
+    /// Its name in `truth.json`.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Cpu => "cpu".to_owned(),
@@ -46,12 +46,12 @@ impl Part {
     }
 }
 
-/// A resource over time.
+/// The activity of a resource over time.
 #[derive(Clone, Debug)]
 pub(crate) struct OverTime {
     /// Share of time busy, by bin.
     pub busy: Integral,
-    /// Operations under way, by bin; of disks.
+    /// Outstanding operations, by bin; only for disks.
     pub queue: Option<Integral>,
 }
 
@@ -60,13 +60,13 @@ pub(crate) struct OverTime {
 pub(crate) struct Resources {
     /// By host and part.
     pub by_resource: BTreeMap<(u32, Part), OverTime>,
-    /// By node and bin: bytes that reads found in its cache, and bytes that they asked for.
+    /// By node and bin: bytes of reads that hit its cache, and all bytes of reads.
     pub caches: BTreeMap<u32, Vec<(f64, f64)>>,
-    /// Whether there were more than are followed.
+    /// Whether there were more resources than are followed.
     pub too_many: bool,
 }
 
-/// What is known of a host or a disk while a table is read. A hostile store may name any number of them.
+/// State of each host or disk while a table is read. A hostile store may name any number of them.
 struct Known<K, T> {
     all: HashMap<K, T, foldhash::fast::FixedState>,
     too_many: bool,
@@ -77,7 +77,7 @@ impl<K: Hash + Eq, T> Known<K, T> {
         Self { all: HashMap::default(), too_many: false }
     }
 
-    /// What is known of `key`, which begins as `new`; `None` if there are too many already.
+    /// The state of `key`, initially `new`; `None` if there are too many keys already.
     #[inline]
     fn of(&mut self, key: K, new: impl FnOnce() -> T) -> Option<&mut T> {
         let is_full = self.all.len() >= MOST_RESOURCES;
@@ -92,7 +92,7 @@ impl<K: Hash + Eq, T> Known<K, T> {
     }
 }
 
-/// A disk while its operations are read.
+/// State of a disk while its operations are read.
 struct Disk {
     depth: u32,
     changed_ns: u64,
@@ -142,7 +142,7 @@ pub(crate) fn disks(
             Phase::Complete => {
                 now.depth = now.depth.saturating_sub(1);
                 if let Some(from) = issued.remove(&key).filter(|_| sampled) {
-                    // as `foretell trace` has it: the disk takes up one operation after the other
+                    // as in `foretell trace`: the disk serves one operation after the other
                     let taken_up = now.completed_ns.clamp(from, ts);
                     spans.add(breadcrumb, from, taken_up, What::DiskWait, host, disk);
                     spans.add(breadcrumb, taken_up, ts, What::DiskService, host, disk);
@@ -158,14 +158,15 @@ pub(crate) fn disks(
     Ok(())
 }
 
-/// A host's cable while messages are read: its rate in bits a second, and how busy either direction was
+/// A host's cable while messages are read: its rate in bits a second, and the utilization of either
+/// direction.
 struct Link {
     rate: f64,
     transmit: Option<Integral>,
     receive: Option<Integral>,
 }
 
-/// Reads messages. Where a link's rate is not among the facts it stays out.
+/// Reads messages. Links whose rate is not among the facts are left out.
 pub(crate) fn links(
     db: &RunDb,
     facts: &Facts,
@@ -220,10 +221,10 @@ struct Running {
     since_ns: u64,
 }
 
-/// A host's processor while switches are read.
+/// State of a host's processor while switches are read.
 struct Processor {
     on: Vec<Running>,
-    /// What one core is of all.
+    /// Share of one core in all cores.
     weight: f64,
     busy: Integral,
 }
@@ -273,7 +274,7 @@ pub(crate) fn processors(
         }
         let next = match record.body {
             Body::KernelProcessSwitch { cpu, newprocess, .. } if newprocess != 0 => {
-                // where only the request that stops is recorded, the header is of that one
+                // if only the request that stops is recorded, the header is that request's
                 (newprocess == header.pid).then_some((cpu, header.tid))
             }
             Body::UserThreadSwitch { newthread, .. } if newthread == header.tid => {
@@ -296,7 +297,7 @@ pub(crate) fn processors(
     Ok(())
 }
 
-/// Reads what caches hit and missed.
+/// Reads hits and misses of caches.
 pub(crate) fn caches(db: &RunDb, grid: &Grid, found: &mut Resources) -> Result<(), StoreError> {
     for kind in [RecordKind::BufferReadHit, RecordKind::BufferReadMiss] {
         db.scan(kind, |record| {

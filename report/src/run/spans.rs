@@ -1,10 +1,10 @@
-//! Where the time of sampled requests goes: at each instant a request is charged to one thing.
+//! Breakdown of the time of sampled requests: each instant of a request is charged to one activity.
 //!
-//! Parts of a request run side by side, so that the times of its steps do not add up to its response
-//! time. Here they do: an instant counts as service of a disk if any disk serves the request then, else as
-//! waiting for a disk, else as a processor's, else as the network's (a message is under way, or waits for
-//! its receiver's processor), else as other waiting. What the request leaves behind (a delayed write) counts
-//! only until its client has the answer.
+//! Parts of a request run in parallel, so the times of its steps do not add up to its response time. The
+//! charged times do. An instant counts as service of a disk if any disk serves the request then, else as
+//! waiting for a disk, else as processor time, else as network time (a message is under way, or waits for
+//! its receiver's processor), else as other waiting. Work that a request leaves behind (a delayed write)
+//! counts only until its client has the answer.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use hashbrown::HashMap;
 
 use super::requests::Completed;
 
-/// Intervals that are kept of a request.
+/// Maximum number of intervals kept of a request.
 const MOST_SPANS: usize = 4096;
 
-/// What a request does at an instant; the first that holds counts.
+/// The activity of a request at an instant; the first one that applies counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum What {
     /// A disk serves it.
@@ -35,7 +35,7 @@ impl What {
     pub(crate) const ALL: [Self; 5] =
         [Self::DiskService, Self::DiskWait, Self::Cpu, Self::Network, Self::Other];
 
-    /// In words.
+    /// Its name in words.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::DiskService => "disk, in service",
@@ -59,7 +59,7 @@ struct Span {
 #[derive(Default, Debug)]
 struct OfRequest {
     spans: Vec<Span>,
-    /// When messages were sent, and to whom.
+    /// Sent messages: time and receiver.
     sent: Vec<(u64, u32)>,
 }
 
@@ -69,10 +69,10 @@ pub(crate) struct Spans {
     by_request: HashMap<u64, OfRequest, foldhash::fast::FixedState>,
 }
 
-/// Mean times of a set of requests.
+/// Mean times of a set of requests, by activity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Charged {
-    /// How many requests.
+    /// Number of requests.
     pub requests: usize,
     /// Mean nanoseconds of a request, in the order of [`What::ALL`].
     pub by_what: [f64; 5],
@@ -88,20 +88,20 @@ impl Charged {
 }
 
 impl Spans {
-    /// Of these requests.
+    /// Spans for these requests, without any interval yet.
     pub(crate) fn of(breadcrumbs: impl IntoIterator<Item = u64>) -> Self {
         let empty = |breadcrumb| (breadcrumb, OfRequest::default());
         Self { by_request: breadcrumbs.into_iter().map(empty).collect() }
     }
 
-    /// As empty as at first, of the same requests.
+    /// An empty copy for the same requests.
     pub(crate) fn empty(&self) -> Self {
         let mut sampled: Vec<u64> = self.by_request.keys().copied().collect();
         sampled.sort_unstable();
         Self::of(sampled)
     }
 
-    /// Adds what another, of the same requests, has found.
+    /// Adds the intervals of another one for the same requests.
     pub(crate) fn absorb(&mut self, other: Self) {
         let mut by_request: Vec<_> = other.by_request.into_iter().collect();
         by_request.sort_unstable_by_key(|(breadcrumb, _)| *breadcrumb);
@@ -112,7 +112,7 @@ impl Spans {
         }
     }
 
-    /// Whether a request is sampled.
+    /// Whether a request is in the sample.
     #[inline]
     pub(crate) fn wants(&self, breadcrumb: u64) -> bool {
         self.by_request.contains_key(&breadcrumb)
@@ -135,7 +135,7 @@ impl Spans {
         }
     }
 
-    /// Adds a message: it is under way until a processor of its receiver works for the request.
+    /// Adds a message. It is under way until a processor of its receiver works for the request.
     pub(crate) fn sent(&mut self, breadcrumb: u64, at_ns: u64, receiver: u32) {
         if let Some(of) = self.by_request.get_mut(&breadcrumb)
             && of.sent.len() < MOST_SPANS
@@ -144,7 +144,7 @@ impl Spans {
         }
     }
 
-    /// Charges the time of requests.
+    /// Charges the time of requests to activities.
     pub(crate) fn charge(&self, requests: &[Completed]) -> Charged {
         let mut charged = Charged { requests: requests.len(), ..Charged::default() };
         for request in requests {
@@ -174,7 +174,7 @@ impl OfRequest {
             let to_ns = runs.map(|span| span.from_ns).min().unwrap_or(completed);
             spans.push(Span { from_ns: sent, to_ns, what: What::Network, host: receiver, unit: 0 });
         }
-        // by moment: what begins or ends
+        // the begin and end of each interval, by time
         let mut changes: Vec<(u64, bool, Span)> = Vec::new();
         for span in spans {
             let (from, to) = (span.from_ns.max(issued), span.to_ns.min(completed));
@@ -216,7 +216,7 @@ impl OfRequest {
     }
 }
 
-/// Ends the walk over a request.
+/// The span that ends the walk over a request.
 const NOTHING: Span = Span { from_ns: 0, to_ns: 0, what: What::Other, host: 0, unit: 0 };
 
 #[cfg(test)]

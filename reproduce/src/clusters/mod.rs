@@ -1,7 +1,7 @@
-//! Clusters that others measured, from few of their points.
+//! Predictions for clusters that others measured, fitted to few of their points.
 //!
 //! `plan.toml` names, for each source, the points that parameters are fitted to. All others are predicted.
-//! The data are not part of the program: whoever asks says where they are.
+//! The data are not part of the program: the caller gives their directory.
 
 mod picture;
 
@@ -23,7 +23,7 @@ use crate::error::Error;
 /// With `--quick`, one in this number of points is predicted.
 const QUICK_SHARE: usize = 5;
 
-/// Which points are fitted to.
+/// The points that parameters are fitted to.
 static PLAN: LazyLock<Plan> =
     LazyLock::new(|| toml::from_str(include_str!("plan.toml")).expect("the plan is ours"));
 
@@ -45,7 +45,7 @@ struct Fit {
     rows: Vec<usize>,
 }
 
-/// What a source says in words.
+/// A fact that a source states in words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fact {
@@ -55,7 +55,7 @@ struct Fact {
     why: String,
 }
 
-/// What came of a fit.
+/// The result of a fit.
 struct Report {
     fit: &'static Fit,
     outcomes: Vec<Outcome>,
@@ -68,7 +68,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PLAN.fit.iter().map(|fit| fit.name.as_str())
 }
 
-/// Whether a name is one of the patterns: a name, or the beginning of one and `*`.
+/// Whether a name matches one of the patterns. A pattern is a name, or the beginning of one followed by
+/// `*`.
 fn among(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),
@@ -76,7 +77,7 @@ fn among(patterns: &[String], name: &str) -> bool {
     })
 }
 
-/// Fits and predicts; returns what `clusters.txt` says.
+/// Fits and predicts; returns the text of `clusters.txt`.
 pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<String, Error> {
     let data = options.data;
     let mut reports = Vec::new();
@@ -145,7 +146,7 @@ fn fitted(options: &Options<'_>, data: &Path, fit_of: &'static Fit) -> Result<Re
     Ok(Report { fit: fit_of, outcomes, parameters: table(&fitted.values), document })
 }
 
-/// Shares of scored points within 15 % of throughput and 20 % of latency, as the curves' target says.
+/// Shares of scored points within 15 % of throughput and within 20 % of latency, the target of the curves.
 fn shares(outcomes: &[Outcome]) -> (Option<f64>, Option<f64>) {
     (
         share_within(&report::ratios(outcomes, Outcome::iops_ratio), 0.15),
@@ -153,8 +154,8 @@ fn shares(outcomes: &[Outcome]) -> (Option<f64>, Option<f64>) {
     )
 }
 
-/// Pairs of scored points whose throughput differs by more than 15 % as measured: how many, and how many of
-/// them are predicted in the right order.
+/// Pairs of scored points whose measured throughput differs by more than 15 %: the number of pairs, and the
+/// number that are predicted in the right order.
 fn pairs(outcomes: &[Outcome]) -> (usize, usize) {
     let known: Vec<(f64, f64)> = outcomes
         .iter()
@@ -256,7 +257,7 @@ fn summary(reports: &[Report], quick: bool) -> String {
     foretell_core::to_json(&json!({ "quick": quick, "fits": fits }))
 }
 
-/// Throughput against latency, a panel for each fit.
+/// Charts of throughput against latency, a panel for each fit.
 fn panels(reports: &[Report]) -> Vec<picture::Panel> {
     let panel = |report: &Report| {
         let points = report.outcomes.iter().filter_map(|outcome| {

@@ -1,7 +1,7 @@
 //! Throughput against latency as a picture (SVG): a panel for each set of points, both axes logarithmic.
 //!
-//! Full circles are measured, open ones predicted, with a line between the two of a point; reads are blue,
-//! writes red, mixes purple, calibration points grey.
+//! Full circles are measured, open circles predicted, and a line connects the two circles of a point.
+//! Reads are blue, writes red, mixes purple, calibration points grey.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ pub(super) fn draw(panels: &[Panel]) -> String {
     svg
 }
 
-/// Powers of ten that hold all values.
+/// Exponents of the powers of ten that enclose all values.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));

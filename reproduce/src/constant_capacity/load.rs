@@ -1,4 +1,4 @@
-//! The clusters of Ra and Lee and the loads that they are measured under.
+//! The clusters of Ra and Lee, and the loads under which they are measured.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
@@ -37,7 +37,7 @@ impl Storage {
     }
 }
 
-/// Workers of COSBench, and requests outstanding therefore.
+/// Number of workers of COSBench, which is the number of outstanding requests.
 pub(super) const WORKERS: NonZeroU32 = NonZeroU32::new(32).expect("it is not 0");
 
 /// Sizes of requests, in KiB.
@@ -51,7 +51,7 @@ pub(super) fn read_percentages() -> impl Iterator<Item = u32> {
 /// Sizes in KiB with their shares of the requests in percent.
 pub(super) type Sizes = Vec<(u32, u32)>;
 
-/// Where the files of loads are, and how large clusters are and how long they run.
+/// Settings of the experiments: the place of the load files, the size of clusters, and the length of runs.
 #[derive(Debug)]
 pub(super) struct Laboratory {
     /// COSBench's workload files.
@@ -59,23 +59,23 @@ pub(super) struct Laboratory {
     quick: bool,
 }
 
-/// Where workload files are.
+/// The place of workload files.
 #[derive(Debug)]
 enum Files {
-    /// In a directory of the reproduction's, to be kept.
+    /// In a directory of the reproduction's output, where they stay.
     Kept(Directory),
-    /// Where nobody looks.
+    /// In a temporary directory.
     Passing(Scratch),
 }
 
-/// The directory of those that are kept.
+/// Name of the directory of the files that are kept.
 const KEPT: &str = "workloads";
 
-/// Times for which requests of one size are measured, in milliseconds: warm-up and measurement.
+/// Warm-up and measurement times of a run, in milliseconds, by its largest request.
 ///
-/// Large requests are few. Before Ceph is measured the queue of the fullest drive, which all requests meet
-/// in the end, must have filled: that takes many times as long as all outstanding requests need, and the
-/// whole cluster has nearly four times as many of these for each drive as the quick one.
+/// Large requests are few. Before Ceph is measured, the queue of the fullest drive must have filled, since
+/// all requests end up waiting there. That takes many times as long as all outstanding requests need. The
+/// whole cluster has nearly four times as many outstanding requests per drive as the quick one.
 fn times_ms(storage: Storage, largest_kib: u32, quick: bool) -> (u32, u32) {
     let (warmup, duration) = match (storage, largest_kib) {
         (Storage::Ceph, ..=16) => (500, 300),
@@ -92,7 +92,7 @@ fn times_ms(storage: Storage, largest_kib: u32, quick: bool) -> (u32, u32) {
 }
 
 impl Laboratory {
-    /// A cluster under requests of these sizes, with this share of reads.
+    /// The setup of a cluster under requests of these sizes, with this share of reads.
     pub(super) fn setup(&self, storage: Storage, sizes: &Sizes, reads: u32) -> Setup {
         let largest = sizes.iter().map(|(kib, _)| *kib).max().unwrap_or(0);
         let (warmup, duration) = times_ms(storage, largest, self.quick);
@@ -105,13 +105,13 @@ impl Laboratory {
         match storage {
             Storage::Ceph => {
                 let (kib, _) = sizes[0];
-                // caches have nothing of so much either, and the drives' tables stay small
+                // still far more data than the caches hold, while the drives' tables stay small
                 let setup = timed(Setup::of("ceph"))
                     .with("volume.images.size", "256 GiB")
                     .with("workload.vms.access", format!("{kib} KiB"))
                     .with("workload.vms.reads", format!("{reads}%"));
                 if self.quick {
-                    // a third of the nodes, and one machine with its 8 jobs on each
+                    // a third of the nodes, and one machine with its 8 jobs for each
                     setup.with("node.osd.count", 3).with("workload.vms.outstanding", 256)
                 } else {
                     setup
@@ -133,11 +133,11 @@ impl Laboratory {
             Files::Kept(directory) => directory.path().join(KEPT).join(name),
             Files::Passing(scratch) => scratch.path().join(name),
         };
-        // documents take relative paths from their own directory
+        // paths in documents are relative to the document's own directory
         std::path::absolute(&path).unwrap_or(path)
     }
 
-    /// Writes the workload file that a setup of Swift names.
+    /// Writes the workload file that a Swift setup refers to.
     pub(super) fn write_file(&self, sizes: &Sizes, reads: u32) -> Result<(), Error> {
         let (path, text) = (self.file(sizes, reads), cosbench(sizes, reads));
         match &self.files {
@@ -150,7 +150,7 @@ impl Laboratory {
         }
     }
 
-    /// In this directory, where workload files stay if they are to be kept.
+    /// Settings for this output directory; with `keep`, workload files stay in it.
     pub(super) fn new(directory: &Directory, quick: bool, keep: bool) -> Result<Self, Error> {
         let files =
             if keep { Files::Kept(directory.clone()) } else { Files::Passing(Scratch::new()?) };
@@ -158,7 +158,7 @@ impl Laboratory {
     }
 }
 
-/// A workload file of COSBench: its workers on 32 containers of 1000 objects, as in the paper.
+/// A workload file of COSBench: 32 containers of 1000 objects with the paper's number of workers.
 fn cosbench(sizes: &Sizes, reads: u32) -> String {
     let bins: Vec<String> =
         sizes.iter().map(|(kib, share)| format!("{0}|{0}|{share}", kib * 1024)).collect();
@@ -175,7 +175,7 @@ fn cosbench(sizes: &Sizes, reads: u32) -> String {
             r#"<operation type="write" ratio="{ratio}" config="{place};{sizes}"/>"#
         );
     }
-    // the second stage, which is never reached, says how large the objects are that are read
+    // the second stage is never reached; it only gives the sizes of the objects that are read
     format!(
         r#"<?xml version="1.0" encoding="UTF-8" ?>
 <workload name="mix" description="Ra and Lee">

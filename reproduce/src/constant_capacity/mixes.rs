@@ -1,4 +1,5 @@
-//! Figures 2 and 3: the capacity by share of reads, the errors of estimates, and what a write costs.
+//! Figures 2 and 3: the capacity by share of reads, the errors of estimates, and the cost of a
+//! write.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +12,10 @@ use crate::chart::OfSheet as _;
 use crate::sheet::{Row, Sheet};
 use crate::statistics::Spread;
 
-/// Sizes up to this many KiB are small to the paper.
+/// The paper calls sizes up to this many KiB small.
 const SMALL_KIB: u32 = 32;
 
-/// Whether such requests are small to the paper.
+/// Whether requests of this size are small in the paper's terms.
 pub(super) fn small(kib: u32) -> bool {
     kib <= SMALL_KIB
 }
@@ -23,12 +24,12 @@ fn size(kib: u32) -> Bytes {
     Bytes::kib(u64::from(kib))
 }
 
-/// A size of requests as people read it.
+/// A request size for readers.
 pub fn named(kib: u32) -> String {
     if kib < 1024 { format!("{kib} KiB") } else { format!("{} MiB", kib / 1024) }
 }
 
-/// Figures 2a to 2c of Ceph, or 2d to 2f of Swift.
+/// Figures 2a to 2c for Ceph, or 2d to 2f for Swift.
 pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -> [Sheet; 3] {
     let (files, titles) = match storage {
         Storage::Ceph => (
@@ -67,7 +68,7 @@ pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -
             });
             let aware = known.aware.estimate(size(kib), share(reads));
             let one = |mean| Spread { mean, deviation: 0.0 };
-            // nobody is judged by what somebody was told
+            // no estimator is judged by a mix that one of them was given
             let judged = share(reads).is_mixed() && known.told[&kib] != reads;
             let estimates =
                 [rule.throughput(share(reads)).total(), aware.expect("the size was measured").iops];

@@ -1,9 +1,10 @@
-//! The experiments of Ra and Lee: does the capacity of Ceph and Swift stay constant over mixes of reads
-//! and writes, and how well do two points for each size predict the rest?
+//! The experiments of Ra and Lee. Does the capacity of Ceph and Swift stay constant over mixes of reads
+//! and writes? How well do two points for each size predict the rest?
 //!
-//! Every mix is simulated. The plain rule is given the two pure points of each size; the
-//! bottleneck-aware estimator also a measurement of the mix that the two points say is balanced, by which
-//! neither is judged. Several sizes are mixed by their share of the requests.
+//! Every mix is simulated. The plain rule is given the two pure points of each size (reads alone, writes
+//! alone). The bottleneck-aware estimator is also given a measurement of the mix that is balanced
+//! according to these two points; neither estimator is judged by this mix. Several sizes are mixed by
+//! their share of the requests.
 
 mod load;
 mod mixes;
@@ -28,38 +29,39 @@ use load::{Laboratory, SIZES_KIB, Storage, WORKERS, read_percentages};
 pub use mixes::named as size_name;
 pub use verdict::{Errors, Verdict};
 
-/// How often each point is measured.
+/// Number of runs of each point.
 const SEEDS: u64 = 2;
 const QUICK_SEEDS: u64 = 1;
-/// The adapter of Swift's proxy.
+/// Bandwidth of the Swift proxy's adapter.
 const PROXY_BITS_PER_S: f64 = 10e9;
-/// Names of those who estimate.
+/// Names of the estimators.
 const ESTIMATORS: [&str; 2] = ["plain", "aware"];
 /// Names of the figures' files.
 pub(super) const FILES: [&str; 9] =
     ["fig02a", "fig02b", "fig02c", "fig02d", "fig02e", "fig02f", "fig03", "fig04", "fig05"];
 
-/// What is known of one storage system.
+/// The knowledge of the estimators about one storage system.
 struct Known {
-    /// Pure points alone, and what the rule makes of them.
+    /// The pure points alone, for the plain rule.
     series: Series,
-    /// The mix of each size that is told, as the percentage of reads; none: no mixes were needed.
+    /// By size in KiB: the mix that the better estimator is given, as a percentage of reads. Empty if no
+    /// mixes were needed.
     told: BTreeMap<u32, u32>,
-    /// With that.
+    /// The estimator that was also given these mixes.
     aware: Bottleneck,
 }
 
-/// What figures need of a storage system.
+/// The measurements that figures need of a storage system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Need {
     Nothing,
     PureLoads,
-    /// These, and the balanced mix of each size.
+    /// The pure loads, and the balanced mix of each size.
     Balanced,
     AllMixes,
 }
 
-/// Does the experiments.
+/// Runs the experiments.
 pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<Verdict, Error> {
     let wanted = |file: &str| options.wants(file);
     let laboratory = Laboratory::new(directory, options.quick, options.keep)?;
@@ -109,7 +111,7 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
     Ok(verdict)
 }
 
-/// What the figures that are wanted need.
+/// The measurements that the wanted figures need.
 fn need(storage: Storage, wanted: &impl Fn(&str) -> bool) -> Need {
     let mixes = match storage {
         Storage::Ceph => ["fig02a", "fig02b", "fig02c"],
@@ -126,7 +128,7 @@ fn need(storage: Storage, wanted: &impl Fn(&str) -> bool) -> Need {
     }
 }
 
-/// Everything that is simulated for the figures that are wanted, but for the balanced mixes.
+/// All loads to simulate for the wanted figures, except the balanced mixes.
 fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
     let mut loads = Vec::new();
     for storage in Storage::ALL {
@@ -147,7 +149,7 @@ fn loads(wanted: &impl Fn(&str) -> bool) -> Vec<(Storage, load::Sizes, u32)> {
     loads
 }
 
-/// The balanced mixes, which follow from the pure loads, as far as no figure has them.
+/// The balanced mixes that no figure has measured yet; they follow from the pure loads.
 fn balanced(
     measured: &Measurements<'_>,
     wanted: &impl Fn(&str) -> bool,
@@ -162,7 +164,7 @@ fn balanced(
     Ok(loads)
 }
 
-/// The mix of each size that the better estimator is told, to a whole percentage of reads.
+/// By size: the mix that the better estimator is given, rounded to a whole percentage of reads.
 fn told(pure: &Series) -> BTreeMap<u32, u32> {
     let balanced = |kib: u32| {
         let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().telling_percent();
@@ -171,7 +173,7 @@ fn told(pure: &Series) -> BTreeMap<u32, u32> {
     SIZES_KIB.into_iter().map(balanced).collect()
 }
 
-/// What was measured.
+/// The measurements.
 struct Measurements<'a> {
     laboratory: &'a Laboratory,
     results: &'a Results,
@@ -190,17 +192,17 @@ impl Measurements<'_> {
         sizes.iter().flat_map(|kib| self.results.bottlenecks(&setup(kib))).collect()
     }
 
-    /// Whether that was measured.
+    /// Whether this load was measured.
     fn has(&self, storage: Storage, sizes: &load::Sizes, reads: u32) -> bool {
         self.results.has(&self.laboratory.setup(storage, sizes, reads))
     }
 
-    /// What those who estimate are told of one storage system; `mixes`: also the balanced ones.
+    /// The knowledge of the estimators about one storage system; `mixes`: including the balanced mixes.
     fn known(&self, storage: Storage, mixes: bool) -> Result<Known, Error> {
         let series = self.pure(storage)?;
         let told = if mixes { told(&series) } else { BTreeMap::new() };
-        // Clients of Ceph are on its own nodes, where each link carries what clients and OSDs send and
-        // receive; of Swift the proxy's link is known, and what TCP leaves of it.
+        // Clients of Ceph are on its own nodes, where each link carries the traffic of clients and OSDs.
+        // For Swift, the proxy's link is known, and the share of it that remains after TCP headers.
         let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;
         let proxy = Rate::bits_per_s((PROXY_BITS_PER_S * goodput) as u64);
         let links = Links { into: proxy, out_of: proxy };
@@ -220,7 +222,7 @@ impl Measurements<'_> {
         self.series(storage, &pure_loads())
     }
 
-    /// Measurements of sizes in KiB with percentages of reads.
+    /// Measurements of these sizes in KiB with these percentages of reads.
     fn series(&self, storage: Storage, wanted: &[(u32, u32)]) -> Result<Series, Error> {
         let of = |(kib, reads): &(u32, u32)| {
             let (kib, reads) = (*kib, *reads);
@@ -240,7 +242,7 @@ impl Measurements<'_> {
     }
 }
 
-/// All sizes in KiB, with writes alone and reads alone.
+/// All sizes in KiB, with pure writes and with pure reads.
 fn pure_loads() -> Vec<(u32, u32)> {
     SIZES_KIB.into_iter().flat_map(|kib| [(kib, 0), (kib, 100)]).collect()
 }

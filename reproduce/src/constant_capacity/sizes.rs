@@ -11,12 +11,12 @@ use crate::chart::OfSheet as _;
 use crate::sheet::{Row, Sheet};
 use crate::statistics::Spread;
 
-/// Two sizes in KiB, and the share of reads.
+/// Pairs of sizes in KiB, with the share of reads.
 const CASES: [(u32, u32, u32); 3] = [(16, 1024, 100), (64, 1024, 0), (16, 512, 50)];
-/// Shares of the first size.
+/// Shares of the first size, in percent.
 const SHARES: [u32; 5] = [10, 30, 50, 70, 90];
 
-/// What is simulated for them.
+/// The loads that are simulated for these cases.
 pub(super) fn loads() -> impl Iterator<Item = (Sizes, u32)> {
     CASES.into_iter().flat_map(|(one, other, reads)| {
         SHARES.into_iter().map(move |share| (vec![(one, share), (other, 100 - share)], reads))
@@ -32,7 +32,7 @@ fn case((one, other, reads): (u32, u32, u32)) -> String {
     format!("{} and {} {what}", named(one), named(other))
 }
 
-/// Figure 4: measured and estimated; Figure 5: the errors.
+/// Figure 4: measured and estimated throughput; Figure 5: the errors.
 pub(super) fn sheets(known: &Known, measured: &Measurements) -> [Sheet; 2] {
     let estimators = || ESTIMATORS.map(str::to_owned).to_vec();
     let mut both =

@@ -1,4 +1,4 @@
-//! `summary.json` and the table at the end: the paper's claims, and how near estimates came.
+//! `summary.json` and the table at the end: the paper's claims, and the errors of the estimators.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::figures::percent;
 use crate::sheet::{Claim, Sheet};
 use crate::statistics::median;
 
-/// What all figures come to.
+/// The results of all figures.
 #[derive(Debug, Serialize)]
 pub struct Verdict {
     paper: &'static str,
@@ -20,8 +20,8 @@ pub struct Verdict {
     seeds: u64,
     /// The paper's claims.
     pub rows: Vec<Claim>,
-    /// By storage system and size in KiB: the one mix, as its percentage of reads, that the better
-    /// estimator is told beside the pure loads, and by which nobody is judged.
+    /// By storage system and size in KiB: the mix, as a percentage of reads, that the better estimator is
+    /// given in addition to the pure loads. No estimator is judged by it.
     pub told_read_percent: BTreeMap<&'static str, BTreeMap<u32, u32>>,
     /// By figure, then by estimator.
     pub errors: BTreeMap<&'static str, BTreeMap<&'static str, Errors>>,
@@ -32,22 +32,23 @@ pub struct Verdict {
 pub struct Errors {
     /// Points that were estimated.
     pub points: usize,
-    /// Half of the errors are below.
+    /// Median error.
     pub median_error: f64,
     /// The largest error.
     pub worst_error: f64,
 }
 
-/// A claim of the paper on errors, and what the better estimator is to reach.
+/// A claim of the paper about errors, and the goal for the better estimator.
 struct Goal {
     file: &'static str,
     figure: &'static str,
-    /// What the paper says, of the plain rule.
+    /// The paper's statement about the plain rule.
     said: &'static str,
     most: f64,
-    /// Of one storage system, and requests of the sizes that the figure is about.
+    /// The storage system of the figure, and whether its requests are small; `None`: any.
     of: Option<(Storage, bool)>,
-    /// Median and worst error that the better estimator should not exceed; no worst: any.
+    /// Median and worst error that the better estimator should not exceed; an infinite worst error is no
+    /// limit.
     ours: (f64, f64),
 }
 
@@ -163,7 +164,8 @@ impl Verdict {
     }
 }
 
-/// Where reads and writes of these sizes wait for different parts: that the rule adds up what does not add up.
+/// The reason, if reads and writes of these sizes have no bottleneck in common: the rule adds up times of
+/// different resources.
 fn added_up(measured: &Measurements<'_>, storage: Storage, is_small: bool) -> Option<String> {
     let sizes: Vec<u32> = SIZES_KIB.into_iter().filter(|kib| small(*kib) == is_small).collect();
     let [writes, reads] = [0, 100].map(|reads| measured.bottlenecks(storage, &sizes, reads));

@@ -1,9 +1,9 @@
 //! Figures 5 and 6: hit rates and disk service times of three loads at several sizes of the nodes'
 //! cache, all predicted from the records at 512 MiB.
 //!
-//! A hit is a page that a read finds in the node's cache, pages read ahead included. The service
-//! time is the paper's: time of the disk for a request that goes there, of which there are all
-//! writes and those reads that miss.
+//! A hit is a page that a read finds in the node's cache, including pages read ahead. The service
+//! time is the paper's: disk time of a request that goes to the disk. All writes and the reads that
+//! miss go there.
 
 use foretell_pictures::Chart;
 use foretell_sim::truth::Truth;
@@ -18,7 +18,7 @@ use crate::sheet::Sheet;
 const LOADS: [&str; 3] = ["oltp", "postmark", "iozone"];
 /// Sizes of the cache, MiB.
 const SIZES: [u32; 6] = [128, 256, 384, 512, 768, 1024];
-/// What is recorded.
+/// The cache size of the recorded run, MiB.
 const RECORDED: u32 = 512;
 
 pub(super) const HITS: Figure = Figure {
@@ -78,7 +78,7 @@ fn hits(results: &Results, sheet: &mut Sheet) {
     );
 }
 
-/// Time of the disk for a request that goes there.
+/// Disk time of a request that goes to the disk.
 fn service_ms() -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     let to_disk = |reads: f64, hits: Option<f64>| 1.0 - reads * hits.unwrap_or(0.0);
     (
@@ -112,7 +112,7 @@ fn disks(results: &Results, sheet: &mut Sheet) {
         let against = rows.windows(2).find(|pair| {
             let measured = pair[1].measured.mean - pair[0].measured.mean;
             let predicted = pair[1].predicted[0].mean - pair[0].predicted[0].mean;
-            // a step within 5 % is no trend
+            // a change of at most 5 % does not count as a trend
             !(measured.abs() < 0.05 * pair[0].measured.mean || measured * predicted > 0.0)
         })?;
         let [from, to] = [against[0], against[1]];

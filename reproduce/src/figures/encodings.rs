@@ -1,7 +1,7 @@
-//! Figures 3 and 4: what six encodings ask of the client's processor and of the network, as its
-//! modules tell it.
+//! Figures 3 and 4: demands of six encodings on the client's processor and on the network, as given by the
+//! encoding modules.
 //!
-//! What coding alone costs is measured on a client that does nothing else. The demand of a whole
+//! The cost of coding alone is measured on a client that does nothing else. The demand of a whole
 //! request, TCP included, is predicted from a run without redundancy and cipher.
 
 use foretell_pictures::Chart;
@@ -23,7 +23,7 @@ const ENCODINGS: [(&str, &str, &str); 6] = [
     ("3-of-5", "3-of-5", "none"),
     ("3-of-5 encr", "3-of-5", "aes-128-cbc"),
 ];
-/// What a request does, and the share of reads that makes all requests do it.
+/// The work of a request, its operation, and the share of reads that makes all requests do it.
 const WAYS: [(&str, &str, &str); 2] = [("encode", "write", "0%"), ("decode", "read", "100%")];
 
 pub(super) const CPU: Figure = Figure {
@@ -59,7 +59,7 @@ fn needs(plan: &mut Plan) {
     }
 }
 
-/// Milliseconds that a request takes of a resource of the client.
+/// Demand of a request on a resource of the client, in milliseconds.
 fn demand(resource: &'static str) -> (impl Fn(&Answer) -> f64, impl Fn(&Truth) -> f64) {
     let known = format!("client.{resource}");
     (
@@ -150,13 +150,13 @@ fn network(results: &Results, sheet: &mut Sheet) {
         (cost("write", "1-of-1"), cost("write", "1-of-3"), cost("write", "3-of-5"));
     let larger =
         (three > coded, format!("a write takes {three:.3} ms 1-of-3, {coded:.3} ms 3-of-5"));
-    // copies and fragments each have headers, hence the per cent
+    // copies and fragments have headers, hence the tolerance of 2 %
     let near = |ratio: f64, wanted: f64| (ratio / wanted - 1.0).abs() < 0.02;
     let lengths = (
         near(three / one, 3.0) && near(coded / one, 5.0 / 3.0),
         format!("{:.3} and {:.3} times a 1-of-1 write", three / one, coded / one),
     );
-    // what is sent beyond the data: copies and fragments have headers, and are acknowledged
+    // bytes sent beyond the data: copies and fragments have headers, and are acknowledged
     let (of_copies, of_fragments) = (three / one / 3.0 - 1.0, coded / one / (5.0 / 3.0) - 1.0);
     let added = (of_fragments > of_copies.max(0.0)).then(|| {
         format!(
@@ -196,7 +196,7 @@ fn network(results: &Results, sheet: &mut Sheet) {
         "Section II",
         "for writes, 3-way replication takes about 40 % more network bandwidth than 3-of-5",
         forty,
-        // headers make copies and fragments differ from the rule by some per cent
+        // headers make copies and fragments differ from the rule by a few percent
         ((ratio / 1.8 - 1.0).abs() < 0.05).then(|| {
             format!(
                 "the paper's own rule of Section IV-B, n blocks against n/m, gives 3 / (5/3) = 1.8; it is \

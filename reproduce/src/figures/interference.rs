@@ -1,5 +1,5 @@
-//! Figure 10: a workload that accesses data at random moves to the nodes of one that is sequential
-//! and lived in their caches.
+//! Figure 10: a random workload moves to the nodes of a sequential one whose data was in their
+//! caches.
 
 use foretell_pictures::Chart;
 
@@ -51,7 +51,8 @@ fn report(results: &Results, sheet: &mut Sheet) {
     sheet.claim(
         "Fig. 10",
         "beside workload 2, workload 1 misses in the cache that it lived in",
-        // every 16th page misses when all is read from disk, in steps of 64 KiB at the least
+        // if everything is read from disk, every 16th page misses, as reads are in steps of at
+        // least 64 KiB
         (
             before > 0.99 && after < 0.95,
             format!(

@@ -1,5 +1,5 @@
-//! Figure 9: a client's data is moved to one of two sets of nodes: one has a node behind 100 Mbit/s,
-//! the network of the other is half loaded.
+//! Figure 9: a client's data is moved to one of two sets of nodes. One set has a node behind 100
+//! Mbit/s; the network of the other is half loaded.
 
 use foretell_pictures::Chart;
 

@@ -11,7 +11,7 @@ use crate::lab::Results;
 use crate::plan::{Plan, Setup};
 use crate::sheet::Sheet;
 
-/// Outstanding requests of the run that is recorded: in the middle.
+/// Number of outstanding requests in the recorded run: in the middle of the range.
 const RECORDED: u32 = 6;
 
 pub(super) const OUTSTANDING: Figure = Figure {
@@ -68,7 +68,7 @@ fn report(results: &Results, sheet: &mut Sheet) {
     );
     let flat = (knee..=12).map(throughput).fold(f64::INFINITY, f64::min);
     let stays = (flat >= 0.9 * peak, format!("from {flat:.1} to {peak:.1} MB/s beyond it"));
-    // beyond saturation R = N / T (equation 2): twice the requests, twice the time
+    // beyond saturation R = N / T (equation 2): twice as many requests take twice as long
     let growth = response(12) / response(6);
     let linear =
         ((1.8..2.2).contains(&growth), format!("12 outstanding take {growth:.2} times what 6 do"));
@@ -80,7 +80,7 @@ fn report(results: &Results, sheet: &mut Sheet) {
         "Fig. 11",
         "the pipeline fills at about three outstanding requests (N* about 3)",
         saturates,
-        // N* is the time of a request alone by that of the bottleneck
+        // N* is the time of a single request divided by the time at its bottleneck
         (!(2.0..=4.0).contains(&known)).then(|| {
             format!(
                 "a request alone takes {known:.1} times as long as its bottleneck, not three times"

@@ -1,7 +1,7 @@
-//! Section IV-D: what tracking costs four loads.
+//! Section IV-D: the cost of tracking for four loads.
 //!
 //! With tracking, each record takes processor time where it is posted, 20 MB of each node's cache,
-//! and network and disk to get to the store; without it, nothing.
+//! and network and disk time to get to the store. Without it, there is no such cost.
 
 use foretell_pictures::Chart;
 

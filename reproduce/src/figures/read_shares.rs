@@ -1,5 +1,5 @@
-//! Figures 7 and 8: peak throughput by share of reads, each of two encodings predicted from a run of
-//! the other: with and without encryption, and replicated or coded.
+//! Figures 7 and 8: peak throughput by share of reads. Each of two encodings is predicted from a run
+//! of the other: with and without encryption, and replicated or coded.
 
 use foretell_pictures::Chart;
 use foretell_sim::truth::Truth;
@@ -108,7 +108,7 @@ fn encryption(results: &Results, sheet: &mut Sheet) {
         let at = |reads: u32| sheet.measured(encoding.0, reads, "throughput_mb_s");
         let (writes, reads) = (at(0), at(100));
         let [cable, cpu] = client(encoding, 0);
-        // what grows by half is not slight
+        // a growth by half is not slight
         let slight = encoding != ENCRYPTED || reads < 1.5 * writes;
         let ours = format!("from {writes:.1} MB/s (writes) to {reads:.1} MB/s (reads)");
         sheet.claim(
@@ -161,7 +161,7 @@ fn coding(results: &Results, sheet: &mut Sheet) {
         "Fig. 8",
         "3-of-5 is predicted less accurately than replication (replies of three nodes collide)",
         (
-            // less than a per cent is noise
+            // differences below 1 % are noise
             coded > copies.max(0.01),
             format!("median error {} for 3-of-5, {} for 1-of-3", percent(coded), percent(copies)),
         ),

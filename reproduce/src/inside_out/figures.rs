@@ -1,4 +1,4 @@
-//! Tables and figures but for Figure 8.
+//! Tables and figures except Figure 8.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::error::Error;
 use crate::page::Page;
 use crate::sheet::figure;
 
-/// Accuracies that are nearer to each other, in percent, are alike.
+/// Accuracies that differ by less than this, in percent, count as equal.
 const ALIKE_PERCENT: f64 = 2.0;
 
 type Make = fn(&Results, Workers<'_>) -> Result<Page, Error>;
 
-/// All of them, by the names of their files.
+/// All figures, by the names of their files.
 pub(super) const ALL: [(&str, Make); 7] = [
     ("tab01", table_1),
     ("fig03", figure_3),
@@ -30,14 +30,14 @@ pub(super) const ALL: [(&str, Make); 7] = [
     ("fig09", |results, _| Ok(figure_9(results))),
 ];
 
-/// Features that Table I shows.
+/// Number of features that Table I shows.
 const SHOWN: usize = 10;
-/// What the paper reaches on average.
+/// The paper's average accuracy.
 const PUBLISHED_PERCENT: f64 = 91.1;
-/// No scenario and target should be below.
+/// No scenario and target should have an accuracy below this.
 const LEAST_PERCENT: f64 = 75.0;
 
-/// Table I: features that matter most, and accuracy in cross-validation.
+/// Table I: the most important features, and the accuracy in cross-validation.
 fn table_1(results: &Results, workers: Workers<'_>) -> Result<Page, Error> {
     let rows = results.rows_of(scenarios::usual)?;
     let learners = learners::singles();
@@ -85,7 +85,7 @@ fn table_1(results: &Results, workers: Workers<'_>) -> Result<Page, Error> {
     Ok(page)
 }
 
-/// What each column counts for in a model.
+/// The weight of each column in a model.
 fn weights(model: &Model, columns: usize, deviation: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut weights = vec![0.0; columns];
     match model {
@@ -113,8 +113,8 @@ fn deviation(values: &[f64]) -> f64 {
     (squares / values.len() as f64).sqrt()
 }
 
-/// Figure 3: single learners, components and a choice by hand, where the cluster, the share of reads
-/// or the sizes change.
+/// Figure 3: single learners, principal components and a choice of features by hand, for changes of
+/// the cluster, the share of reads or the sizes.
 fn figure_3(results: &Results, workers: Workers<'_>) -> Result<Page, Error> {
     let is_shown = |change: &&Change| scenarios::FIGURE_3.contains(&change.name);
     let changes: Vec<&Change> = scenarios::ALL.iter().filter(is_shown).collect();
@@ -203,7 +203,7 @@ fn figure_9(results: &Results) -> Page {
     page
 }
 
-/// A Gaussian kernel's density from 0 to 100 %, its width by Silverman's rule.
+/// A Gaussian kernel's density from 0 to 100 %, with the bandwidth of Silverman's rule.
 fn density(values: &[f64]) -> Vec<(f64, f64)> {
     let width = (1.06 * deviation(values) * (values.len() as f64).powf(-0.2)).max(0.5);
     let kernel = |x: f64| libm::exp(-0.5 * x * x) / (2.0 * std::f64::consts::PI).sqrt();
@@ -271,7 +271,7 @@ fn claims(results: &Results, page: &mut Page) {
     );
 }
 
-/// The scenario and target in which a learner is farthest off, in words.
+/// The scenario and target with a learner's lowest accuracy, in words.
 fn least_of(results: &Results, learner: &str) -> Option<String> {
     let of = results.scores.iter().filter(|score| score.learner == learner);
     let least = of.min_by(|a, b| a.accuracy_percent.total_cmp(&b.accuracy_percent))?;
@@ -279,7 +279,7 @@ fn least_of(results: &Results, learner: &str) -> Option<String> {
     Some(format!("the least is {accuracy_percent:.1} %, of {target} in {scenario} ({figure})"))
 }
 
-/// By how much the accuracies of two learners differ in the mean, in percent.
+/// Mean difference between the accuracies of two learners, in percent.
 fn apart(results: &Results, one: &str, other: &str) -> f64 {
     let of = |name: &str| {
         let of = results.scores.iter().filter(|score| score.learner == name);

@@ -1,4 +1,4 @@
-//! The paper's learners and ours, and how near they come.
+//! The paper's learners and ours, and their accuracy.
 
 use foretell_learn::metrics::Scores;
 use foretell_learn::{Folds, LearnError, Matrix, Model, Rows as Known, Spec};
@@ -9,20 +9,20 @@ use crate::error::Error;
 
 /// A learner.
 pub(super) struct Learner {
-    /// As figures call it.
+    /// Its name in figures.
     pub(super) name: &'static str,
-    /// As models are called.
+    /// Its spec as a model.
     spec: &'static str,
-    /// Features that it sees; all if empty.
+    /// The features that it sees; empty: all.
     features: &'static [&'static str],
 }
 
-/// The paper's Inside-Out, ridge before lasso, and ours.
+/// The paper's Inside-Out, ridge before lasso.
 pub(super) const INSIDE_OUT: &str = "Inside-Out";
-/// The one that is to beat it.
+/// Our learner, which should beat it.
 pub(super) const OURS: &str = "Adaptive Lasso";
 
-/// Those of Figures 4 to 7 and 9.
+/// The learners of Figures 4 to 7 and 9.
 pub(super) const ALL: [Learner; 9] = [
     plain("Lasso", "lasso"),
     plain("Ridge", "ridge"),
@@ -35,8 +35,8 @@ pub(super) const ALL: [Learner; 9] = [
     plain(OURS, "adaptive-lasso"),
 ];
 
-/// Those of Figure 3: regression on ten components, and a choice by hand. The paper names three of its
-/// features ("e.g."); the others are ours, of the same kind.
+/// The additional learners of Figure 3: regression on ten components, and a choice of features by hand.
+/// The paper names three of its features ("e.g."); the others are ours, of the same kind.
 pub(super) const OTHERS: [Learner; 2] = [
     plain("PCA", "pca:components=10"),
     Learner {
@@ -55,7 +55,7 @@ pub(super) const OTHERS: [Learner; 2] = [
     },
 ];
 
-/// The paper's single learners among [`ALL`], which come first.
+/// The paper's single learners. They come first in [`ALL`].
 pub(super) fn singles() -> &'static [Learner] {
     let all: &'static [Learner] = &ALL;
     &all[..5]
@@ -73,7 +73,7 @@ impl Learner {
         self.spec.parse().expect("the models are there")
     }
 
-    /// Columns that it sees.
+    /// The columns that it sees.
     fn view(&self, rows: &Rows) -> Result<Matrix, Error> {
         let all = rows.matrix()?;
         if self.features.is_empty() {
@@ -85,19 +85,19 @@ impl Learner {
         Ok(all.take_columns(&kept))
     }
 
-    /// The model of a target, by its place.
+    /// The model of a target, given by its index.
     pub(super) fn fit(&self, rows: &Rows, target: usize) -> Result<Model, Error> {
         let known = Known { owners: None, groups: Some(&rows.groups) };
         Ok(self.spec().fit_rows(&self.view(rows)?, &rows.found.targets[target], &known)?)
     }
 
-    /// What the model says of other rows; nothing is less than 0.
+    /// The model's predictions for other rows; none is below 0.
     pub(super) fn predict(&self, model: &Model, rows: &Rows) -> Result<Vec<f64>, Error> {
         let predicted = model.predict(&self.view(rows)?);
         Ok(predicted.into_iter().map(|value| value.max(0.0)).collect())
     }
 
-    /// Accuracy in cross-validation, runs being in one fold.
+    /// Accuracy in cross-validation; all rows of a run are in one fold.
     pub(super) fn cross_validated(&self, rows: &Rows, target: usize) -> Result<f64, Error> {
         let folds = Folds::random_by_group(&rows.groups, FOLDS, Seed(1))?;
         let mut predicted = vec![0.0; rows.found.times.len()];
@@ -113,8 +113,8 @@ impl Learner {
     }
 }
 
-/// Equation 1 of the paper in percent: what the mean relative error leaves of 100, of the rows in which
-/// there was anything to predict. `None`: there were none.
+/// Equation 1 of the paper in percent: 100 minus the mean relative error, over the rows with a true
+/// value above 0. `None` if there are no such rows.
 pub(super) fn accuracy(truth: &[f64], predicted: &[f64]) -> Option<f64> {
     let (truth, predicted): (Vec<f64>, Vec<f64>) =
         truth.iter().zip(predicted).filter(|(truth, _)| **truth > 0.0).unzip();
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn accuracy_is_what_the_mean_relative_error_leaves() {
-        // errors 10 % and 30 %; where nothing was read there is nothing to predict
+        // errors of 10 % and 30 %; rows without reads have nothing to predict
         assert_eq!(accuracy(&[10.0, 0.0, 10.0], &[11.0, 5.0, 7.0]), Some(80.0));
         assert_eq!(accuracy(&[1.0], &[9.0]), Some(0.0));
         assert_eq!(accuracy(&[0.0], &[9.0]), None);

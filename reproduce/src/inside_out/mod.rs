@@ -1,8 +1,9 @@
-//! The experiments of Hsu et al. 2016: what clients see, told from hosts' low-level metrics.
+//! The experiments of Hsu et al. 2016: performance of clients, predicted from low-level metrics of
+//! hosts.
 //!
-//! A few hundred runs of a Ceph-like cluster are simulated ([`runs`]); learners are fitted to some and
-//! predict others ([`scenarios`]); each figure is a table of accuracies. What the paper learns and
-//! predicts is in its Table II.
+//! A few hundred runs of a Ceph-like cluster are simulated ([`runs`]). Learners are fitted to some of
+//! them and predict others ([`scenarios`]). Each figure is a table of accuracies. The paper's Table II
+//! says which runs are learned from and which are predicted.
 
 mod figures;
 mod learners;
@@ -25,10 +26,10 @@ use crate::error::Error;
 use learners::{Learner, accuracy};
 use runs::{Rows, Setup};
 
-/// The place of read throughput among targets, which Table I and Figures 3 and 8 are about.
+/// The index of read throughput among the targets; Table I and Figures 3 and 8 are about it.
 const READ_THROUGHPUT: usize = 0;
 
-/// How near a learner came in one scenario, of one target.
+/// The accuracy of a learner in one scenario, for one target.
 #[derive(Clone, Debug, Serialize)]
 struct Score {
     figure: &'static str,
@@ -38,7 +39,7 @@ struct Score {
     accuracy_percent: f64,
 }
 
-/// All scores of a learner in short, in percent.
+/// Summary of all scores of a learner, in percent.
 #[derive(Debug, Serialize)]
 struct Overall {
     average: f64,
@@ -55,16 +56,16 @@ struct Summary {
     learners: BTreeMap<&'static str, Overall>,
 }
 
-/// Everything that figures are made of.
+/// All data that figures are made from.
 struct Results {
     setups: Vec<Setup>,
-    /// By run.
+    /// The rows of each run.
     rows: Vec<Rows>,
     scores: Vec<Score>,
 }
 
 impl Results {
-    /// The rows of some runs.
+    /// The rows of the runs that are wanted.
     fn rows_of(&self, wanted: impl Fn(&Setup) -> bool) -> Result<Rows, Error> {
         let mut all = Rows::default();
         for (setup, rows) in self.setups.iter().zip(&self.rows) {
@@ -75,7 +76,7 @@ impl Results {
         Ok(all)
     }
 
-    /// All rows, with what each run was set to.
+    /// All rows, with the settings of their runs.
     fn csv(&self) -> String {
         let mut text = "run,osds,drivers,workers,request,read_percent,monitors,instance,\
                         network_mbit_per_s,neighbour,time_s"
@@ -113,12 +114,12 @@ impl Results {
     }
 }
 
-/// Names of its tables and figures.
+/// Names of the tables and figures.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     figures::ALL.iter().map(|(name, _)| *name).chain(["fig08"])
 }
 
-/// Does the experiments, and returns what holds of the claims.
+/// Runs the experiments, and returns the claims with their results.
 pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<Vec<Claim>, Error> {
     let wanted = |figure: &str| options.wants(figure);
     let workers = options.workers;
@@ -162,7 +163,7 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
     Ok(summary.rows)
 }
 
-/// How near all learners come in all scenarios of figures that are wanted.
+/// The accuracies of all learners in all scenarios of the wanted figures.
 fn scores(
     results: &Results,
     workers: Workers<'_>,
@@ -184,7 +185,7 @@ fn scores(
         |&(change, [learned, predicted], learner, target)| {
             let model = learner.fit(learned, target)?;
             let told = learner.predict(&model, predicted)?;
-            // none: there was nothing to predict
+            // `None`: there was nothing to predict
             let found = accuracy(&predicted.found.targets[target], &told);
             Ok(found.map(|accuracy_percent| Score {
                 figure: change.figure,
@@ -198,7 +199,7 @@ fn scores(
     Ok(done.all()?.into_iter().flatten().collect())
 }
 
-/// A line for each scenario and target, a column for each learner, in percent.
+/// A table in percent, with a line for each scenario and target, and a column for each learner.
 fn accuracies(scores: &[Score]) -> Page {
     let names = learners::ALL.map(|learner| learner.name).join(",");
     let mut page = Page::new("accuracies", &format!("figure,scenario,target,{names}"));
@@ -221,7 +222,7 @@ fn accuracies(scores: &[Score]) -> Page {
     page
 }
 
-/// Accuracies of a learner, from the least.
+/// Accuracies of a learner, the lowest first.
 fn sorted(scores: &[Score], learner: &str) -> Vec<f64> {
     let of = scores.iter().filter(|score| score.learner == learner);
     let mut all: Vec<f64> = of.map(|score| score.accuracy_percent).collect();
@@ -290,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Six loads of a small cluster are learned from, and two others predicted.
+    /// Trains on six loads of a small cluster, and predicts two others.
     #[test]
     fn what_clients_see_is_told_from_the_hosts_metrics() {
         let place = tempfile::tempdir().unwrap();

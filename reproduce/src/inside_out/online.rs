@@ -1,7 +1,9 @@
-//! Figure 8: read throughput over hours of changing load, by a model that is built anew half-way.
+//! Figure 8: read throughput over hours of changing load, predicted by a model that is rebuilt
+//! half-way.
 //!
-//! The initial model has learned from runs that began with empty caches; the stages go on without a
-//! pause. At half time it is built again, from what it had and what was seen since.
+//! The initial model has learned from runs that began with empty caches; the stages follow each
+//! other without a pause. At half time the model is rebuilt from the initial rows and the rows
+//! observed since.
 
 use std::path::Path;
 
@@ -16,15 +18,15 @@ use crate::error::Error;
 use crate::page::Page;
 use crate::sheet::figure;
 
-/// Stages of the paper's twelve hours, and with `--quick`.
+/// Number of stages: of the paper's twelve hours, and with `--quick`.
 const STAGES: u64 = 720;
 const QUICK_STAGES: u64 = 72;
-/// A stage's mean length and its deviation.
+/// Mean length of a stage and its standard deviation.
 const STAGE_S: (f64, f64) = (60.0, 20.0);
-/// Drivers of the paper's experiment, and workers of each at the most.
+/// Drivers of the paper's experiment, and the maximum number of workers of each.
 const DRIVERS: u32 = 4;
 const MOST_WORKERS: u64 = 8;
-/// Of the rows that end every 5 s, each so many is kept.
+/// One in this number of rows is kept; a row ends every 5 s.
 const EVERY: usize = 2;
 
 /// The figure.
@@ -38,7 +40,7 @@ pub(super) fn page(
     let document = staged(&files.join("online.xml"), &works, DRIVERS)?;
     let found = run(document, 8, workers)?;
     let mut online = Rows::of_run(0, &found, EVERY);
-    // one group would leave nothing to validate with: a quarter of an hour each
+    // a single group could not be cross-validated, so each quarter of an hour is a group
     for (group, time) in online.groups.iter_mut().zip(&online.found.times) {
         *group = 1_000_000 + (time / 900.0) as i64;
     }
@@ -61,7 +63,7 @@ pub(super) fn page(
         let rebuilt = if row < half { String::new() } else { figure(mb(later[row])) };
         page.row(vec![figure(hours), figure(mb(truth[row])), figure(mb(initial[row])), rebuilt]);
         lines[0].push((hours, mb(truth[row])));
-        // the model in use
+        // the model in use at that time
         let used = if row < half { initial[row] } else { later[row] };
         lines[1].push((hours, mb(used)));
     }
@@ -88,12 +90,12 @@ pub(super) fn page(
     Ok(page)
 }
 
-/// Stages of random length, load and mix.
+/// Stages with random length, load and mix.
 fn works(stages: u64) -> Vec<Work> {
     let mut stream = Seed(8).stream("inside-out/online");
     (0..stages)
         .map(|stage| {
-            // a sum of twelve uniform numbers is nearly normal, and within bounds
+            // a sum of twelve uniform numbers is nearly normal, and bounded
             let normal = (0..12).map(|_| stream.unit()).sum::<f64>() - 6.0;
             let seconds = (STAGE_S.0 + STAGE_S.1 * normal).round().max(5.0) as u64;
             Work {

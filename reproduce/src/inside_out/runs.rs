@@ -1,4 +1,4 @@
-//! Runs of the paper's cluster, and the rows of features that they come to.
+//! Runs of the paper's cluster, and the rows of features computed from them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,13 +14,14 @@ use foretell_units::Seed;
 
 use crate::error::Error;
 
-/// Of the rows that end every 5 s, each so many is kept: their windows of a minute overlap.
+/// One in this number of rows is kept. A row ends every 5 s, and its window is a minute, so rows
+/// overlap.
 const EVERY: usize = 3;
 
-/// Mbit/s of a server's cable.
+/// Bandwidth of a server's cable in Mbit/s.
 const CABLE: u32 = 1000;
 
-/// How large objects are.
+/// Sizes of objects.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Request {
     /// 512 KB.
@@ -29,26 +30,28 @@ pub(super) enum Request {
     Variable,
 }
 
-/// A run: Table III of the paper.
+/// Settings of a run, as in Table III of the paper.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Setup {
     pub(super) osds: u32,
     pub(super) drivers: u32,
-    /// Of each driver.
+    /// Workers of each driver.
     pub(super) workers: u32,
     pub(super) request: Request,
     pub(super) read_percent: u32,
     pub(super) monitors: u32,
-    /// Processors of an instance: m1.small has one, m1.medium two and twice the memory.
+    /// Whether the instance is m1.medium, with two processors and twice the memory; m1.small has
+    /// one.
     pub(super) medium: bool,
-    /// Mbit/s that an instance may send, or receive; a server's cable has 1000.
+    /// Bandwidth limit of an instance in Mbit/s, for sending and for receiving; a server's cable
+    /// has 1000.
     pub(super) network: u32,
     /// Whether another tenant's cluster runs on the same servers, under the same load.
     pub(super) neighbour: bool,
 }
 
 impl Setup {
-    /// The cluster that most scenarios are about.
+    /// The cluster of most scenarios.
     pub(super) const BASE: Self = Self {
         osds: 10,
         drivers: 2,
@@ -61,7 +64,7 @@ impl Setup {
         neighbour: false,
     };
 
-    /// What its random draws are named after, so that no other run changes them.
+    /// A name for its random draws, so that other runs do not change them.
     fn name(&self) -> String {
         let Self { osds, drivers, workers, request, read_percent, .. } = self;
         let Self { monitors, medium, network, neighbour, .. } = self;
@@ -115,7 +118,7 @@ pub(super) struct Work {
     pub(super) seconds: u64,
 }
 
-/// A file of COSBench's, with a stage for each work.
+/// A workload file of COSBench, with a stage for each work.
 pub(super) fn workload(works: &[Work]) -> String {
     let mut text = String::from(
         "<workload name=\"inside-out\">\n<storage type=\"librados\" config=\"\"/>\n<workflow>\n",
@@ -146,7 +149,7 @@ pub(super) fn workload(works: &[Work]) -> String {
     text + "</workflow>\n</workload>\n"
 }
 
-/// Rows of features with what clients saw, of many runs.
+/// Rows of features and of the clients' performance, from many runs.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Rows {
     pub(super) found: Features,
@@ -155,19 +158,19 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Of what was found in the run of that number: the first row, and each so many after it.
+    /// The features found in run number `run`: the first row, and every `every`-th after it.
     pub(super) fn of_run(run: i64, found: &Features, every: usize) -> Self {
         let rows: Vec<usize> = (0..found.times.len()).step_by(every).collect();
         Self { found: found.take_rows(&rows), groups: vec![run; rows.len()] }
     }
 
-    /// Adds all rows of others, which must have the same features.
+    /// Adds all rows of another set, which must have the same features.
     pub(super) fn extend(&mut self, other: &Self) -> Result<(), Error> {
         self.groups.extend(&other.groups);
         Ok(self.found.append(other.found.clone())?)
     }
 
-    /// The rows with these places alone.
+    /// Only the rows with these indexes.
     pub(super) fn take(&self, rows: &[usize]) -> Self {
         let groups = rows.iter().map(|&row| self.groups[row]).collect();
         Self { found: self.found.take_rows(rows), groups }
@@ -179,7 +182,7 @@ impl Rows {
     }
 }
 
-/// What a run's storage hosts and clients of the first tenant posted.
+/// The records that storage hosts and clients of the first tenant posted in a run.
 fn observed(scenario: &Scenario, collected: &Collected) -> Observed {
     let kinds: Vec<(Option<&str>, &str)> = foretell_core::host_kinds(scenario)
         .zip(&scenario.hosts)
@@ -213,7 +216,7 @@ pub(super) fn staged(path: &Path, works: &[Work], drivers: u32) -> Result<Docume
     Ok(document)
 }
 
-/// The rows of each of these runs, in their order. Files for COSBench are written into `directory`.
+/// The rows of each of these runs, in their order. Files for COSBench are written to `directory`.
 pub(super) fn perform(
     setups: &[Setup],
     workers: Workers<'_>,

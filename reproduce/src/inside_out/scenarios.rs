@@ -1,21 +1,21 @@
-//! Table II of the paper: what is learned from, and what is predicted.
+//! Table II of the paper: the runs to learn from, and the runs to predict.
 
 use super::runs::{Request, Setup};
 
-/// A way in which storage changes.
+/// A change of the storage system between training and prediction.
 pub(super) struct Change {
-    /// As the paper calls it.
+    /// The paper's name for it.
     pub(super) name: &'static str,
-    /// Which figure shows it.
+    /// The figure that shows it.
     pub(super) figure: &'static str,
-    /// Runs that are learned from.
+    /// Whether a run is a training run.
     pub(super) learned: fn(&Setup) -> bool,
-    /// Runs that are predicted.
+    /// Whether a run is predicted.
     pub(super) predicted: fn(&Setup) -> bool,
 }
 
 impl Change {
-    /// Whether figures that are wanted show how near every learner comes.
+    /// Whether a wanted figure shows the accuracy of every learner.
     pub(super) fn is_scored(&self, wanted: &impl Fn(&str) -> bool) -> bool {
         // Figure 9 is about all of them
         wanted(self.figure) || wanted("fig09")
@@ -24,13 +24,13 @@ impl Change {
 
 const READS: [u32; 5] = [0, 25, 50, 75, 100];
 const DRIVERS: [u32; 3] = [1, 2, 4];
-/// In Table III; Table II goes on to 16 and 32 where many users are predicted.
+/// The workers of Table III. Table II goes on to 16 and 32 where many users are predicted.
 const FEW_WORKERS: [u32; 4] = [1, 2, 4, 8];
 const MANY_WORKERS: [u32; 2] = [16, 32];
 const SMALL: [u32; 4] = [4, 6, 8, 10];
 const LARGE: [u32; 3] = [20, 30, 40];
 
-/// Runs with this kind of cluster.
+/// Whether a run has this kind of cluster.
 fn base(setup: &Setup) -> bool {
     let plain = Setup {
         drivers: setup.drivers,
@@ -42,17 +42,17 @@ fn base(setup: &Setup) -> bool {
     plain == *setup
 }
 
-/// The same without the many workers, which are only predicted.
+/// The same without the runs with many workers, which are only predicted.
 pub(super) fn usual(setup: &Setup) -> bool {
     base(setup) && FEW_WORKERS.contains(&setup.workers)
 }
 
-/// Of any size, but otherwise the same.
+/// The same for clusters of any size.
 fn sized(setup: &Setup) -> bool {
     usual(&Setup { osds: Setup::BASE.osds, ..setup.clone() })
 }
 
-/// All ways, figure by figure.
+/// All changes, figure by figure.
 pub(super) const ALL: [Change; 17] = [
     Change {
         name: "Increasing users",
@@ -153,10 +153,10 @@ pub(super) const ALL: [Change; 17] = [
     },
 ];
 
-/// The changes that Figure 3 is about.
+/// The changes of Figure 3.
 pub(super) const FIGURE_3: [&str; 3] = ["Scale out to 20", "Read intensive", "Complex request"];
 
-/// Whether a figure that is wanted learns from a run or predicts it.
+/// Whether a wanted figure learns from a run or predicts it.
 pub(super) fn is_needed(setup: &Setup, wanted: &impl Fn(&str) -> bool) -> bool {
     let of_usual = (wanted("tab01") || wanted("fig08")) && usual(setup);
     let shown = |change: &Change| {
@@ -166,7 +166,8 @@ pub(super) fn is_needed(setup: &Setup, wanted: &impl Fn(&str) -> bool) -> bool {
     of_usual || ALL.iter().filter(|change| shown(change)).any(of_change)
 }
 
-/// All runs that the changes need. `quick`: of clusters other than the usual one, a fifth of the loads.
+/// All runs that the changes need. With `quick`, clusters other than the usual one get a fifth of the
+/// loads.
 pub(super) fn setups(quick: bool) -> Vec<Setup> {
     let loads = |drivers: &[u32], workers: &[u32], reads: &[u32]| {
         let mut loads = Vec::new();
@@ -241,7 +242,7 @@ mod tests {
         };
         // 3 numbers of drivers × 4 of workers × 2 kinds of request × 5 shares of reads
         assert_eq!((needed(&["tab01"]), needed(&["fig08"]), needed(&[])), (120, 120, 0));
-        // six other sizes, of which Figure 3 has the three up to 8 and the one of 20
+        // six other sizes; Figure 3 uses the three up to 8, and 20
         assert_eq!((needed(&["fig06"]), needed(&["fig03"])), (7 * 120, 5 * 120));
         assert_eq!(needed(&["fig09"]), setups.len());
     }

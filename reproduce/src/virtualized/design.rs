@@ -1,18 +1,18 @@
-//! Which configurations are measured: Tables 1, 4 and 5 of the paper.
+//! The measured configurations: Tables 1, 4 and 5 of the paper.
 
 use foretell_units::{Seed, Stream};
 use serde::{Deserialize, Serialize};
 
-/// Files of the benchmark, MiB.
+/// Size of a file of the benchmark, MiB.
 const FILE_MIB: u64 = 16;
-/// Threads of the benchmark, over all virtual machines.
+/// Threads of the benchmark, in all virtual machines together.
 const THREADS: u32 = 100;
 
 /// A configuration: system and workload.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Point {
     pub(super) scheduler: Scheduler,
-    /// All files, MiB: of all virtual machines.
+    /// Total size of all files of all virtual machines, MiB.
     pub(super) file_set_mib: u64,
     pub(super) request_bytes: u64,
     pub(super) pattern: Pattern,
@@ -60,7 +60,7 @@ impl Pattern {
 }
 
 impl Point {
-    /// What has to be changed in the scenario.
+    /// The changes to the scenario.
     pub(super) fn changes(&self) -> Vec<(&'static str, String)> {
         let files = self.file_set_mib / FILE_MIB / u64::from(self.vms);
         vec![
@@ -102,8 +102,8 @@ fn full(file_sets_mib: &[u64], requests: &[u64], reads: &[u32]) -> Vec<Point> {
 const GIB: u64 = 1024;
 const KIB: u64 = 1024;
 
-/// What models learn from: Table 1, 1120 configurations; with `quick`, those of three sizes of requests and
-/// five shares of reads, 300.
+/// The configurations that models learn from: Table 1, 1120 configurations. With `quick`, the 300 with
+/// three sizes of requests and five shares of reads.
 pub(super) fn learned(quick: bool) -> Vec<Point> {
     let file_sets = [1, 25, 50, 75, 100].map(|gib| gib * GIB);
     if quick {
@@ -113,7 +113,7 @@ pub(super) fn learned(quick: bool) -> Vec<Point> {
     full(&file_sets, &requests, &[0, 25, 30, 50, 70, 75, 100])
 }
 
-/// Configurations within the range of what is learned (Table 4), `count` at random, with shares of
+/// `count` random configurations within the range of the training configurations (Table 4), with shares of
 /// reads from `reads.0` to `reads.1` percent.
 pub(super) fn interpolated(count: usize, reads: (u32, u32), seed: &str) -> Vec<Point> {
     let mut stream = Seed(1).stream(&format!("reproduce/virtualized/{seed}"));
@@ -126,7 +126,7 @@ pub(super) fn interpolated(count: usize, reads: (u32, u32), seed: &str) -> Vec<P
         .collect()
 }
 
-/// A configuration at random.
+/// A random configuration.
 fn random(
     stream: &mut Stream,
     scheduler: Scheduler,
@@ -142,8 +142,7 @@ fn random(
     Point { scheduler, file_set_mib, request_bytes, pattern, reads_percent, vms }
 }
 
-/// Configurations outside of the range (Table 5): 256; with `quick`, 64 of them, as many of each
-/// value.
+/// Configurations outside the range (Table 5): 256. With `quick`, 64 of them, equally many of each value.
 pub(super) fn extrapolated(quick: bool) -> Vec<Point> {
     let file_sets = [512, 768, 110 * GIB, 120 * GIB];
     let requests = [1, 2, 36, 40].map(|kib| kib * KIB);
@@ -151,13 +150,13 @@ pub(super) fn extrapolated(quick: bool) -> Vec<Point> {
     if !quick {
         return all;
     }
-    // of each four shares of reads another one
+    // take one of each four shares of reads, a different one each time
     let fours = all.chunks(4).enumerate();
     fours.map(|(number, four)| four[(number + number / 4 + number / 16) % 4].clone()).collect()
 }
 
-/// Configurations within the range, distributed over so many virtual machines: `each` at random for
-/// each scheduler and pattern.
+/// Configurations within the range, distributed over `vms` virtual machines: `each` random ones for each
+/// scheduler and pattern.
 pub(super) fn distributed(vms: u32, each: usize) -> Vec<Point> {
     let mut stream = Seed(1).stream(&format!("reproduce/virtualized/{vms} machines"));
     let mut points = Vec::new();

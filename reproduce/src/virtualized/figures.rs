@@ -1,4 +1,4 @@
-//! What the measurements and the models come to: a page for each figure and table of the paper.
+//! The results of measurements and models: a page for each figure and table of the paper.
 
 use foretell_learn::metrics::{Ecdf, paired_t_test};
 use foretell_pictures::Chart;
@@ -18,16 +18,17 @@ pub(super) type Runs = [(Point, Measured)];
 pub(super) struct Errors {
     pub(super) optimized: Vec<Vec<Vec<f64>>>,
     pub(super) standard: Vec<Vec<Vec<f64>>>,
-    /// Those of optimized models by technique: where files are larger than those learned from and smaller than the
-    /// next, and elsewhere.
+    /// Errors of the optimized models by technique: for file sets between the smallest and the next size learned
+    /// from, and for all others.
     split: Vec<[Vec<f64>; 2]>,
 }
 
-/// MiB of all files that were learned from, and the next: between the two response times rise at the caches' sizes.
+/// The smallest file set that was learned from, and the next, in MiB. The caches' sizes lie between them, and
+/// response times rise there.
 const BETWEEN_MIB: [u64; 2] = [1024, 25 * 1024];
 
 impl Errors {
-    /// Of models in the paper's order, on those of the configurations that `of` gives for a target.
+    /// Errors of models in the paper's order, on the configurations that `of` returns for a target.
     pub(super) fn of<'a>(
         pairs: &[Pair],
         of: impl Fn(Target) -> Vec<&'a (Point, Measured)>,
@@ -56,7 +57,7 @@ impl Errors {
         Ok(errors)
     }
 
-    /// Where a technique is much farther off between sizes that were learned from: that it is.
+    /// If the errors of a technique are much larger between sizes that were learned from: a sentence that says so.
     fn between(&self, technique: Technique) -> Option<String> {
         let [between, elsewhere] = &self.split[technique as usize];
         let [off, otherwise] = [between, elsewhere].map(|errors| 100.0 * mean(errors));
@@ -119,7 +120,7 @@ fn point_cells(point: &Point) -> Vec<String> {
     ]
 }
 
-/// Figure 1a: how far response times spread; and the effects of the caches.
+/// Figure 1a: the spread of response times, and the effects of the caches.
 pub(super) fn spread(runs: &Runs) -> Page {
     let mut page = Page::new("fig01a", "direction,share_of_configurations,response_ms");
     let mut chart = Chart::lines(
@@ -230,10 +231,10 @@ pub(super) fn schedulers(runs: &Runs) -> Page {
     page
 }
 
-/// What was measured of one direction.
+/// Picks the measurements of one direction.
 type Of = fn(&Measured) -> Option<Direction>;
 
-/// Figure 5: how stable the measurements are. `again`: what other draws came to for `within`.
+/// Figure 5: how stable the measurements are. `again`: the results for `within` with other random draws.
 pub(super) fn stability(runs: &Runs, within: &Runs, again: &[Measured]) -> Page {
     let mut page = Page::new("fig05", "direction,share_of_configurations,relative_standard_error");
     let mut chart = Chart::lines(
@@ -294,8 +295,8 @@ pub(super) fn stability(runs: &Runs, within: &Runs, again: &[Measured]) -> Page 
     page
 }
 
-/// Where most configurations whose error exceeds `bar` percent were measured for the longest time there is: that they
-/// were not measured until the error was small.
+/// A sentence, if most configurations whose error exceeds `bar` percent were measured for the longest possible time:
+/// their measurement ended before the error was small.
 fn cut_short(runs: &Runs, of: Of, bar: f64) -> Option<String> {
     let seconds = || runs.iter().map(|(_, measured)| measured.seconds);
     let (least, longest) = extremes(&seconds().collect::<Vec<_>>());
@@ -306,7 +307,7 @@ fn cut_short(runs: &Runs, of: Of, bar: f64) -> Option<String> {
     });
     let above: Vec<f64> = above.map(|(_, measured)| measured.seconds).collect();
     let cut = above.iter().filter(|seconds| **seconds > 0.99 * longest).count();
-    // where all are measured for as long, no other time would be longer
+    // if all were measured equally long, none was cut short
     (longest > 1.01 * least && 2 * cut > above.len()).then(|| {
         format!(
             "{cut} of the {} configurations above {bar} % were measured for the longest time, {longest:.0} s, and not \
@@ -316,10 +317,9 @@ fn cut_short(runs: &Runs, of: Of, bar: f64) -> Option<String> {
     })
 }
 
-/// Mean relative error of a measurement that is due to chance, in percent: no model can do better on
-/// these configurations.
+/// Mean relative error of a measurement by chance, in percent. No model can do better on these configurations.
 ///
-/// Two measurements of a configuration differ by that of the one and that of the other: √2 times as much.
+/// Two measurements of a configuration differ by the errors of both, which is √2 times one error.
 fn noise(target: Target, within: &Runs, again: &[Measured]) -> f64 {
     let both = within.iter().zip(again).filter_map(|((_, one), other)| {
         let (one, other) = (target.of(one)?, target.of(other)?);
@@ -384,14 +384,14 @@ pub(super) fn fit(pairs: &[Pair]) -> Page {
     page
 }
 
-/// A figure of mean errors beside the paper's.
+/// A figure of mean errors beside those of the paper.
 struct ErrorPage {
     file: &'static str,
     figure: &'static str,
     title: &'static str,
-    /// Claims by technique, and the bar of each, percent.
+    /// The paper's claims by technique, with the limit of each in percent.
     said: [(&'static str, f64); 4],
-    /// Why those do not hold that do not, by technique.
+    /// Reasons for claims that do not hold, by technique.
     why: [Option<String>; 4],
 }
 
@@ -467,28 +467,28 @@ pub(super) fn interpolation(errors: &Errors) -> Page {
     page
 }
 
-/// Models beside the paper's.
+/// A variant of the paper's models.
 pub(super) struct Variant {
     group: &'static str,
     title: &'static str,
     said: &'static str,
 }
 
-/// Of the target's logarithm.
+/// Models of the target's logarithm.
 pub(super) const LOGARITHMS: Variant = Variant {
     group: "log",
     title: "Interpolation, models of the target's logarithm",
     said: "13.1, 6.9, 10.3, 7.5 % (plain targets), beside models of the logarithm",
 };
 
-/// The same from [`Inputs::Known`](super::models::Inputs::Known).
+/// The same models from [`Inputs::Known`](super::models::Inputs::Known).
 pub(super) const KNOWN: Variant = Variant {
     group: "known",
     title: "Interpolation, models that see what the caches do not hold",
     said: "the same, beside models of the logarithm that see what the caches do not hold, and requests' sizes as powers of two",
 };
 
-/// Adds to Figure 9 what other models come to.
+/// Adds the errors of other models to Figure 9.
 pub(super) fn with_variant(page: &mut Page, variant: &Variant, errors: &Errors) {
     let found = grid(&errors.optimized);
     error_rows(page, variant.group, &found, &published::INTERPOLATION);
@@ -586,7 +586,7 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
     page
 }
 
-/// Figures 11 and 12: several virtual machines, predicted by what was learned from one.
+/// Figures 11 and 12: several virtual machines, predicted by models of one machine.
 pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
     const GROUPS: [&str; 4] = ["cfq random", "cfq sequential", "noop random", "noop sequential"];
     const SAID: [[&str; 4]; 2] = [
@@ -641,7 +641,7 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
     page
 }
 
-/// Figure 13: what the search gains.
+/// Figure 13: the reduction of the error by the search.
 pub(super) fn reduction(errors: &Errors) -> Page {
     const SAID: [(&str, &str); 3] = [
         (
@@ -690,7 +690,7 @@ pub(super) fn reduction(errors: &Errors) -> Page {
     page
 }
 
-/// Tables 4 and 5: configurations that nobody learned from, measured and predicted.
+/// Tables 4 and 5: configurations that no model learned from, measured and predicted.
 pub(super) fn predictions(
     file: &'static str,
     pairs: &[Pair],
@@ -738,7 +738,7 @@ mod tests {
         let point = design::learned(true).remove(0);
         let within = [(point.clone(), measured(9.0)), (point, measured(10.0))];
         let again = [measured(11.0), measured(10.0)];
-        // one is 20 % of their mean off, the other nothing
+        // one pair differs by 20 % of its mean, the other by nothing
         let found = noise(Target::ALL[0], &within, &again);
         assert!((found - 10.0 / std::f64::consts::SQRT_2).abs() < 1e-9, "{found}");
         let throughput = noise(Target::ALL[2], &within, &again);

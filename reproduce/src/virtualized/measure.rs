@@ -1,8 +1,8 @@
-//! The measurements: runs of configurations, on all cores, none of which is done twice.
+//! The measurements: runs of configurations on all cores, each done only once.
 //!
-//! Each run that is done becomes a line of `measurements.jsonl` in the output directory, so that an
-//! interrupted reproduction goes on where it was. A line says what was run; lines of another version of
-//! the program, of another scenario, or of runs that are not wanted now, are ignored.
+//! Each finished run becomes a line of `measurements.jsonl` in the output directory, so that an
+//! interrupted reproduction can continue. A line names its run. Lines of another version of the
+//! program, of another scenario, or of runs that are not wanted now, are ignored.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,12 +27,12 @@ use crate::error::Error;
 /// The system under study.
 const SCENARIO: &str = "virtualized";
 
-/// How long is measured.
+/// The length of measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effort {
-    /// As the scenario says: as long as the intervals take to agree.
+    /// As in the scenario: until the intervals agree.
     Usual,
-    /// The same, but half as long where they never do.
+    /// The same, but at most half as long if they never agree.
     Quick,
     /// Five intervals of a minute after a minute, as in the paper.
     Full,
@@ -50,7 +50,7 @@ impl Effort {
     }
 }
 
-/// What was measured of one direction.
+/// The measurements of one direction.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Direction {
     /// Mean response time.
@@ -62,12 +62,12 @@ pub(super) struct Direction {
     pub(super) requests: u64,
 }
 
-/// What was measured of a configuration.
+/// The measurements of a configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     pub(super) read: Option<Direction>,
     pub(super) write: Option<Direction>,
-    /// Measured time.
+    /// Measured time in seconds.
     pub(super) seconds: f64,
 }
 
@@ -79,22 +79,22 @@ struct Line {
     measured: Measured,
 }
 
-/// The file of what was measured.
+/// Name of the file of measurements.
 const JOURNAL: &str = "measurements.jsonl";
 
-/// The measurements of an output directory.
+/// The measurements in an output directory.
 pub(super) struct Laboratory<'a> {
     directory: Directory,
     effort: Effort,
     workers: Workers<'a>,
     path: PathBuf,
     known: BTreeMap<String, Measured>,
-    /// Whether the file's last line was cut off.
+    /// Whether the file's last line is incomplete.
     torn: bool,
 }
 
 impl<'a> Laboratory<'a> {
-    /// With what was measured in this directory before.
+    /// Opens the directory, with the measurements made there before.
     pub(super) fn open(
         directory: &Directory,
         effort: Effort,
@@ -108,7 +108,7 @@ impl<'a> Laboratory<'a> {
             Err(error) => return Err(Error::file("read", &path)(error)),
         };
         let mut known = BTreeMap::new();
-        // a line that was cut off is none
+        // skip incomplete lines
         for line in text.split(|byte| *byte == b'\n') {
             if let Ok(Line { version, run, measured }) = serde_json::from_slice(line)
                 && version == env!("CARGO_PKG_VERSION")
@@ -121,7 +121,7 @@ impl<'a> Laboratory<'a> {
         Ok(Self { directory, effort, workers, path, known, torn })
     }
 
-    /// Measures these configurations, as far as that was not done before; in their order.
+    /// Measures these configurations, except those measured before. Returns them in the given order.
     pub(super) fn measure(&mut self, points: &[Point]) -> Result<Vec<Measured>, Error> {
         self.measure_as(points, "")
     }
@@ -157,7 +157,7 @@ impl<'a> Laboratory<'a> {
         Ok(names.iter().map(|name| self.known[name]).collect())
     }
 
-    /// The file, to add lines to.
+    /// The file, opened for adding lines.
     fn journal(&mut self) -> Result<File, Error> {
         let cannot = || Error::file("write", &self.path);
         let mut file = self.directory.grow(JOURNAL)?;
@@ -169,8 +169,8 @@ impl<'a> Laboratory<'a> {
         Ok(file)
     }
 
-    /// The scenario of a configuration, and what tells it from others: all changes, seed included, and
-    /// the digest of all that they and the scenario's file come to.
+    /// The scenario of a configuration, and a name that identifies it: all changes, seed included, and
+    /// the digest of the complete scenario.
     fn document(&self, point: &Point, draws: &str) -> Result<(String, Document), Error> {
         let text = ShippedKind::Scenario.shipped(SCENARIO).expect("it comes with the program");
         let mut document = Document::parse("virtualized.toml", text, ".")?;
@@ -180,11 +180,11 @@ impl<'a> Laboratory<'a> {
             document.set(path, &value)?;
             let _ = write!(name, "{path}={value} ");
         }
-        // each configuration has random draws of its own
+        // each configuration has its own random draws
         let seed = Seed(1).stream(&format!("reproduce/virtualized/{draws}{name}")).below(1 << 31);
         document.set("seed", &seed.to_string())?;
         let digest = hex_of(document.resolved()?.as_bytes());
-        // half of the digits tell scenarios apart
+        // half of the digits are enough to distinguish scenarios
         Ok((format!("{name}seed={seed} scenario={}", &digest[..32]), document))
     }
 }
@@ -247,7 +247,7 @@ mod tests {
         // nothing is left to simulate
         let found = open().measure(&points[..2]).unwrap();
         assert_eq!(found, [measured(0.0), measured(1.0)]);
-        // but for other draws
+        // except with other random draws
         let lab = open();
         assert_ne!(
             lab.document(&points[0], "").unwrap().0,

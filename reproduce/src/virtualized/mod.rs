@@ -1,10 +1,10 @@
 //! `foretell reproduce virtualized`: Noorshams et al. 2013, "Predictive performance modeling of virtualized storage
 //! systems using optimized statistical regression techniques" (Noorshams et al., ICPE 2013).
 //!
-//! The system under study (`scenarios/virtualized.toml`) is simulated in the configurations of Table 1;
-//! four regression models learn each of four targets from what was measured, with standard parameters and
-//! with those that the paper's search finds by cross-validation of the same rows; then they are asked
-//! about configurations that nobody learned from.
+//! The system under study (`scenarios/virtualized.toml`) is simulated in the configurations of Table 1. Four
+//! regression models learn each of four targets from the measurements. They use standard parameters, and those
+//! found by the paper's search with cross-validation on the same rows. Then they predict configurations that no
+//! model learned from.
 
 mod design;
 mod figures;
@@ -29,12 +29,12 @@ struct Summary {
     paper: &'static str,
     quick: bool,
     full: bool,
-    /// Configurations that models learned from.
+    /// Number of configurations that models learned from.
     learned: usize,
     rows: Vec<Claim>,
 }
 
-/// Does the experiments, and returns what holds of the claims.
+/// Runs the experiments, and returns the claims with their results.
 pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<Vec<Claim>, Error> {
     let quick = options.quick;
     let effort = match (options.full, quick) {
@@ -84,20 +84,20 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
 
 /// All measurements.
 struct Study {
-    /// What models learn from.
+    /// Training configurations.
     learned: Vec<(Point, Measured)>,
-    /// Configurations within that range, for predictions of reads and of writes.
+    /// Configurations within the range of the training, for predictions of reads and of writes.
     reads: Vec<(Point, Measured)>,
     writes: Vec<(Point, Measured)>,
-    /// Outside of it.
+    /// Configurations outside that range.
     beyond: Vec<(Point, Measured)>,
-    /// On two and three machines; so many of each scheduler and pattern, in their order.
+    /// Configurations on two and on three machines: `each` for every scheduler and pattern, in their order.
     two: Vec<(Point, Measured)>,
     three: Vec<(Point, Measured)>,
     each: usize,
 }
 
-/// Learns, predicts, and compares.
+/// Trains models, predicts, and compares with the paper.
 fn evaluate(study: &Study, how: Learning) -> Result<Vec<Page>, Error> {
     let Study { learned, reads, writes, beyond, two, three, each } = study;
     let pairs = learn(learned, how)?;
@@ -163,8 +163,8 @@ mod tests {
     use super::measure::Direction;
     use super::*;
 
-    /// A system that is a law: what is read takes as long as its inputs say, what is written half as
-    /// long again.
+    /// A system that follows a formula: the time of reads is a sum of the inputs, and writes take half as long
+    /// again.
     fn law(points: Vec<Point>) -> Vec<(Point, Measured)> {
         let measured = |point: &Point| {
             let response_ms = 2.0
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_lawful_system_is_predicted_and_every_figure_has_its_claims() {
         let mut learned = law(design::learned(true));
-        // a quarter is enough, and soon searched
+        // a quarter of the configurations is enough, and quickly searched
         learned.retain(|(point, _)| {
             [1024, 51_200, 102_400].contains(&point.file_set_mib)
                 && [4096, 32_768].contains(&point.request_bytes)
@@ -233,7 +233,7 @@ mod tests {
                 std::fs::read_to_string(directory.path().join(format!("{}.csv", page.file)));
             assert!(table.unwrap().lines().count() > 90, "{}", page.file);
             let claims = page.claims.iter();
-            // one scheduler is as fast as the other here, and no cache ends anywhere
+            // both schedulers are equally fast here, and there is no limit of a cache
             let holds = claims.filter(|claim| claim.holds).count();
             assert_eq!(holds, if page.file == "fig05" { 5 } else { 0 }, "{:?}", page.claims);
         }

@@ -1,11 +1,12 @@
-//! The regression models: learned, searched, asked.
+//! The regression models: training, parameter search, prediction.
 //!
 //! Inputs are those of Table 1: scheduler and pattern by name, sizes and the share of reads as numbers.
-//! Linear models have the products of any of them as terms too, up to all five (the paper's models "of
-//! maximum degree n in the independent variables", Section 3.1), MARS hinges of any of them.
+//! Linear models also have the products of any of these as terms, up to all five (the paper's models "of
+//! maximum degree n in the independent variables", Section 3.1). MARS has hinges of any of them.
 //!
-//! Beside these, models are learned that see what an operator knows without measuring: the logarithm of a
-//! request's size, and, in place of the file set's, the share of it that finds no room in each cache.
+//! In addition, models are trained on inputs that an operator knows without measuring: the logarithm of a
+//! request's size, and, instead of the file set's size, the share of it that does not fit into each
+//! cache.
 
 use std::num::NonZeroUsize;
 
@@ -20,10 +21,10 @@ use super::design::{Pattern, Point, Scheduler};
 use super::measure::Measured;
 use crate::error::Error;
 
-/// Folds of the cross-validation that a search goes by.
+/// Number of folds of the search's cross-validation.
 const FOLDS: usize = 10;
 
-/// What is predicted.
+/// A quantity to predict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     ReadTime,
@@ -47,7 +48,7 @@ impl Target {
         }
     }
 
-    /// What was measured of it: milliseconds or MB/s; `None` where there were no such requests.
+    /// Its measured value in milliseconds or MB/s; `None` if there were no such requests.
     pub(super) fn of(self, measured: &Measured) -> Option<f64> {
         match self {
             Self::ReadTime => measured.read.map(|read| read.response_ms),
@@ -57,7 +58,7 @@ impl Target {
         }
     }
 
-    /// Whether it is of reads.
+    /// Whether it is about reads.
     pub(super) fn reads(self) -> bool {
         matches!(self, Self::ReadTime | Self::ReadThroughput)
     }
@@ -86,10 +87,10 @@ impl Technique {
         }
     }
 
-    /// With standard parameters.
+    /// The spec with standard parameters.
     fn standard(self) -> Spec {
         let text = match self {
-            // products are columns
+            // products are columns of their own
             Self::Lrm => "lrm:interactions=false",
             Self::Mars => "mars:degree=5",
             Self::Cart => "cart",
@@ -99,42 +100,42 @@ impl Technique {
     }
 }
 
-/// How models are learned.
+/// How models are trained.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Learning {
-    /// Iterations of the search, at most.
+    /// Maximum number of iterations of the search.
     pub(super) iterations: usize,
     pub(super) threads: NonZeroUsize,
-    /// Whether models are of the target's logarithm.
+    /// Whether models learn the target's logarithm.
     pub(super) log_target: bool,
     pub(super) inputs: Inputs,
 }
 
-/// What models see of a configuration.
+/// Inputs that models get of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Inputs {
-    /// The factors as Table 1 has them.
+    /// The factors of Table 1.
     Table,
-    /// The same with the logarithm of the request's size, and, for the file set's, what the caches do not
-    /// hold of it.
+    /// The same with the logarithm of the request's size, and, instead of the file set's size, the share
+    /// that the caches do not hold.
     Known,
 }
 
-/// A model of one target, with standard parameters and with those that a search found.
+/// Models of one target, with standard parameters and with those that a search found.
 pub(super) struct Pair {
     pub(super) technique: Technique,
     pub(super) target: Target,
     inputs: Inputs,
     pub(super) standard: Trained,
     pub(super) optimized: Trained,
-    /// Points that the search evaluated; none where there is nothing to search.
+    /// Number of points that the search evaluated; 0 if there is nothing to search.
     pub(super) evaluations: usize,
-    /// Coefficient of determination of the optimized model on what it learned from.
+    /// Coefficient of determination of the optimized model on its training rows.
     pub(super) fit: f64,
 }
 
 impl Pair {
-    /// Learns from measured configurations.
+    /// Trains both models on measured configurations.
     pub(super) fn learn(
         technique: Technique,
         target: Target,
@@ -166,7 +167,7 @@ impl Pair {
         Ok(Self { technique, target, inputs, standard, optimized, evaluations, fit })
     }
 
-    /// What the optimized model says of configurations.
+    /// Predictions of the optimized model for configurations.
     pub(super) fn predict(&self, measured: &[(&Point, f64)]) -> Result<Vec<f64>, LearnError> {
         let points: Vec<&Point> = measured.iter().map(|(point, _)| *point).collect();
         self.optimized.predict_table(&features(self.technique, self.inputs, &points))
@@ -201,7 +202,7 @@ fn dataset(
 /// The write cache and the volatile one, MiB (Section 4.2).
 const CACHES_MIB: [f64; 2] = [2.0 * 1024.0, 50.0 * 1024.0];
 
-/// The numbers that models see.
+/// The numeric inputs of models.
 fn sizes(inputs: Inputs, points: &[&Point]) -> Vec<(&'static str, Vec<f64>)> {
     let numbers = |of: &dyn Fn(&Point) -> f64| points.iter().map(|point| of(point)).collect();
     let reads = ("reads_percent", numbers(&|point| f64::from(point.reads_percent)));
@@ -222,7 +223,7 @@ fn sizes(inputs: Inputs, points: &[&Point]) -> Vec<(&'static str, Vec<f64>)> {
     ]
 }
 
-/// What models see of configurations.
+/// The inputs of models for configurations.
 fn features(technique: Technique, inputs: Inputs, points: &[&Point]) -> Table {
     let sizes = sizes(inputs, points);
     if technique != Technique::Lrm {

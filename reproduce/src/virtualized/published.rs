@@ -1,5 +1,5 @@
-//! What the paper prints, in the order LRM, MARS, CART, Cubist, and of each `RTr`, `RTw`, `TPr`,
-//! `TPw`.
+//! Numbers printed in the paper, in the order LRM, MARS, CART, Cubist, each for `RTr`, `RTw`,
+//! `TPr`, `TPw`.
 
 /// Four techniques by four targets.
 pub(super) type Grid = [[f64; 4]; 4];
@@ -92,7 +92,7 @@ pub(super) const THREE_MACHINES: [Grid; 4] = [
     ],
 ];
 
-/// Figure 13: change of the error by the search in percent; nothing is searched for LRM.
+/// Figure 13: change of the error by the search, in percent; LRM has nothing to search.
 pub(super) const REDUCTION: Grid = [
     [0.0; 4],
     [-58.64, -60.20, -77.59, -68.78],

@@ -1,4 +1,4 @@
-//! Measured beside simulated, run by run.
+//! The comparison of measured and simulated figures, run by run.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::screen::fitted;
 use crate::tables::{number, table};
 
-/// Everything that is said.
+/// The whole report.
 pub(super) struct Report<'a> {
     evidence: &'a Evidence,
     rows: Vec<Row>,
@@ -20,27 +20,27 @@ pub(super) struct Report<'a> {
     notes: Vec<String>,
 }
 
-/// The reads or writes of a job of a run.
+/// The reads or the writes of a job in a run.
 struct Row {
     run: usize,
     op: Op,
-    /// Measured and simulated.
+    /// Measured and simulated value.
     iops: [f64; 2],
     latency_ms: [f64; 2],
-    /// Whether it is of a job whose runs are ([`JobRow::scattered`]).
+    /// Whether the runs of its job are scattered ([`JobRow::scattered`]).
     scattered: bool,
 }
 
-/// A job of a condition.
+/// A job under one condition.
 struct JobRow {
     words: String,
-    /// Measured, run by run, and simulated.
+    /// Measured IOPS run by run, and simulated IOPS.
     measured: Vec<f64>,
     iops: f64,
-    /// Whether its runs differ so much that no one figure is within the tolerance of all.
+    /// Whether its runs differ so much that no single figure is within the tolerance of all.
     scattered: bool,
-    /// Errors of a device fitted to the others, of what was chosen here: IOPS, and the latency of the
-    /// operation that is farthest off.
+    /// Errors of a device fitted to the other conditions, relative to the figures chosen here: IOPS,
+    /// and the latency of the operation with the largest error.
     left_out: Option<[f64; 2]>,
 }
 
@@ -101,13 +101,13 @@ impl<'a> Report<'a> {
         Self { evidence, rows, jobs, notes }
     }
 
-    /// Runs of which everything is within the tolerances.
+    /// Number of runs in which all figures are within the tolerances.
     fn reproduced(&self) -> usize {
         let runs = self.rows.chunk_by(|a, b| a.run == b.run);
         runs.filter(|rows| rows.iter().all(|row| within(row.errors()))).count()
     }
 
-    /// Median size of an error of what was left out: IOPS and latency.
+    /// Median size of the errors when a condition is left out of the fit: IOPS and latency.
     fn held_out(&self) -> Option<[f64; 2]> {
         let median = |place: usize| {
             let mut errors: Vec<f64> = self
@@ -121,7 +121,7 @@ impl<'a> Report<'a> {
         Some([median(0)?, median(1)?])
     }
 
-    /// In a sentence.
+    /// The outcome in a sentence.
     fn outcome(&self) -> String {
         let (good, runs) = (self.reproduced(), self.evidence.runs.len());
         let [iops, latency] = TOLERANCES.map(|borne| borne * 100.0);
@@ -142,13 +142,13 @@ impl<'a> Report<'a> {
         text
     }
 
-    /// Where the profile comes from.
+    /// The source of the profile.
     pub(super) fn source(&self) -> String {
         let runs = counted(self.evidence.runs.len(), "run");
         format!("latencies measured by fio in {runs} of {}", counted(self.jobs.len(), "job"))
     }
 
-    /// What stands at the head of the profile.
+    /// The comment lines at the head of the profile.
     pub(super) fn head(&self) -> Vec<String> {
         let mut head = vec![format!("{}: {}", self.source(), self.outcome())];
         head.extend(self.notes.iter().map(|note| format!("note: {note}")));
@@ -156,7 +156,7 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn text(&self, output: Option<&Path>, profile: &str) -> String {
-        // none is not below zero
+        // + 0.0 turns -0 into 0
         let percent = |error: f64| format!("{:+.1} %", (error * 1000.0).round() / 10.0 + 0.0);
         let mut runs = table(&[
             "run",
@@ -279,8 +279,8 @@ impl<'a> Report<'a> {
     }
 }
 
-/// How far a prediction is from what the fitted device gives: IOPS, and the latency of the operation
-/// that is farthest off.
+/// Relative difference between a prediction and the fitted device: IOPS, and the latency of the
+/// operation with the largest difference.
 fn away(predicted: &Got, fitted: &Got) -> [f64; 2] {
     let iops = error(predicted.iops.iter().sum(), fitted.iops.iter().sum());
     let latency = (0..2).map(|op| error(predicted.latency_ns[op], fitted.latency_ns[op]));

@@ -1,4 +1,4 @@
-//! The tables of low-level metrics, of sweeps whose scenario collects them.
+//! The tables of low-level metrics, for sweeps whose scenario collects them.
 
 use foretell_datasets::{Column, Kind, Role, Row, Run, TableSchema, Value};
 use foretell_metrics::{Collected, Metric};

@@ -1,7 +1,7 @@
-//! The tables that name what records number: hosts, volumes and workloads of each run.
+//! The tables with the names for the numbers in records: hosts, volumes and workloads of each run.
 //!
-//! A number means the same in all runs of a design point, but not in all points: a factor may change how
-//! many hosts there are.
+//! A number means the same in all runs of a design point, but not in all points, as a factor may change
+//! the number of hosts.
 
 use foretell_datasets::{Column, Kind, Role, Row, Run, TableSchema, Value};
 use foretell_scenarios::model::Scenario;
@@ -9,7 +9,7 @@ use foretell_scenarios::model::Scenario;
 use super::RECORDS_PER_FILE;
 use foretell_core::host_kinds;
 
-/// `hosts`, `volumes`, `workloads`.
+/// The tables `hosts`, `volumes`, `workloads`.
 pub(super) fn tables() -> [TableSchema; 3] {
     let table = |name: &str, number: &str, about: &str, more: &[(&str, &str)]| {
         let column =

@@ -1,11 +1,12 @@
-//! Columns of runs with events: phases, what clients saw in them, and recoveries.
+//! Columns of runs with events: phases, clients' response times and throughput in them, and
+//! recoveries.
 
 use foretell_datasets::{Column, Kind, Role, Row, Value};
 use foretell_sim::truth::OutageTruth;
 
 use super::prefix;
 
-/// Phases, in order, and what they are.
+/// Phases in order, with their descriptions.
 const PHASES: [(&str, &str); 4] = [
     ("before", "before the first event"),
     ("degraded", "while something was down, slow or out of date and nothing was rebuilt"),
@@ -40,7 +41,7 @@ pub(super) fn columns(workloads: &[String], columns: &mut Vec<Column>) {
     }
 }
 
-/// The cells of a run; all missing of one without events.
+/// The cells of a run; all are missing for a run without events.
 pub(super) fn cells(workloads: &[String], truth: Option<&OutageTruth>, row: &mut Row) {
     let Some(truth) = truth else {
         let count = 4 + PHASES.len() * (1 + 4 * workloads.len());

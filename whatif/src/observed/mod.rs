@@ -59,13 +59,9 @@ pub struct Observed {
     pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
     /// By workload.
     pub(crate) requests: Vec<Streams>,
-<<<<<<< HEAD
     /// Records for each request.
     pub(crate) records_per_request: f64,
-    /// By workload: which of the kinds of a scenario it was, which an operator knows.
-=======
     /// By workload: the kind that it had when it was recorded, which an operator knows.
->>>>>>> read-b
     pub(crate) kinds: Vec<Option<String>>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,

@@ -1,18 +1,10 @@
 //! Fills caches before the fast model's first detailed stretch.
 //!
-<<<<<<< HEAD
-//! Recorded requests fill the caches, at the times at which they were recorded (see `fill_requests`). So what nodes
-//! hold then depends on what they store and where. It does not depend on the speed of processors, cables and disks, or
-//! on how often clients ask. Questions that change only these begin with caches that an earlier question has filled.
-//! The Activity DB grows meanwhile as in the recorded run, and takes its part of one node's cache.
-=======
 //! Recorded requests fill the caches at their recorded times (see `fill_requests`). So the contents
 //! depend on what nodes store and where. They do not depend on the speed of processors, cables and
 //! disks, or on the request rate. Questions that change only these start from caches that an
-//! earlier question has filled.
-//!
-//! Left out: the file of the Activity DB, which grows only from the first detailed stretch on.
->>>>>>> read-b
+//! earlier question has filled. The Activity DB grows meanwhile as in the recorded run, and its pages
+//! take their share of one node's cache.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -256,17 +248,12 @@ impl Replay<'_> {
         Ok(())
     }
 
-<<<<<<< HEAD
-    /// Requests touch caches when they were recorded; those without times as often as others do.
+    /// Requests touch caches at their recorded times; those without times at the mean rate of the others.
     fn touch_as_recorded(
         &mut self,
         until: SimTime,
         records_per_request: f64,
     ) -> Result<(), WhatIfError> {
-=======
-    /// Requests touch caches at their recorded times; those without times at the mean rate of the others.
-    fn touch_as_recorded(&mut self, until: SimTime) -> Result<(), WhatIfError> {
->>>>>>> read-b
         let span = until.saturating_since(SimTime::ZERO);
         let chosen = choose(self.engine.scenario, &self.instances, until);
         let timed = chosen.iter().filter(|positions| !positions.is_empty());

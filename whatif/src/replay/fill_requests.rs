@@ -23,15 +23,9 @@ use crate::observed::Recorded;
 const READS: u32 = 3;
 /// Number of writes chosen per address, among those whose pages may still be dirty.
 const WRITES: u32 = 8;
-<<<<<<< HEAD
-/// Bytes that are chosen of a volume, as a multiple of what the caches of its nodes hold.
-pub(super) const OVERFLOW: f64 = 1.25;
-/// The walk goes back in this number of steps.
-=======
 /// Bytes chosen of a volume, as a multiple of the caches of its nodes.
-const OVERFLOW: f64 = 1.25;
+pub(super) const OVERFLOW: f64 = 1.25;
 /// Number of steps of the walk.
->>>>>>> read-b
 const STEPS: u64 = 256;
 /// New addresses are rare if they are less than this share of the requests in a step.
 const FEW_NEW: f64 = 0.01;

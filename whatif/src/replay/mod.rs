@@ -71,13 +71,9 @@ pub(crate) struct Material<'a> {
     pub(crate) scenario: &'a Scenario,
     /// By workload.
     pub(crate) requests: &'a [Streams],
-<<<<<<< HEAD
     /// Records that each request leaves in the Activity DB.
     pub(crate) records_per_request: f64,
-    /// By workload: how much later recorded times come now.
-=======
     /// By workload: the factor by which recorded times are stretched.
->>>>>>> read-b
     pub(crate) stretch: &'a [f64],
     /// By host and disk.
     pub(crate) measured: &'a [Vec<Arc<Measurement>>],
