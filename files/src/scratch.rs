@@ -1,4 +1,4 @@
-//! A directory for what nobody keeps, where the system has its temporary files.
+//! A scratch directory among the system's temporary files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::FilesError;
 use crate::abandon::Entered;
 
-/// A directory that is removed, with all that is in it, when this is dropped.
+/// A directory that is removed, with all its content, when this is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     dir: TempDir,
@@ -15,7 +15,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new one, which nobody else may look into.
+    /// Creates one that no other user can access.
     pub fn new() -> Result<Self, FilesError> {
         let place = std::env::temp_dir();
         let (dir, entered) = Entered::made(|| {
@@ -31,7 +31,7 @@ impl Scratch {
         Ok(Self { dir, _entered: entered })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
