@@ -1,8 +1,8 @@
 //! Requests per CPU-second of a disk array.
 //!
-//! `cargo bench -p foretell-sim --bench array`. A closed loop of 64 operations of 4 KiB at the shipped
-//! `ds8700-raid5`: in its caches, where nothing but the controller works, and beyond them, where seven
-//! drives work.
+//! `cargo bench -p foretell-sim --bench array`. A closed loop keeps 64 operations of 4 KiB outstanding
+//! at the shipped `ds8700-raid5`. One working set fits its caches, so only the controller works. The
+//! other is larger, so the seven drives work too.
 
 use cpu_time::ProcessTime;
 use foretell_scenarios::device::{Array as Spec, Device};
@@ -17,7 +17,8 @@ fn shipped() -> Spec {
     *spec
 }
 
-/// Keeps 64 operations going on so many MiB, `warm` before the clock runs.
+/// Keeps 64 operations outstanding on a working set of `mib` MiB. The first `warm` operations are not
+/// timed.
 fn run(what: &str, reads: f64, random: bool, mib: u64, (warm, count): (u64, u64)) {
     let mut stream = Seed(3).stream("bench");
     let range = (mib << 20) / 4096;

@@ -10,7 +10,7 @@ use cpu_time::ProcessTime;
 use foretell_scenarios::model::{NetworkModel, Scenario, WorkloadKind};
 use foretell_units::{Bytes, SimSpan};
 
-/// Runs and reports, unless the command line names another bench.
+/// Runs the scenario and prints the result, unless the command line names another bench.
 fn report(what: &str, scenario: &Scenario) {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     if wanted.is_some_and(|wanted| !what.contains(&wanted)) {
@@ -32,7 +32,7 @@ fn report(what: &str, scenario: &Scenario) {
     );
 }
 
-/// The most memory that the process has used, as Linux counts it; 0 elsewhere.
+/// Peak memory of the process as Linux reports it; 0 on other systems.
 fn peak_memory_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
@@ -61,7 +61,7 @@ fn main() {
                 for client in 0..4 {
                     ssio(&mut scenario, client, read_share, 8);
                 }
-                // 8 × 64 MiB of cache hold the first and not the second
+                // 8 × 64 MiB of cache hold the first working set and not the second
                 for (place, set) in [("in cache", Bytes::mib(128)), ("on disk", Bytes::gib(1))] {
                     working_set(&mut scenario, set);
                     report(&format!("8 nodes, {network}, {m}-of-{n}, {name}, {place}"), &scenario);
@@ -76,7 +76,7 @@ fn main() {
             for client in 0..100 {
                 ssio(&mut scenario, client, 0.7, 100);
             }
-            // 1000 × 64 MiB of cache hold the first and not the second
+            // 1000 × 64 MiB of cache hold the first working set and not the second
             for (place, set) in [("in cache", Bytes::gib(10)), ("on disk", Bytes::gib(100))] {
                 working_set(&mut scenario, set);
                 let what = format!(

@@ -1,7 +1,7 @@
 //! Requests per CPU-second of replay on each real drive's description.
 //!
 //! `cargo bench -p foretell-sim --bench drive`. The trace of each drive in `../shared/data/disks`
-//! is replayed over and over.
+//! is replayed repeatedly.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,4 +1,5 @@
-//! TCP's throughput collapse under synchronised reads: model beside measurement, and its speed.
+//! TCP's throughput collapse under synchronised reads: the model beside the measurement, and its
+//! speed.
 
 #[path = "../tests/common/incast.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests")]
@@ -8,13 +9,13 @@ use cpu_time::ProcessTime;
 use foretell_units::{Bytes, SimSpan};
 use incast::{Incast, MEASURED, SERVERS};
 
-/// Figures in columns.
+/// Formats figures as columns.
 fn columns(figures: impl IntoIterator<Item = f64>) -> String {
     let columns: Vec<String> = figures.into_iter().map(|figure| format!("{figure:>6.0}")).collect();
     columns.concat()
 }
 
-/// Prints the goodput of the model by number of servers; events.
+/// Prints the model's goodput by number of servers. Returns the number of events.
 fn row(buffer_kib: u64, timeout: SimSpan) -> u64 {
     let (mut events, mut goodputs, mut timeouts) = (0, Vec::new(), Vec::new());
     for servers in SERVERS {

@@ -1,9 +1,10 @@
 //! Requests per CPU-second of solid-state drives.
 //!
-//! `cargo bench -p foretell-sim --bench ssd`. A closed loop of 64 operations of 4 KiB at a drive
-//! that was written at random before: reads, writes with garbage collection in its steady state,
-//! and seven reads to three writes; over the whole drive and over 64 GiB of it. MQSim (Tavakkol et
-//! al., FAST 2018) does 62,000 requests a CPU-second on such a machine.
+//! `cargo bench -p foretell-sim --bench ssd`. A closed loop keeps 64 operations of 4 KiB
+//! outstanding at a drive that was filled with random writes. It does reads, writes with garbage
+//! collection in steady state, and seven reads to three writes; over the whole drive and over 64
+//! GiB of it. MQSim (Tavakkol et al., FAST 2018) does 62,000 requests a CPU-second on such a
+//! machine.
 
 use cpu_time::ProcessTime;
 use foretell_scenarios::device::{Device, Ssd as Spec};
@@ -16,8 +17,8 @@ fn shipped(name: &str) -> Spec {
     spec
 }
 
-/// Keeps 64 operations going, as many before the clock runs as then: memory that is used for the
-/// first time costs the system as much as the drive itself.
+/// Keeps 64 operations outstanding. The warm-up before the clock runs has `count` operations too,
+/// because the first use of memory costs the system as much as the drive itself.
 fn run(name: &str, what: &str, reads: f64, gib: u64, count: u64) {
     let spec = shipped(name);
     let mut stream = Seed(3).stream("bench");

@@ -1,18 +1,17 @@
-//! The agenda: what happens next.
+//! The agenda: the queue of pending events.
 //!
-//! Pending events lie in a 4-ary heap ordered by one integer, time above and sequence number
-//! below, so events at equal times come out in the order in which they were scheduled. Those that may
-//! be planned early or late, and must not come out differently for it, come after all others of their
-//! time, by a rank. A heap with
-//! four children is half as deep as a binary one and its siblings share a cache line; calendar
-//! queues, which beat it on smooth loads, collapse where some events are microseconds away and
-//! others seconds.
+//! Pending events are kept in a 4-ary heap ordered by one integer, with the time in the upper bits
+//! and a sequence number in the lower ones. So events at equal times come out in the order in which
+//! they were scheduled. Some events may be scheduled earlier or later in a run without changing its
+//! result: they have a rank instead, and come after all other events of their time. A heap with four
+//! children is half as deep as a binary one, and its siblings share a cache line. Calendar queues are
+//! faster on smooth loads but collapse where some events are microseconds away and others seconds.
 
 use dary_heap::QuaternaryHeap;
 use foretell_units::SimTime;
 use std::cmp::Ordering;
 
-/// Pending events of type `E`, and the present.
+/// Pending events of type `E`, and the current time.
 #[derive(Debug)]
 pub struct Agenda<E> {
     now: SimTime,
@@ -34,14 +33,14 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    /// Time in the upper 64 bits, sequence number in the lower: unique but for ranked events.
+    /// Time in the upper 64 bits, sequence number in the lower: unique except for ranked events.
     fn key(&self) -> u128 {
         (u128::from(self.at) << 64) | u128::from(self.sequence)
     }
 }
 
 impl<E: Copy> Agenda<E> {
-    /// Nothing pending, at the start of time.
+    /// An empty agenda at time zero.
     pub fn new() -> Self {
         Self {
             now: SimTime::ZERO,
@@ -51,12 +50,12 @@ impl<E: Copy> Agenda<E> {
         }
     }
 
-    /// The present: the time of the event that was taken last.
+    /// The current time: the time of the event that was taken last.
     pub fn now(&self) -> SimTime {
         self.now
     }
 
-    /// Events taken so far are those scheduled less those pending.
+    /// Number of events taken so far: those scheduled minus those pending.
     pub fn taken(&self) -> u64 {
         self.sequence + self.ranked - self.pending.len() as u64
     }
@@ -66,7 +65,7 @@ impl<E: Copy> Agenda<E> {
         self.pending.len()
     }
 
-    /// What is pending, in no order.
+    /// Pending events, in no particular order.
     #[cfg(test)]
     pub(crate) fn pending(&self) -> impl Iterator<Item = (SimTime, E)> + '_ {
         self.pending.iter().map(|entry| (SimTime::from_ns(entry.at), entry.event))
@@ -83,8 +82,9 @@ impl<E: Copy> Agenda<E> {
         self.sequence += 1;
     }
 
-    /// As [`Agenda::schedule`], but after all that is scheduled so for `at`, and by `rank` among its
-    /// like: when it was scheduled makes no difference.
+    /// Like [`Agenda::schedule`], but `event` comes after all events scheduled without a rank for
+    /// `at`. Ranked events at the same time come in the order of their ranks, whenever they were
+    /// scheduled.
     pub fn schedule_ranked(&mut self, at: SimTime, rank: u32, event: E) {
         self.push(at, RANKED | u64::from(rank), event);
         self.ranked += 1;
@@ -95,7 +95,7 @@ impl<E: Copy> Agenda<E> {
         self.pending.push(Entry { at: at.as_ns(), sequence, event });
     }
 
-    /// Takes the next event and moves the present to it.
+    /// Takes the next event and advances the current time to it.
     #[expect(clippy::should_implement_trait, reason = "an agenda is filled while it is emptied")]
     pub fn next(&mut self) -> Option<E> {
         let entry = self.pending.pop()?;
@@ -103,12 +103,12 @@ impl<E: Copy> Agenda<E> {
         Some(entry.event)
     }
 
-    /// When the next event happens, if one is pending.
+    /// Time of the next event, if one is pending.
     pub fn next_at(&self) -> Option<SimTime> {
         self.pending.peek().map(|entry| SimTime::from_ns(entry.at))
     }
 
-    /// Moves the present to `at`, up to which nothing may be pending.
+    /// Advances the current time to `at`. No event may be pending before `at`.
     pub fn advance_to(&mut self, at: SimTime) {
         assert!(at >= self.now);
         assert!(self.next_at().is_none_or(|next| next >= at));

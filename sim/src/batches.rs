@@ -1,16 +1,16 @@
 //! Confidence intervals by batch means.
 //!
-//! Response times of neighbouring requests are correlated, so their plain standard deviation says
-//! too little about the error of their mean. The measured time is cut into batches long against
-//! that correlation; the batches' means are nearly independent (Law & Kelton). The run's length
-//! need not be known: when there are 64 batches, neighbours are joined in pairs, so at the end
-//! there are 32 to 64 (or fewer in a very short run).
+//! Response times of neighbouring requests are correlated, so their plain standard deviation
+//! understates the error of their mean. The measured time is cut into batches that are long
+//! compared with that correlation, so the batches' means are nearly independent (Law & Kelton). The
+//! run's length need not be known beforehand: when there are 64 batches, neighbours are joined in
+//! pairs. So a run ends with 32 to 64 batches (or fewer if it is very short).
 
 use foretell_units::{SimSpan, SimTime};
 
 const MOST: usize = 64;
 
-/// Batches with requests in them, at the least, to tell anything from.
+/// Minimum number of non-empty batches for an estimate of the error.
 const FEWEST: usize = 5;
 
 /// Requests completed and their response times, by batch.
@@ -33,17 +33,17 @@ struct Batch {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of the interval; not a number when there are too few batches to tell.
+    /// Half the width of the interval; NaN with too few batches.
     pub half_width: f64,
 }
 
 impl Batches {
-    /// Begins at `start`.
+    /// No requests yet; measuring begins at `start`.
     pub fn new(start: SimTime) -> Self {
         Self { start, length: SimSpan::from_us(100), full: Vec::new(), open: Batch::default() }
     }
 
-    /// A request completes at `now`.
+    /// Counts a request that completes at `now`.
     pub fn add(&mut self, now: SimTime, response: SimSpan) {
         self.close(now);
         self.open.requests += 1;
@@ -68,14 +68,14 @@ impl Batches {
         }
     }
 
-    /// Whole batches with requests in them.
+    /// Number of complete batches that contain requests.
     pub(crate) fn busy(&self) -> usize {
         self.full.iter().filter(|batch| batch.requests > 0).count()
     }
 
-    /// (throughput in requests a second, response time in milliseconds) up to `now`.
+    /// Returns (throughput in requests a second, response time in milliseconds) up to `now`.
     ///
-    /// Means are over all requests; half-widths are from whole batches.
+    /// Means are over all requests; half-widths are from complete batches.
     pub fn estimates(&mut self, now: SimTime) -> (Estimate, Estimate) {
         self.close(now);
         let count = self.full.len() as f64;
@@ -86,14 +86,15 @@ impl Batches {
         let seconds = (now - self.start).as_secs_f64();
         let throughput = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
         let response = if requests > 0 { response_ns as f64 / 1e6 / requests as f64 } else { 0.0 };
-        // a handful of requests says nothing about the next ones, nor do many in a few batches
+        // neither a handful of requests nor many requests in few batches predict the next ones
         if self.busy() < FEWEST || requests < 10 {
             let unknown = |mean| Estimate { mean, half_width: f64::NAN };
             return (unknown(throughput), unknown(response));
         }
         let t = student_t_975(self.full.len() - 1);
         let per_batch = self.full.iter().map(|batch| batch.requests).sum::<u64>() as f64 / count;
-        // spread of the counts, and of each batch's total about what the mean response would give
+        // spread of the counts, and of each batch's total about the total that the mean response
+        // predicts
         let (mut spread, mut ratio_spread) = (0.0, 0.0);
         for batch in &self.full {
             let requests = batch.requests as f64;
@@ -163,7 +164,7 @@ mod tests {
             covered.0 += u32::from((throughput.mean - 1000.0).abs() <= throughput.half_width);
             covered.1 += u32::from((response.mean - 5.0).abs() <= response.half_width);
         }
-        // 380 of 400 expected, standard deviation 4.4; three of them
+        // 380 of 400 expected, standard deviation 4.4; the limit is three of them below
         assert!(covered.0 >= 366 && covered.1 >= 366, "{covered:?} of 400");
     }
 }

@@ -1,8 +1,8 @@
-//! No two parts of a cluster share a clock: tests.
+//! Tests that no two parts of a cluster share a clock.
 //!
-//! What is periodic (a platter's turn, a flusher's look, a journal's commit, a node's report) has a
-//! phase of its own, drawn from a stream named after its owner. In lock-step, fragments of one request
-//! would wait equally long on all nodes, and all nodes would flush at once.
+//! Everything periodic (a platter's rotation, a flusher's wake-up, a journal's commit, a node's
+//! report) has its own phase, drawn from a stream named after its owner. In lock-step, the fragments
+//! of one request would wait equally long on all nodes, and all nodes would flush at once.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +25,7 @@ fn cluster(text: &str) -> Cluster {
     Cluster::new(scenario(text), Recorder::none()).unwrap()
 }
 
-/// That the phases, parts of `period`, are all different and lie in every quarter of it.
+/// Asserts that the phases, parts of `period`, are all different and lie in every quarter of it.
 fn assert_spread(what: &str, mut phases: Vec<u64>, period: SimSpan) {
     let count = phases.len();
     let mut quarters = [0; 4];
@@ -35,11 +35,11 @@ fn assert_spread(what: &str, mut phases: Vec<u64>, period: SimSpan) {
     phases.sort_unstable();
     phases.dedup();
     assert_eq!(phases.len(), count, "{what}: some are the same");
-    // a fourth each; with sixty, fewer than five in a quarter come about in one case of 2000
+    // a fourth each; with sixty, fewer than five in a quarter occur in one case of 2000
     assert!(quarters.iter().all(|found| *found >= count / 12), "{what}: {quarters:?} of {count}");
 }
 
-/// Sixty nodes of two disks, each written to now and then.
+/// Sixty nodes with two disks each, all of them written to now and then.
 const NODES: &str = r#"
 seed = 7
 warmup = "0 s"
@@ -80,7 +80,7 @@ fn no_two_disks_turn_together() {
     let mut speeds: Vec<u64> = spins.iter().map(|spin| spin.period().as_ns()).collect();
     speeds.sort_unstable();
     speeds.dedup();
-    // of 33,333 possible periods of the 120 hardly any is met twice
+    // of 33,333 possible periods of the 120, hardly any occurs twice
     assert!(speeds.len() > 130, "{}", speeds.len());
 }
 
@@ -135,8 +135,8 @@ reads = 1
     assert_spread("reports", reports, SimSpan::from_secs(5));
 }
 
-/// One client reads m fragments of 4 KiB from nine disks that turn in 10 ms and move their arms in no
-/// time, one request after the other; processors and cables take next to none.
+/// One client reads m fragments of 4 KiB from nine disks, one request after the other. The disks turn
+/// in 10 ms and seek in no time; processors and cables take next to none.
 fn reads(m: u64) -> String {
     format!(
         r#"
@@ -207,7 +207,7 @@ fn mean_ms(mut cluster: Cluster) -> f64 {
 fn closed_form_the_slowest_of_m_fragments_waits_for_m_in_m_plus_1_of_a_turn() {
     for m in [1, 2, 4, 8] {
         let unlocked = mean_ms(cluster(&reads(m)));
-        // the same disks with their platters bolted together
+        // the same disks, with their platters in phase
         let mut locked = cluster(&reads(m));
         for (host, disks) in locked.scenario.hosts.iter().zip(&mut locked.engine.disks) {
             if let Some(storage) = host.role.storage() {
@@ -215,8 +215,9 @@ fn closed_form_the_slowest_of_m_fragments_waits_for_m_in_m_plus_1_of_a_turn() {
             }
         }
         let locked = mean_ms(locked);
-        // A lone wait is uniform over a turn T: T/2 in the mean. The longest of m independent ones is
-        // m/(m + 1) T; together they wait like one. Everything else is the same.
+        // A single wait is uniform over a turn T, so its mean is T/2. The longest of m independent
+        // waits has the mean m/(m + 1) T; waits in phase have that of one. Everything else is the
+        // same.
         let expected = 10.0 * (m as f64 / (m as f64 + 1.0) - 0.5);
         let found = unlocked - locked;
         // standard error: √2 · 2.9 ms / √8000 = 0.046 ms

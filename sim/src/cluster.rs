@@ -1,7 +1,7 @@
 //! The cluster: hosts, network and requests, moved by events.
 //!
-//! The loads issue requests, the protocol (`systems`) says what happens to them, and the engine makes
-//! that happen on simulated machines; this module passes time between the three.
+//! The loads issue requests, the protocol (`systems`) decides the steps of each request, and the engine
+//! carries out those steps on simulated machines. This module passes time between the three.
 
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
@@ -28,16 +28,16 @@ use crate::tracker::Tracker;
 use crate::transaction::{JOURNAL, NO_TRANSACTION, Transaction, TransactionTally};
 use crate::truth::{self, Truth};
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// The present of the simulation.
+    /// The current simulated time.
     pub now: SimTime,
-    /// When it ends, if that is known.
+    /// When the run ends, if that is known.
     pub end: Option<SimTime>,
     /// Events so far.
     pub events: u64,
-    /// Requests completed so far, the warm-up's included.
+    /// Requests completed so far, including the warm-up's.
     pub requests: u64,
 }
 
@@ -49,36 +49,36 @@ pub struct Cluster {
     pub(crate) instances: Vec<Instance>,
     pub(crate) programs: Programs,
     pub(crate) transactions: Slab<Transaction>,
-    /// Of a transaction that has ended, for the next one.
+    /// Memory of a transaction that has ended, for the next one.
     pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
-    /// By workload.
+    /// Tallies by workload.
     pub(crate) tallies: Vec<Tally>,
-    /// By workload; none where requests do not make transactions.
+    /// Tallies by workload; `None` where requests do not form transactions.
     pub(crate) transaction_tallies: Vec<Option<TransactionTally>>,
     last_breadcrumb: u64,
     last_completion: SimTime,
-    /// Requests outstanding that write journals, which are nobody's.
+    /// Outstanding requests that write journals; they belong to no workload.
     commits: u64,
     /// Instances that will issue again.
     pub(crate) active: usize,
-    /// Only in scenarios with events.
+    /// Present only in scenarios with events.
     pub(crate) outages: Option<Box<Outages>>,
-    /// By workload: hedged reads before measuring began; empty without any.
+    /// Hedged reads before measuring began, by workload; empty if no reads are hedged.
     pub(crate) hedges_before: Vec<u64>,
-    /// When the next of the collectors wakes; the end of time without.
+    /// When the next of the collectors wakes; the end of time without collectors.
     collect_at: SimTime,
     ready: Vec<u32>,
     mark_at: SimTime,
     end_at: Option<SimTime>,
-    /// What is to be known before the run ends.
+    /// The precision to reach before the run ends.
     goal: Option<Goal>,
 }
 
-/// Events between two looks at the outside world.
+/// Events between two calls of `watch`.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 impl Cluster {
-    /// The cluster of `scenario` at the start of time; records go to `recorder`.
+    /// The cluster of `scenario` at time zero; records go to `recorder`.
     pub fn new(scenario: Scenario, recorder: Recorder) -> Result<Self, SimError> {
         refuse_what_is_only_measured(&scenario)?;
         let clocks = |id: HostId| owner_of(&scenario, id);
@@ -138,32 +138,32 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// From now on records go to `recorder`. For a cluster that was built without one, so that what
-    /// its scenario names was found before anything is written.
+    /// From now on records go to `recorder`. For a cluster that was built without a recorder, so that
+    /// everything that its scenario names is found before anything is written.
     pub fn record_to(&mut self, recorder: Recorder) {
         let machines = self.engine.hosts.iter().map(|host| host.machine);
         self.engine.tracker = Tracker::new(&self.scenario, machines, recorder);
     }
 
-    /// Lets the run go on until `goal` is reached; the scenario's duration is the least.
+    /// Lets the run continue until `goal` is reached. It lasts at least the scenario's duration.
     pub fn aim_at(&mut self, goal: Goal) {
         self.goal = Some(goal);
     }
 
-    /// Keeps when requests of a workload complete and how long they take, warm-up included, a few millions
-    /// at the most.
+    /// Keeps completion and response times of a workload's requests, warm-up included, up to a few
+    /// millions.
     pub fn keep_responses(&mut self, workload: usize) {
         self.tallies[workload].responses = Some(Vec::new());
     }
 
-    /// What was kept of a workload; it can be taken once.
+    /// The completion and response times kept for a workload; they can be taken once.
     pub fn take_responses(&mut self, workload: usize) -> Vec<(SimTime, SimSpan)> {
         self.tallies[workload].responses.take().unwrap_or_default()
     }
 
     /// Runs to the end and returns the truth.
     ///
-    /// `watch` is called now and then; the run ends with [`SimError::Interrupted`] when it breaks.
+    /// `watch` is called now and then; if it breaks, the run ends with [`SimError::Interrupted`].
     pub fn run(
         &mut self,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
@@ -226,7 +226,7 @@ impl Cluster {
         Ok(truth::of(self, extents))
     }
 
-    /// Collectors that wake before `until` post what they see.
+    /// Collectors that wake before `until` post their samples.
     fn collect_before(&mut self, until: SimTime) {
         let Engine { collectors, hosts, .. } = &mut self.engine;
         let Some(collectors) = collectors else { return };
@@ -239,12 +239,12 @@ impl Cluster {
         self.collect_at = collectors.next_due();
     }
 
-    /// What collectors posted, if there were any; it can be taken once.
+    /// The collectors' samples, if there were collectors; they can be taken once.
     pub fn take_metrics(&mut self) -> Option<foretell_metrics::Collected> {
         self.engine.collectors.as_mut().map(|collectors| collectors.take())
     }
 
-    /// What each workload demanded of each resource after the warm-up, if a store is kept.
+    /// The demand of each workload at each resource after the warm-up, if a store is kept.
     pub fn demands(&self) -> Vec<foretell_ati::Demand> {
         self.engine.tracker.demands()
     }
@@ -254,7 +254,7 @@ impl Cluster {
         self.engine.tracker.into_recorder()
     }
 
-    /// Shows the outside world how far the run is; an error if it, or something within, ends it.
+    /// Reports the progress to `watch`. Returns an error if `watch`, or an error within, ends the run.
     pub(crate) fn look(
         &mut self,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
@@ -277,15 +277,15 @@ impl Cluster {
         }
     }
 
-    /// Whether the run goes on beyond `end`, because its intervals differ too much or are too short; if
-    /// so, measuring has begun anew.
+    /// Whether the run continues beyond `end`, because its intervals differ too much or are too short. If
+    /// so, measuring has restarted.
     ///
-    /// What was measured until then is forgotten: a transient that is longer than the warm-up makes the
+    /// Everything measured until then is discarded: a transient that is longer than the warm-up makes the
     /// first intervals differ, and would stay in the mean.
     fn goes_on_beyond(&mut self, end: SimTime) -> bool {
         let Some(spec) = self.scenario.intervals else { return false };
         let measured = (end - self.mark_at) * 2;
-        // what has ended could not be measured again
+        // an instance that has ended could not be measured again
         if measured > spec.longest || self.instances.iter().any(Instance::is_done) {
             return false;
         }
@@ -297,10 +297,10 @@ impl Cluster {
         goes_on
     }
 
-    /// Whether the run goes on beyond `end`, because its goal is not reached.
+    /// Whether the run continues beyond `end`, because its goal is not reached.
     fn knows_too_little(&mut self, end: SimTime) -> bool {
         let Some(goal) = self.goal else { return false };
-        // who has ended issues no more
+        // an instance that has ended issues no more requests
         if self.instances.iter().any(Instance::is_done) {
             return false;
         }
@@ -310,7 +310,7 @@ impl Cluster {
         longer.is_some()
     }
 
-    /// Forgets what was measured: measuring begins now, and lasts for `measured`.
+    /// Discards all measurements: measuring restarts now, and lasts for `measured`.
     fn begin_anew(&mut self, now: SimTime, measured: SimSpan) {
         self.collect_before(now);
         self.engine.agenda.advance_to(now);
@@ -328,13 +328,13 @@ impl Cluster {
         self.mark();
     }
 
-    /// Requests outstanding, journals' not counted.
+    /// Number of outstanding requests, without the journals'.
     pub(crate) fn requests_in_flight(&self) -> u64 {
         let others = self.commits + self.protocol.repairs() as u64;
         self.protocol.requests().len() as u64 - others
     }
 
-    /// They themselves.
+    /// The outstanding requests.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Request> {
         let counted =
             |request: &&Request| request.live && !request.is_journal && !request.is_repair;
@@ -392,13 +392,13 @@ impl Cluster {
         self.complete_all();
     }
 
-    /// One of the scenario's events happens.
+    /// Carries out one of the scenario's events.
     fn happens(&mut self, number: u32) {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut().expect("there are events");
         outages.begin();
         let OutageEvent { host, part, action, .. } = outages.events[number as usize];
-        // a host that is cut off is to the others as one that has failed
+        // to the others, a host that is cut off looks like one that has failed
         protocol.happens(engine, Unit { host, disk: part.disk() }, action);
         match action {
             Action::Fail { .. } if part == Part::Link => engine.cut_off.push(host),
@@ -430,14 +430,14 @@ impl Cluster {
         }
     }
 
-    /// What follows of requests that have completed.
+    /// Handles the consequences of requests that have completed.
     fn complete_all(&mut self) {
         while let Some(done) = self.protocol.take_done() {
             self.complete(&done);
         }
     }
 
-    /// The slice of a core ends; a step of a task may be done.
+    /// The time slice of a core ends; a step of a task may be done.
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let end = self.engine.slice_ends(host, core);
         match end.done {
@@ -449,7 +449,8 @@ impl Cluster {
         self.engine.go_on(host, core, &end);
     }
 
-    /// A message has come over the cable, and goes in as fast as its receiver's bandwidth lets it.
+    /// A message has arrived over the cable. It is let in at the rate that its receiver's bandwidth
+    /// allows.
     fn arrive(&mut self, exchange: u32) {
         let Self { protocol, engine, .. } = self;
         let at = engine.let_in_at(&protocol.exchanges()[exchange]);
@@ -460,7 +461,7 @@ impl Cluster {
         }
     }
 
-    /// A disk of a machine has finished an operation, or wants to be asked what is next.
+    /// A disk of a machine has finished an operation, or has asked to be called at this time.
     fn disk_done(&mut self, machine: HostId, disk: u32) {
         let mut ready = std::mem::take(&mut self.ready);
         self.engine.disk_done(machine, disk, &mut ready);
@@ -477,7 +478,7 @@ impl Cluster {
         self.protocol.ship_records(&mut self.engine, (host, store), batch);
     }
 
-    /// A guest writes what has changed in its file system to its journal.
+    /// A guest writes the changes in its file system to its journal.
     fn commit_journal(&mut self, host: u32) {
         let of_it = |instance: &Instance| instance.client == HostId(host);
         let owner = self.instances.iter().position(of_it).expect("somebody has written");
@@ -487,7 +488,7 @@ impl Cluster {
         self.protocol.timer(&mut self.engine, Timer::Journal { host }, Some(issue));
     }
 
-    /// A client issues a request, for a transaction perhaps; its response time counts from now.
+    /// A client issues a request, possibly for a transaction; its response time counts from now.
     pub(crate) fn start_request(
         &mut self,
         instance: u32,
@@ -504,7 +505,7 @@ impl Cluster {
         self.protocol.start(&mut self.engine, issue);
     }
 
-    /// A request of an instance.
+    /// Builds a request of an instance.
     fn request_of(
         &self,
         instance: u32,
@@ -650,7 +651,8 @@ impl Cluster {
     }
 }
 
-/// A run's `run.db` describes the cluster as its operator knows it, which can be asked about only.
+/// A run's `run.db` describes the cluster as its operator knows it. Such a cluster can be asked about but
+/// not simulated.
 fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
     for disk in disks.flat_map(foretell_scenarios::model::Storage::devices) {
@@ -664,12 +666,12 @@ fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
     Ok(())
 }
 
-/// Whose random streams those of a host are.
+/// The owner of a host's random streams.
 pub(crate) fn owner_of(scenario: &Scenario, id: HostId) -> Owner {
     Owner::new(scenario.seed, format!("host/{}", scenario.host(id).name))
 }
 
-/// Intervals of a workload, if the measured time is cut into some.
+/// Intervals of a workload, if the measured time is cut into intervals.
 fn intervals(scenario: &Scenario, from: SimTime) -> Option<Intervals> {
     let (spec, duration) = (scenario.intervals.as_ref()?, scenario.duration?);
     Some(Intervals::new(spec, from, duration))

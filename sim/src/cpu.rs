@@ -1,4 +1,5 @@
-//! A host's processor: its cores (see [`foretell_algorithms::cores`]), and the accounts of their queue.
+//! A host's processor: its cores (see [`foretell_algorithms::cores`]), and the accounting of their
+//! queue.
 
 use foretell_algorithms::cores::Cores;
 use foretell_units::{Breadcrumb, SimSpan, SimTime};
@@ -8,7 +9,7 @@ pub use foretell_units::Thread;
 
 use crate::ledger::{Ledger, Usage, Violation};
 
-/// Cores with one ready queue. A job of its accounts is a task.
+/// Cores with one ready queue. A job in its accounts is a task.
 #[derive(Clone, Debug)]
 pub struct Cpu<T> {
     cores: Cores<T>,
@@ -16,12 +17,13 @@ pub struct Cpu<T> {
 }
 
 impl<T: Copy> Cpu<T> {
-    /// `cores` idle cores, one at the least.
+    /// `cores` idle cores, at least one.
     pub fn new(cores: u32, quantum: SimSpan, context_switch: SimSpan) -> Self {
         Self { cores: Cores::new(cores, quantum, context_switch), ledger: Ledger::default() }
     }
 
-    /// The same where two cores are threads of one physical core, which do `smt` times the work of one.
+    /// The same processor where two cores are threads of one physical core. Together they do `smt`
+    /// times the work of one.
     #[must_use]
     pub fn with_smt(self, smt: Option<f64>) -> Self {
         Self { cores: self.cores.with_smt(smt), ..self }
@@ -35,7 +37,8 @@ impl<T: Copy> Cpu<T> {
         Some(slice)
     }
 
-    /// The running slice of `core` ends. If its work is done the core is held until [`Cpu::go_on`].
+    /// The running time slice of `core` ends. If its work is done, the core is held until
+    /// [`Cpu::go_on`].
     pub fn step_ends(&mut self, now: SimTime, core: u32) -> StepEnd<T> {
         let end = self.cores.step_ends(now, core);
         self.ledger.stop(now, end.started);
@@ -47,20 +50,20 @@ impl<T: Copy> Cpu<T> {
         end
     }
 
-    /// What the thread that holds `core` does next.
+    /// Gives the thread that holds `core` its next task.
     pub fn follow(&mut self, now: SimTime, core: u32, task: Task<T>) {
         self.ledger.arrive(now);
         self.cores.follow(now, core, task);
     }
 
-    /// A core that was held goes on; `None`: it idles. `ran`: the request for which it ran.
+    /// A held core continues; it idles on `None`. `ran`: the request for which it ran.
     pub fn go_on(&mut self, now: SimTime, core: u32, ran: Breadcrumb) -> Option<Slice> {
         let slice = self.cores.go_on(now, core, ran)?;
         self.ledger.start(now);
         Some(slice)
     }
 
-    /// The running slice of `core` ends, and nothing follows of what it did.
+    /// The running time slice of `core` ends, and its task has no further steps.
     pub fn slice_ends(&mut self, now: SimTime, core: u32) -> StepEnd<T> {
         let mut end = self.step_ends(now, core);
         if end.done.is_some() {
@@ -69,17 +72,17 @@ impl<T: Copy> Cpu<T> {
         end
     }
 
-    /// Cores that run nothing.
+    /// Number of cores that run nothing.
     pub fn idle(&self) -> u32 {
         self.cores.idle()
     }
 
-    /// Threads that run or are ready.
+    /// Number of threads that run or are ready.
     pub fn present(&self) -> u64 {
         self.ledger.present()
     }
 
-    /// Time that cores were busy since the beginning, summed over them.
+    /// Busy time of all cores since the beginning, summed.
     pub fn busy(&mut self, now: SimTime) -> SimSpan {
         self.ledger.busy(now)
     }
@@ -94,7 +97,7 @@ impl<T: Copy> Cpu<T> {
         self.ledger.mark(now);
     }
 
-    /// What the processor did since the mark.
+    /// The processor's usage since the mark.
     pub fn usage(&mut self, now: SimTime) -> Usage {
         self.ledger.usage(now, self.cores.count())
     }

@@ -1,19 +1,19 @@
-//! What the caches of arrays hold before the first request.
+//! Fills the caches of arrays before the first request.
 //!
-//! FFSB creates its files before it measures, and warms up (Noorshams et al. 2013, Section 4.3): gigabytes that would
-//! take longer to simulate than everything after them. So both are done without time, on the caches of
-//! arrays alone (warming in the sense of Wunderlich et al., SMARTS, ISCA 2003):
+//! FFSB creates its files before it measures, and warms up (Noorshams et al. 2013, Section 4.3). Those gigabytes
+//! would take longer to simulate than everything after them. So both phases take no simulated time, and act on the
+//! caches of arrays alone (warming in the sense of Wunderlich et al., SMARTS, ISCA 2003):
 //!
-//! 1. *creation*: each instance's files are written one after the other, all instances side by side. Of
-//!    files after which more is written than a cache holds nothing is kept;
-//! 2. *warm-up*: all threads do operations, drawn from a stream of their own, a request each in turn (where
-//!    what is destaged lies on the disks depends on how writes of threads mix), until they have written
-//!    as much as the write cache holds, but no more than two million requests, and half a million if
-//!    none writes (in its warm-up's minute the paper's system did 575 000 on average). Written stripes
-//!    leave the write cache beyond its high mark, and disks take no time for it.
+//! 1. *creation*: each instance's files are written one after the other, with all instances side by side. A file is
+//!    skipped if more than a cache holds is written after it;
+//! 2. *warm-up*: all threads do operations drawn from a stream of their own, one request each in turn (the place on
+//!    the disks of destaged data depends on how writes of threads mix). It lasts until they have written as much as
+//!    the write cache holds, but for two million requests at most, or half a million if none writes (in its
+//!    warm-up's minute the paper's system did 575 000 on average). Written stripes leave the write cache beyond its
+//!    high mark, and disks take no time for it.
 //!
-//! What is under way, queues and the positions of arms, is warmed up by time (`warmup`). Files of other
-//! workloads, and devices other than arrays, are left as they are.
+//! The dynamic state, that is queues and arm positions, is warmed up by simulated time (`warmup`). Files of other
+//! workloads, and devices other than arrays, are left unchanged.
 
 use foretell_scenarios::device::{Array, Device};
 use foretell_scenarios::model::{Arrivals, WorkloadKind};
@@ -25,24 +25,24 @@ use crate::cluster::Cluster;
 use crate::error::SimError;
 use crate::load;
 
-/// Requests of the warm-up, at the most.
+/// Most requests of the warm-up.
 const MOST_REQUESTS: u64 = 1 << 21;
-/// The same where nothing is written: about those of an average minute of Noorshams et al. 2013's system.
+/// The same if nothing is written: about the requests of an average minute of Noorshams et al. 2013's system.
 const MOST_READS: u64 = 1 << 19;
 
-/// Files of one instance, and what works on them.
+/// Files of one instance, and the operations on them.
 struct Files {
     volume: u32,
     base: Bytes,
     file: Bytes,
     count: u64,
     operations: Box<dyn Transactions>,
-    /// What each thread has still to do.
+    /// Remaining steps of each thread.
     threads: Vec<std::vec::IntoIter<Step>>,
 }
 
 impl Files {
-    /// The next request of a thread, which begins an operation if it has done one.
+    /// The next request of a thread. Begins an operation if the thread has finished one.
     fn next(&mut self, thread: usize) -> Option<Access> {
         loop {
             match self.threads[thread].next() {
@@ -53,7 +53,7 @@ impl Files {
         }
     }
 
-    /// A thread begins an operation, of which it has done so many steps; `None` if there is none.
+    /// Begins an operation for a thread and skips its first `done` steps; `None` if there is no operation.
     fn begin(&mut self, thread: usize, done: usize) -> Option<()> {
         let mut steps = Vec::new();
         if !self.operations.next(&mut steps) {
@@ -66,7 +66,7 @@ impl Files {
 }
 
 impl Cluster {
-    /// Creates the files of all workloads that do, and warms up with their operations.
+    /// Creates the files of all workloads that create files, and warms up with their operations.
     pub(crate) fn create_files(&mut self) -> Result<(), SimError> {
         let caches = |array: &Array| {
             let cache = array.cache.as_ref()?;
@@ -103,7 +103,7 @@ impl Cluster {
                     operations: load::warming(&self.scenario, index, position)?,
                     threads: vec![Vec::new().into_iter(); threads as usize],
                 };
-                // not all at the same step
+                // start the threads at different steps
                 for thread in 0..threads {
                     let done = u64::from(thread) * u64::from(sub_requests) / u64::from(threads);
                     files.begin(thread as usize, done as usize);
@@ -143,7 +143,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A stretch of a volume is read or written, in no time, as far as arrays remember it.
+    /// Updates the arrays' caches for a read or write of a volume's range; it takes no time.
     fn touch(&mut self, volume: u32, op: Op, offset: Bytes, size: Bytes) {
         let found = &self.protocol.volumes()[volume as usize];
         let (offset, size) = found.distribution.covering(offset, size);

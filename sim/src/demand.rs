@@ -1,11 +1,10 @@
-//! What each workload demanded of each resource: the roll-up `rollup_demand`.
+//! The demand of each workload at each resource: the roll-up `rollup_demand`.
 //!
-//! An operator's accounting from when measuring began on, kept beside the records and whatever
-//! their sampling: processor time of
-//! the tasks that work for a workload (without context switches), time on the wire of its messages,
-//! service time of its disk operations. A flush is charged to the workload of the write that it
-//! begins with, though it may take neighbours of another along; what hosts do for themselves is
-//! charged to nobody.
+//! This is an operator's accounting from the start of measuring, kept beside the records and
+//! independent of their sampling. It covers processor time of the tasks that work for a workload
+//! (without context switches), time on the wire of its messages, and service time of its disk
+//! operations. A flush is charged to the workload of its first write, though it may also write
+//! neighbours. Hosts' own work is charged to no workload.
 
 use foretell_ati::{Demand, Resource};
 use foretell_units::{HostId, SimSpan, WorkloadId};
@@ -13,7 +12,7 @@ use foretell_units::{HostId, SimSpan, WorkloadId};
 /// No workload: a host's own work.
 pub(crate) use foretell_algorithms::node::NOBODY;
 
-/// Accounts of each workload with each resource of each host.
+/// Accounts of each workload at each resource of each host.
 #[derive(Debug)]
 pub(crate) struct Demands {
     workloads: usize,
@@ -28,19 +27,19 @@ struct Account {
 }
 
 impl Demands {
-    /// For so many workloads and hosts with so many disks each.
+    /// Empty accounts for `workloads` workloads and for hosts with the given numbers of disks.
     pub(crate) fn new(workloads: usize, disks: impl Iterator<Item = usize>) -> Self {
         let hosts = disks
             .map(|disks| vec![Account::default(); (Resource::BESIDE_DISKS + disks) * workloads]);
         Self { workloads, hosts: hosts.collect() }
     }
 
-    /// Measuring begins: what was before is forgotten.
+    /// Measuring begins: earlier charges are discarded.
     pub(crate) fn mark(&mut self) {
         self.hosts.iter_mut().flatten().for_each(|account| *account = Account::default());
     }
 
-    /// `resource` of `host` served an operation of `workload` for so long.
+    /// Charges `workload` for an operation that `resource` of `host` served.
     pub(crate) fn charge(
         &mut self,
         host: HostId,
@@ -56,7 +55,7 @@ impl Demands {
         }
     }
 
-    /// The rows of the roll-up: workload by workload, of what was used.
+    /// The rows of the roll-up: workload by workload, for each resource that was used.
     pub(crate) fn rows(&self) -> Vec<Demand> {
         let mut rows = Vec::new();
         for workload in 0..self.workloads {

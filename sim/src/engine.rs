@@ -1,7 +1,7 @@
 //! The simulated machines that the software of the storage system runs on.
 //!
-//! Processors, cables, disks and those who watch them: everything that [`Protocol`] asks for goes
-//! through [`Hosts`] to here. What the software does next is not known here.
+//! Processors, cables, disks and their observers: everything that [`Protocol`] asks for comes here
+//! through [`Hosts`]. This module does not know what the software does next.
 
 use std::sync::Arc;
 
@@ -28,52 +28,53 @@ use crate::node::{Node, Surroundings, Tag, call_disk};
 use crate::payload::Vault;
 use crate::tracker::Tracker;
 
-/// Machines, and those who watch them.
+/// Machines and their observers.
 pub(crate) struct Engine {
     pub(crate) agenda: Agenda<Event>,
     pub(crate) tracker: Tracker,
     pub(crate) network: Network,
     pub(crate) hosts: Vec<Host>,
-    /// By host; virtual machines have those of their physical one.
+    /// Disks by host; virtual machines use those of their physical one.
     pub(crate) disks: Vec<Vec<Device<Tag>>>,
-    /// By instance of a workload: what chooses fragments.
+    /// Random streams for the choice of fragments, by instance of a workload.
     pub(crate) choosing: Vec<Stream>,
     pub(crate) vault: Option<Vault>,
-    /// Where metrics are asked for.
+    /// Present where metrics are collected.
     pub(crate) collectors: Option<Box<Collectors>>,
     pub(crate) failure: Option<SimError>,
-    /// The machine and core that have just done a step of a task; what follows is being worked out.
+    /// The machine and core that have just finished a step of a task, while its successors are worked
+    /// out.
     in_hand: Option<(HostId, u32)>,
-    /// Whether what is computed is done by threads that are woken.
+    /// Whether computations are currently given to threads that must first be woken.
     waking: bool,
-    /// Slow hosts: by which factor their processors take longer.
+    /// Slow hosts, with the factor by which their computations take longer.
     pub(crate) slow: Vec<(HostId, f64)>,
     /// Hosts whose flushers have stopped because they are down.
     pub(crate) stopped: Vec<HostId>,
-    /// Hosts that are cut off and live on.
+    /// Hosts that are cut off from the network but still running.
     pub(crate) cut_off: Vec<HostId>,
 }
 
 /// A host: its processor, and a node's storage.
 pub(crate) struct Host {
-    /// Whose processor and adapter it has: its own, or of a guest those of the first one of its
-    /// group.
+    /// The machine whose processor and adapter it uses: its own, or for a guest those of the first one of
+    /// its group.
     pub(crate) machine: HostId,
-    /// Whose cable and disks a storage node has: its own, or of a virtual machine those of the first
-    /// one on its physical machine.
+    /// The machine whose cable and disks a storage node uses: its own, or for a virtual machine those of
+    /// the first one on its physical machine.
     pub(crate) physical: HostId,
-    /// Of a virtual machine whose bandwidth is limited.
+    /// Present for a virtual machine with limited bandwidth.
     limit: Option<Limit>,
-    /// The account of a guest's block layer.
+    /// The ledger of a guest's block layer.
     pub(crate) block_layer: Option<Ledger>,
-    /// Shared by all hosts that have the same.
+    /// Shared by all hosts with the same profile.
     pub(crate) profile: Arc<CpuProfile>,
     pub(crate) cpu: Cpu<Then>,
     pub(crate) node: Option<Node>,
 }
 
 impl Host {
-    /// All hosts at the start of time.
+    /// All hosts at time zero.
     pub(crate) fn all(scenario: &Scenario, protocol: &Protocol, clocks: &Clocks) -> Vec<Self> {
         let tracking = scenario.tracking.cost.as_ref();
         let reserved = tracking.map_or(Bytes::ZERO, |cost| cost.buffer);
@@ -125,7 +126,7 @@ fn disks(scenario: &Scenario, hosts: &[Host], clocks: &Clocks) -> Vec<Vec<Device
     scenario.hosts.iter().enumerate().map(|(index, host)| of((HostId::from(index), host))).collect()
 }
 
-/// Puts what the network wants to be called for on the agenda.
+/// Schedules the events that the network asks for.
 pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
     |at, step| {
         let event = match step {
@@ -141,7 +142,7 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
 }
 
 impl Engine {
-    /// The machines of a scenario at the start of time; `clocks`: by host, where phases come from.
+    /// The machines of a scenario at time zero; `clocks`: sources of phases, by host.
     pub(crate) fn new(
         scenario: &Scenario,
         protocol: &Protocol,
@@ -183,7 +184,7 @@ impl Engine {
         }
     }
 
-    /// A node and its surroundings.
+    /// A node and the parts of the engine that it uses.
     pub(crate) fn node(&mut self, host: HostId) -> (&mut Node, Surroundings<'_>) {
         let Host { node, physical, .. } = &mut self.hosts[host.index()];
         let node = node.as_mut().expect("storage nodes have storage");
@@ -210,16 +211,16 @@ impl Engine {
         self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
     }
 
-    /// The slice of a core ends. If a step of a task is done, what follows is to be worked out before
-    /// [`Engine::go_on`]: what the same machine computes then is done by the same thread, which keeps its
-    /// core.
+    /// The time slice of a core ends. If a step of a task is done, its successors must be worked out
+    /// before [`Engine::go_on`]: computation that it starts on the same machine is done by the same
+    /// thread, which keeps its core.
     pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Then> {
         let end = self.hosts[host.index()].cpu.step_ends(self.agenda.now(), core);
         self.in_hand = end.done.map(|_| (host, core));
         end
     }
 
-    /// A core goes on after a slice has ended.
+    /// A core continues after a time slice has ended.
     pub(crate) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd<Then>) {
         let now = self.agenda.now();
         let next = match self.in_hand.take() {
@@ -237,8 +238,8 @@ impl Engine {
         }
     }
 
-    /// A disk of a machine has finished an operation, or wants to be asked what is next. Appends the
-    /// exchanges that waited for it to `ready`.
+    /// A disk of a machine has finished an operation, or has asked to be called at this time. Appends the
+    /// exchanges that waited for the operation to `ready`.
     pub(crate) fn disk_done(&mut self, machine: HostId, disk: u32, ready: &mut Vec<u32>) {
         let now = self.agenda.now();
         let completion = self.disks[machine.index()][disk as usize].complete(now);
@@ -250,7 +251,7 @@ impl Engine {
         node.disk_done(&mut around, disk, &done, ready);
     }
 
-    /// All that a disk of a host does takes `factor` times as long from now on.
+    /// From now on all operations of a host's disk take `factor` times as long as normal.
     pub(crate) fn slow_disk_down(&mut self, host: HostId, disk: u32, factor: f64) {
         let machine = self.hosts[host.index()].physical;
         let now = self.agenda.now();
@@ -259,14 +260,14 @@ impl Engine {
         }
     }
 
-    /// The cable of a host has this rate from now on.
+    /// Sets the rate of a host's cable from now on.
     pub(crate) fn set_cable_rate(&mut self, host: HostId, rate: Rate) {
         let now = self.agenda.now();
         self.network.set_rate(now, host, rate, &mut network_events(&mut self.agenda));
     }
 
-    /// The message of an exchange goes on the cable; to another virtual machine on the same machine, over
-    /// the machine's bridge, which takes no time and of which there are no records.
+    /// Sends the message of an exchange over the cable. To another virtual machine on the same machine it
+    /// goes over the machine's bridge, which takes no time and creates no records.
     pub(crate) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
         let (hosts, wire) = ((exchange.sender(), exchange.receiver()), exchange.wire());
@@ -284,14 +285,14 @@ impl Engine {
         self.note_repetitions(exchanges);
     }
 
-    /// Records what senders have sent again.
+    /// Records retransmissions by senders.
     pub(crate) fn note_repetitions(&mut self, exchanges: &Exchanges) {
         while let Some((id, wire)) = self.network.take_resent() {
             self.note_transmission(&exchanges[id], id, wire);
         }
     }
 
-    /// Records that so many bytes of an exchange's message go out.
+    /// Records that `wire` bytes of an exchange's message are sent.
     fn note_transmission(&mut self, exchange: &Exchange, id: u32, wire: Bytes) {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let now = self.agenda.now();
@@ -305,7 +306,7 @@ impl Engine {
         self.tracker.charge(machine, Resource::Transmit, exchange.workload, charged);
     }
 
-    /// When the bandwidth of its receiver lets a message in that has come over the cable.
+    /// The time at which the receiver's bandwidth lets in a message that has come over the cable.
     pub(crate) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let now = self.agenda.now();
@@ -317,7 +318,7 @@ impl Engine {
     }
 }
 
-/// A task's work by what dstat calls it.
+/// A task's work by the categories of dstat.
 fn by_kind(span: SimSpan, labour: Labour) -> metrics::Work {
     let work = span.as_ns();
     match labour {
@@ -327,7 +328,7 @@ fn by_kind(span: SimSpan, labour: Labour) -> metrics::Work {
             let receiving = receiving.as_ns().min(work);
             let rest = work - receiving;
             let copying = copying.as_ns().min(rest);
-            // half of what receiving takes is done before the thread is woken
+            // half of the receiving work is done before the thread is woken
             let siq = receiving / 2;
             metrics::Work { usr: rest - copying, sys: receiving - siq + copying, siq }
         }
@@ -372,7 +373,7 @@ impl Hosts for Engine {
         let hosts = (exchange.sender(), exchange.receiver());
         let now = self.agenda.now();
         if hosts.0 == hosts.1 {
-            // what stays on the host meets no cable
+            // a message to the same host uses no cable
             self.agenda.schedule(now, Event::Deliver { exchange: id });
             return;
         }

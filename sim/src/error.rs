@@ -12,12 +12,12 @@ pub enum SimError {
     /// The simulator contradicts itself: a defect of ours.
     #[error("self-check failed at {queue}: {violation}")]
     LawBroken {
-        /// Host and queue.
+        /// Names of the host and queue.
         queue: String,
         /// The law, with its figures.
         violation: Violation,
     },
-    /// Requests came to nothing: a defect of ours.
+    /// Requests were lost: a defect of ours.
     #[error(
         "self-check failed: {issued} requests issued, {completed} completed or failed, {in_flight} in \
          flight"
@@ -37,15 +37,15 @@ pub enum SimError {
         volume: String,
         /// The block's number.
         block: u64,
-        /// What is wrong with it.
+        /// The discrepancy.
         reason: String,
     },
     /// The scenario passed its checks but cannot be built.
     #[error("{what} cannot be simulated: {reason}")]
     Impossible {
-        /// What.
+        /// The part that cannot be built.
         what: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// All requests were done within the warm-up.
@@ -54,24 +54,24 @@ pub enum SimError {
          of {warmup}; shorten `warmup`, or let the workloads go on"
     )]
     NothingMeasured {
-        /// Requests done.
+        /// Number of requests done.
         completed: u64,
-        /// When the last was.
+        /// Time of the last completion.
         ended: SimSpan,
-        /// The warm-up.
+        /// Length of the warm-up.
         warmup: SimSpan,
     },
-    /// Requests pile up beyond what there is memory for.
+    /// Outstanding requests exceed the limit for memory.
     #[error(
         "{outstanding} requests are outstanding after {at}, and more come than complete: the \
          cluster cannot keep up with workload `{workload}`; lower its rate"
     )]
     Overload {
-        /// How many.
+        /// Number of outstanding requests.
         outstanding: usize,
         /// Simulated time.
         at: SimSpan,
-        /// Whose request was one too many.
+        /// Workload of the request that exceeded the limit.
         workload: String,
     },
     /// A workload's requests could not be read.
@@ -79,16 +79,16 @@ pub enum SimError {
     Source {
         /// The workload's name.
         workload: String,
-        /// What is wrong with its trace.
+        /// The error in its trace.
         error: SourceError,
     },
     /// The store could not be written; its own error says why.
     #[error("the record store could not be written")]
     StoreFailed,
-    /// The watcher asked for an end.
+    /// The watcher ended the run.
     #[error("interrupted at {at} of simulated time")]
     Interrupted {
-        /// The present of the simulation.
+        /// The simulated time at that moment.
         at: SimTime,
     },
 }

@@ -1,4 +1,4 @@
-//! What can happen.
+//! The events of the simulation.
 
 use foretell_systems::Then;
 
@@ -13,37 +13,37 @@ pub(crate) enum Event {
     SliceEnds { host: u32, core: u16 },
     /// The next segment of a train reaches the switch.
     Forward { train: u32 },
-    /// Acknowledgements or a timeout let a connection go on.
+    /// Acknowledgements or a timeout let a connection continue.
     Wake { connection: u32 },
     /// The message of an exchange has come over the cable.
     Deliver { exchange: u32 },
-    /// The bandwidth of a virtual machine lets the message of an exchange go on to the cable.
+    /// The bandwidth limit of a virtual machine lets the message of an exchange out to the cable.
     LetOut { exchange: u32 },
-    /// It lets one that has come over the cable in.
+    /// The same limit lets in a message that has come over the cable.
     LetIn { exchange: u32 },
     /// A disk of a machine finishes the operation that it serves.
     DiskDone { host: u32, disk: u16 },
-    /// The scheduler of a guest wants to be asked again.
+    /// The scheduler of a guest is due to decide again.
     AskGuest { host: u32 },
     /// A guest commits its journal.
     Commit { host: u32 },
-    /// The flusher of a node looks for pages that have been dirty for long.
+    /// The flusher of a node searches for pages that have been dirty for long.
     FlushTick { host: u32 },
-    /// A timer of the storage system runs out for a host.
+    /// A timer of the storage system expires for a host.
     System { host: u32 },
-    /// A device has flushed for a job of a server's thread.
+    /// A device flush for a job of a server's thread is done.
     Daemon { job: u32 },
-    /// A timer of the storage system runs out for a part of a request.
+    /// A timer of the storage system expires for a part of a request.
     PartTimer { part: u32 },
-    /// A host has been silent, or down, for long.
+    /// A host has been silent, or down, for a certain time.
     Watch { host: u32 },
-    /// A host looks for fragments that it is to rebuild.
+    /// A host searches for fragments that it must rebuild.
     Repair { host: u32 },
-    /// One of the scenario's events happens.
+    /// One of the scenario's events occurs.
     Happens { number: u32 },
 }
 
-// It is copied at every level of the agenda's heap.
+// An event is copied at every level of the agenda's heap.
 const _: () = assert!(size_of::<Event>() == 8);
 
 /// A task of a host of the cluster.

@@ -1,4 +1,4 @@
-//! How much of their traces workloads have replayed.
+//! How much of its trace each workload has replayed.
 
 use std::ops::ControlFlow;
 
@@ -10,13 +10,13 @@ use crate::error::SimError;
 use crate::load::{Instance, Load, Pace};
 use crate::truth::TraceTruth;
 
-/// Requests that are counted between two looks at the outside world.
+/// Requests that are counted between two calls of `watch`.
 const REQUESTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 impl Cluster {
-    /// By workload, of those that replay a trace: how much of it they issued, and how much there is.
+    /// For each workload that replays a trace: how much of it was issued, and how much there is.
     ///
-    /// A trace that was cut off and is not known whole is read to its end.
+    /// A trace that was cut off and whose extent is unknown is read to its end.
     pub(crate) fn extents(
         &mut self,
         watch: &mut impl FnMut(Progress) -> ControlFlow<()>,
@@ -53,8 +53,8 @@ impl Cluster {
         }))
     }
 
-    /// Requests of the trace of an instance, and the time of the last; `None`: what was not replayed
-    /// cannot be read.
+    /// Number of requests in the trace of an instance, and the time of the last; `None` if the part
+    /// that was not replayed cannot be read.
     fn whole_trace(
         &mut self,
         instance: usize,

@@ -1,13 +1,13 @@
-//! Means of intervals: how far a run's mean response times can be trusted.
+//! Means of intervals: the reliability of a run's mean response times.
 //!
-//! The measured time is cut into intervals of equal length; the standard error of their means, relative
-//! to the mean of all, is what Noorshams et al. 2013 reports (Section 4.3). While it is too large, or an interval has
-//! too few requests to tell, it is measured anew for twice as long.
+//! The measured time is cut into intervals of equal length. The standard error of their means, relative to the
+//! overall mean, is the figure that Noorshams et al. 2013 reports (Section 4.3). While it is too large, or an
+//! interval has too few requests, measuring restarts and lasts twice as long.
 
 use foretell_scenarios::model;
 use foretell_units::{Op, SimSpan, SimTime};
 
-/// Response times by interval, of reads and writes apart.
+/// Response times by interval, for reads and writes separately.
 #[derive(Clone, Debug)]
 pub(crate) struct Intervals {
     from: SimTime,
@@ -15,7 +15,7 @@ pub(crate) struct Intervals {
     slots: Vec<[Slot; 2]>,
 }
 
-/// Requests and their response times.
+/// Number of requests, and the sum of their response times.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     requests: u64,
@@ -23,23 +23,23 @@ struct Slot {
 }
 
 impl Intervals {
-    /// Of a time that begins at `from` and lasts for `duration`.
+    /// Intervals of a measured time that begins at `from` and lasts for `duration`.
     pub(crate) fn new(spec: &model::Intervals, from: SimTime, duration: SimSpan) -> Self {
         let length = SimSpan::from_ns((duration.as_ns() / u64::from(spec.count)).max(1));
         Self { from, length, slots: vec![[Slot::default(); 2]; spec.count as usize] }
     }
 
-    /// A request completes at `now`.
+    /// Counts a request that completes at `now`.
     pub(crate) fn add(&mut self, now: SimTime, op: Op, response: SimSpan) {
         let slot = ((now - self.from).as_ns() / self.length.as_ns()) as usize;
-        // lengths are rounded down: what is left over belongs to no interval
+        // lengths are rounded down: a remainder at the end belongs to no interval
         let Some(slot) = self.slots.get_mut(slot) else { return };
         slot[op as usize].requests += 1;
         slot[op as usize].response_ns += u128::from(response.as_ns());
     }
 
-    /// Mean response times of the intervals, in milliseconds; not a number where an interval has no
-    /// request, and nothing where none has any.
+    /// Mean response times of the intervals, in milliseconds: NaN for an interval without requests, and empty if no
+    /// interval has any.
     pub(crate) fn means_ms(&self, op: Op) -> Vec<f64> {
         let of_op = self.slots.iter().map(|slot| slot[op as usize]);
         if of_op.clone().all(|slot| slot.requests == 0) {
@@ -52,8 +52,8 @@ impl Intervals {
         of_op.map(mean).collect()
     }
 
-    /// Whether each interval has the requests that are wanted, and their means, of reads and of writes,
-    /// differ by no more than is allowed.
+    /// Whether each interval has the required number of requests, and its means, of reads and of writes, differ by no
+    /// more than allowed.
     pub(crate) fn agree(&self, spec: &model::Intervals) -> bool {
         let mut requests =
             self.slots.iter().map(|[reads, writes]| reads.requests + writes.requests);
@@ -66,8 +66,7 @@ impl Intervals {
     }
 }
 
-/// The standard error of these means, relative to their mean; `None` if there are too few, or one is
-/// not a number.
+/// The standard error of these means, relative to their mean; `None` if there are too few, or one is NaN.
 pub(crate) fn relative_standard_error(means: &[f64]) -> Option<f64> {
     if means.len() < 2 || means.iter().any(|mean| !mean.is_finite()) {
         return None;
@@ -92,16 +91,16 @@ mod tests {
             |requests, error| model::Intervals { count: 2, requests, error, longest: ms(40) };
         let from = SimTime::ZERO + ms(5);
         let mut intervals = Intervals::new(&spec(1, 0.0), from, ms(41));
-        // one request each 10.25 ms, of 1, 2, 3, 6 and 9 ms; the last after the end
+        // one request each 10.25 ms, of 1, 2, 3, 6 and 9 ms; the last comes after the end
         for (index, response) in [1, 2, 3, 6, 9].into_iter().enumerate() {
             intervals.add(from + ms(41) * index as u64 / 4, Op::Read, ms(response));
         }
         assert_eq!(intervals.means_ms(Op::Read), [1.5, 4.5]);
         assert!(intervals.means_ms(Op::Write).is_empty());
-        // of 1.5 and 4.5 the mean is 3, and its standard error 1.5
+        // 1.5 and 4.5 have the mean 3, with a standard error of 1.5
         assert!(intervals.agree(&spec(2, 0.5)));
         assert!(!intervals.agree(&spec(2, 0.49)) && !intervals.agree(&spec(3, 0.5)));
-        // reads may be as like as they want, if one interval has no write
+        // agreement of the reads does not help if one interval has no write
         intervals.add(from, Op::Write, ms(1));
         assert!(!intervals.agree(&spec(1, 1.0)));
     }

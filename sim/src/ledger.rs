@@ -1,20 +1,20 @@
-//! The ledger of one queueing centre: what the operational laws are checked against.
+//! The ledger of one queueing centre, for checking the operational laws.
 //!
-//! Two accounts are kept of the same queue. One watches: at every arrival and departure it adds
-//! (jobs present) × (time since the last change). The other counts: each job brings the time that
-//! it spent here and the service that it was given. Little's law says that both are equal over a
-//! whole run, and since time is an integer they must be equal to the nanosecond
-//! (Denning & Buzen 1978; Little 1961). The same goes for flow balance (arrivals = departures +
-//! present) and for the utilization law (busy time = service given).
+//! Two accounts are kept of the same queue. The first observes: at every arrival and departure it adds
+//! (jobs present) × (time since the last change). The second counts: each job adds the time that it spent
+//! here and its service time. By Little's law both are equal over a whole run, and because time is an
+//! integer they must be equal to the nanosecond (Denning & Buzen 1978; Little 1961). The same holds for
+//! flow balance (arrivals = departures + present) and for the utilization law (busy time = service
+//! given).
 //!
 //! Sums have 96 bits, which fewer than 2^32 jobs cannot fill in 2^64 ns; 200,000 jobs fill 64 bits within
-//! 26 hours. The upper parts change so seldom that they lie apart from what changes with each job, which
-//! is one line of the cache.
+//! 26 hours. The upper parts seldom change. They are stored apart from the fields that change with each
+//! job, which fit in one cache line.
 
 use foretell_units::{SimSpan, SimTime};
 use thiserror::Error;
 
-/// Accounts of one queueing centre. What changes with each job fills one line of the cache.
+/// Accounts of one queueing centre. The fields that change with each job fill one cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Ledger {
@@ -27,15 +27,15 @@ pub struct Ledger {
     busy_area: u64,
     arrivals: u64,
     departures: u64,
-    /// Σ residence of the jobs gone: the lower 64 bits.
+    /// Σ residence time of departed jobs: the lower 64 bits.
     residence_ns: u64,
-    /// Σ service of the services ended: the lower 64 bits.
+    /// Σ service time of ended services: the lower 64 bits.
     service_ns: u64,
     upper: Upper,
     mark: Mark,
 }
 
-/// The upper parts of sums.
+/// The upper parts of the sums.
 #[derive(Clone, Copy, Debug, Default)]
 struct Upper {
     present_area: u32,
@@ -44,7 +44,7 @@ struct Upper {
     service_ns: u32,
 }
 
-/// The accounts at the moment when measuring began.
+/// The accounts at the start of measuring.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: SimTime,
@@ -53,20 +53,20 @@ struct Mark {
     departures: u64,
 }
 
-/// What one queueing centre did while it was measured.
+/// The measurements of one queueing centre.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Usage {
-    /// Busy servers on average, divided by the servers there are.
+    /// Mean number of busy servers, divided by the number of servers.
     pub utilization: f64,
-    /// Jobs present on average, waiting or in service.
+    /// Mean number of jobs present, waiting or in service.
     pub queue_length_mean: f64,
     /// Busy time, summed over servers.
     pub busy: SimSpan,
-    /// Jobs that left.
+    /// Number of jobs that left.
     pub operations: u64,
 }
 
-/// Adds to a sum whose parts lie apart.
+/// Adds to a sum that is stored in two parts.
 #[inline]
 fn add(lower: &mut u64, upper: &mut u32, amount: u128) {
     let (sum, carry) = lower.overflowing_add(amount as u64);
@@ -77,12 +77,12 @@ fn add(lower: &mut u64, upper: &mut u32, amount: u128) {
     }
 }
 
-/// A sum whose parts lie apart.
+/// A sum that is stored in two parts.
 fn sum(lower: u64, upper: u32) -> u128 {
     (u128::from(upper) << 64) | u128::from(lower)
 }
 
-/// A length of time; the longest there is, if that is not enough.
+/// Converts to a time span; the longest possible one if it does not fit.
 fn span(ns: u128) -> SimSpan {
     SimSpan::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
@@ -112,13 +112,13 @@ impl Ledger {
         self.arrivals += 1;
     }
 
-    /// A server takes a job up.
+    /// A server begins with a job.
     pub fn start(&mut self, now: SimTime) {
         self.advance(now);
         self.serving += 1;
     }
 
-    /// A server lays a job down that it took up at `started`.
+    /// A server interrupts or ends a job that it began at `started`.
     pub fn stop(&mut self, now: SimTime, started: SimTime) {
         self.advance(now);
         self.serving -= 1;
@@ -135,18 +135,18 @@ impl Ledger {
         add(&mut self.residence_ns, &mut self.upper.residence_ns, residence);
     }
 
-    /// Jobs present, waiting or in service.
+    /// Number of jobs present, waiting or in service.
     pub fn present(&self) -> u64 {
         u64::from(self.present)
     }
 
-    /// Time that servers were busy since the beginning, summed over them.
+    /// Busy time of servers since the beginning, summed over them.
     pub fn busy(&mut self, now: SimTime) -> SimSpan {
         self.advance(now);
         span(self.busy_area())
     }
 
-    /// Measuring begins: what was before is left out of [`Ledger::usage`].
+    /// Measuring begins: [`Ledger::usage`] leaves out everything before.
     pub fn mark(&mut self, now: SimTime) {
         self.advance(now);
         self.mark = Mark {
@@ -157,7 +157,7 @@ impl Ledger {
         };
     }
 
-    /// What the centre, which has so many servers, did since the mark.
+    /// Usage of the centre, which has `servers` servers, since the mark.
     pub fn usage(&mut self, now: SimTime, servers: u32) -> Usage {
         self.advance(now);
         let measured_ns = ((now - self.mark.at).as_ns() as f64).max(1.0);
@@ -171,10 +171,10 @@ impl Ledger {
         }
     }
 
-    /// Whether the laws hold at `now`; otherwise which one is broken, with its figures.
+    /// Checks whether the laws hold at `now`. The error is the broken law, with its figures.
     ///
-    /// `jobs`: for each job present, when it arrived and, if it is in service, since when. They
-    /// come from the queue itself, so that a job that was lost or changed shows.
+    /// `jobs`: for each job present, its arrival time and, if it is in service, the start of that
+    /// service. They come from the queue itself, so a lost or changed job is detected.
     pub fn audit(
         &mut self,
         now: SimTime,
@@ -208,25 +208,25 @@ impl Ledger {
 /// An operational law that does not hold: the simulator contradicts itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Violation {
-    /// Arrivals are not departures and those present.
+    /// Arrivals differ from the sum of departures and jobs present.
     #[error("flow balance: {arrivals} arrivals, {departures} departures, {present} present")]
     FlowBalance {
-        /// Jobs that came.
+        /// Number of jobs that arrived.
         arrivals: u64,
-        /// Jobs that left.
+        /// Number of jobs that left.
         departures: u64,
-        /// Jobs that are there.
+        /// Number of jobs present.
         present: u64,
     },
-    /// The area under the queue's length is not the time that jobs spent in it.
+    /// The area under the queue's length differs from the time that jobs spent in the queue.
     #[error("Little's law: {watched} job-ns watched in the queue, {counted} counted by the jobs")]
     LittlesLaw {
         /// Area under the queue's length, job-nanoseconds.
         watched: u128,
-        /// Time that jobs say they spent, job-nanoseconds.
+        /// Sum of the jobs' times in the queue, job-nanoseconds.
         counted: u128,
     },
-    /// Busy time is not the service given.
+    /// Busy time differs from the service given.
     #[error("utilization law: {busy} ns busy, {served} ns of service given")]
     UtilizationLaw {
         /// Server-nanoseconds busy.
@@ -265,7 +265,7 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.arrive(at(0));
         ledger.depart(at(10), at(3));
-        // present for 10 ns, but says 7
+        // present for 10 ns, but recorded as 7
         let violation = Violation::LittlesLaw { watched: 10, counted: 7 };
         assert_eq!(ledger.audit(at(10), [].into_iter()), Err(violation));
     }
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn areas_beyond_64_bits_are_whole() {
-        // 200,000 jobs for 26 h, of which one half is served and leaves: 1.01 × 2^64 job-ns before it
+        // 200,000 jobs for 26 h; half of them are served and leave: 1.01 × 2^64 job-ns before that
         let (jobs, hours_26) = (200_000, SimSpan::from_secs(26 * 3600));
         let mut ledger = Ledger::default();
         for _ in 0..jobs {
@@ -297,7 +297,7 @@ mod tests {
             ledger.depart(end, at(0));
         }
         assert_eq!(ledger.audit(end, present()), Ok(()));
-        // the same again in small steps, and since the mark alone
+        // the same again in small steps, measured from the mark
         ledger.mark(end);
         for hours in 1..=52 {
             let now = end + SimSpan::from_secs(hours * 3600);
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn an_account_that_is_off_by_a_whole_wrap_is_found_out() {
-        // two jobs that came 2^63 ns later than they say
+        // two jobs that arrived 2^63 ns later than recorded
         let mut ledger = Ledger::default();
         ledger.arrive(at(1 << 63));
         ledger.depart(at(u64::MAX), at(0));

@@ -1,10 +1,10 @@
 //! A first-come-first-served link: one direction of a cable.
 //!
-//! A transfer's end is known when it is booked, so a link needs no events of its own. Its accounts
-//! are sums: of the moments when jobs came and when they left, of the service given and of the gaps
-//! between. They are the ledger's two accounts (see [`crate::ledger`]), and the same laws are
-//! checked; but as sums do not depend on the order of entry, a job may be entered when it is
-//! convenient, which costs a few additions.
+//! The end of a transfer is known when it is booked, so a link needs no events of its own. Its accounts
+//! are sums: of the arrival and departure times of jobs, of the service given and of the idle gaps
+//! between. They are equivalent to the ledger's two accounts (see [`crate::ledger`]), and the same laws
+//! are checked. But as sums do not depend on the order of entry, a job may be entered when it is
+//! convenient, which costs only a few additions.
 
 use std::collections::VecDeque;
 
@@ -12,23 +12,24 @@ use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
 use crate::ledger::{Usage, Violation};
 
-/// One direction of a cable: serves what is booked at its line rate, in the order of booking.
+/// One direction of a cable: serves bookings at its line rate, in order.
 #[derive(Clone, Debug)]
 pub struct Link {
     rate: Rate,
-    /// When all that is booked has left.
+    /// Time at which all bookings have left.
     free_at: SimTime,
     /// Service booked, and idle time before the last booking: nanoseconds.
     served_ns: u64,
     gaps_ns: u64,
-    /// Jobs that came and left, and the sums of the moments when they did, in nanoseconds.
+    /// Numbers of jobs that arrived and left, and the sums of their arrival and departure times, in
+    /// nanoseconds.
     arrivals: u64,
     departures: u64,
     arrived_ns: u128,
     departed_ns: u128,
-    /// Σ residence of the jobs gone.
+    /// Σ residence time of departed jobs.
     residence_ns: u128,
-    /// Jobs whose last bit will leave, in order.
+    /// Jobs with a known time of departure, in order.
     leaving: VecDeque<Job>,
     mark: Mark,
 }
@@ -39,7 +40,7 @@ struct Job {
     leaves: SimTime,
 }
 
-/// The accounts at the moment when measuring began.
+/// The accounts at the start of measuring.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: SimTime,
@@ -48,12 +49,12 @@ struct Mark {
     departures: u64,
 }
 
-/// When a booked transfer is on the wire.
+/// The time of a booked transfer on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Busy {
-    /// First bit.
+    /// Time of the first bit.
     pub start: SimTime,
-    /// Last bit.
+    /// Time of the last bit.
     pub finish: SimTime,
 }
 
@@ -80,12 +81,12 @@ impl Link {
         self.rate
     }
 
-    /// What is booked from now on goes at this rate.
+    /// Sets the rate for all later bookings.
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
     }
 
-    /// Books `bytes` on the link and returns when they are on it.
+    /// Books `bytes` on the link and returns when they are on the wire.
     ///
     /// FIFO: an earlier booking is never delayed by a later one. `now` must not go backwards.
     #[inline]
@@ -93,7 +94,7 @@ impl Link {
         self.book(now, self.rate.time_for(bytes))
     }
 
-    /// As [`Link::send`], for what takes so long on the link.
+    /// Like [`Link::send`], for a transfer that takes `service` on the link.
     #[inline]
     pub fn book(&mut self, now: SimTime, service: SimSpan) -> Busy {
         self.settle(now);
@@ -111,13 +112,13 @@ impl Link {
         self.free_at.saturating_since(now)
     }
 
-    /// When all that is booked has left.
+    /// Time at which all bookings have left.
     #[inline]
     pub(crate) fn free_at(&self) -> SimTime {
         self.free_at
     }
 
-    /// Books so much service from `start` to `finish`, with pauses if that is longer.
+    /// Books `service` between `start` and `finish`, with pauses if that time is longer.
     #[inline]
     pub(crate) fn serve(&mut self, start: SimTime, finish: SimTime, service: SimSpan) {
         let pauses = (finish - start).as_ns() - service.as_ns();
@@ -133,14 +134,15 @@ impl Link {
         self.arrived_ns += u128::from(at.as_ns());
     }
 
-    /// A job that joined at `arrived` will leave at `leaves`, or when the one before has left.
+    /// Enters the departure of a job that joined at `arrived`: at `leaves`, or when the one before has
+    /// left.
     #[inline]
     pub(crate) fn leave(&mut self, arrived: SimTime, leaves: SimTime) {
         let leaves = self.leaving.back().map_or(leaves, |last| last.leaves.max(leaves));
         self.leaving.push_back(Job { arrived, leaves });
     }
 
-    /// Takes out the jobs that have left by `now`.
+    /// Removes the jobs that have left by `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: SimTime) {
         while let Some(&Job { arrived, leaves }) = self.leaving.front() {
@@ -154,16 +156,16 @@ impl Link {
         }
     }
 
-    /// ∫ jobs present dt up to `now`, before which all jobs that came or left have been entered.
+    /// ∫ jobs present dt up to `now`. All arrivals and departures before `now` must have been entered.
     fn present_area(&self, now: SimTime) -> u128 {
         let until_now = |jobs: u64| u128::from(jobs) * u128::from(now.as_ns());
-        // a transfer that was entered early may come or leave after `now`
+        // a transfer that was entered early may arrive or leave after `now`
         let came = until_now(self.arrivals).wrapping_sub(self.arrived_ns);
         let left = until_now(self.departures).wrapping_sub(self.departed_ns);
         came.wrapping_sub(left)
     }
 
-    /// Service given up to `now`, nanoseconds: what is booked beyond follows without a gap.
+    /// Service given up to `now`, nanoseconds. Bookings beyond `now` follow without a gap.
     fn busy_ns(&self, now: SimTime) -> u64 {
         self.served_ns - self.backlog(now).as_ns()
     }
@@ -179,7 +181,7 @@ impl Link {
         };
     }
 
-    /// What the link did since the mark.
+    /// Usage of the link since the mark.
     pub fn usage(&mut self, now: SimTime) -> Usage {
         self.settle(now);
         let span = ((now - self.mark.at).as_ns() as f64).max(1.0);
@@ -198,7 +200,8 @@ impl Link {
         self.audit_with(now, std::iter::empty())
     }
 
-    /// As [`Link::audit`], where jobs that came at `waiting` have not been given a time to leave.
+    /// Like [`Link::audit`], with additional jobs that arrived at `waiting` and have no departure time
+    /// yet.
     pub(crate) fn audit_with(
         &mut self,
         now: SimTime,
@@ -235,7 +238,7 @@ mod tests {
     #[test]
     fn an_area_beyond_64_bits_is_whole() {
         // 200,000 messages of a day each, booked at once: the queue is 200,000 long for a day, while the
-        // first is on the wire, which is 0.94 × 2^64 job-ns; then 199,999
+        // first is on the wire, which gives 0.94 × 2^64 job-ns; then 199,999
         let mut link = Link::new(Rate::bits_per_s(8));
         let day = SimSpan::from_secs(24 * 3600);
         for _ in 0..200_000 {

@@ -1,4 +1,4 @@
-//! Workloads at work: when each client issues what.
+//! Workloads in operation: when each client issues which request.
 
 use foretell_scenarios::model::{self, Arrivals, Scenario, WorkloadKind};
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, Stream, VolumeId, WorkloadId};
@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::program::{Process, Programs, is_program};
 use crate::transaction::NO_TRANSACTION;
 
-/// Requests outstanding in all, beyond which a run ends: some 2 GB of them.
+/// Number of outstanding requests, of all workloads together, that ends a run: some 2 GB of memory.
 const MOST_OUTSTANDING: usize = 4 << 20;
 
 /// A workload on one client.
@@ -28,30 +28,30 @@ pub(crate) struct Instance {
     pub(crate) client: HostId,
     pub(crate) volume: VolumeId,
     pub(crate) issued: u64,
-    /// The time, in its trace, of the last request that it issued.
+    /// Trace time of the last request that it issued.
     pub(crate) reached: Option<SimTime>,
-    /// The workload's, for errors.
+    /// The workload's name, for errors.
     name: String,
     pub(crate) load: Load,
     pub(crate) pace: Pace,
-    /// Requests that it may still issue; `None`: no end.
+    /// Requests that it may still issue; `None` means no limit.
     left: Option<u64>,
-    /// Whether it will issue no more.
+    /// Whether it will issue no more requests.
     done: bool,
-    /// Requests, or transactions, under way, and those held back by a rate.
+    /// Requests, or transactions, that are outstanding, and those held back by a rate.
     pub(crate) outstanding: u32,
-    /// What it is part of, if that is a program.
+    /// The process that it belongs to, for a program.
     pub(crate) process: Option<Box<Process>>,
     thinking: Stream,
-    /// What chooses the fragments that its reads ask for.
+    /// Random stream for the choice of the fragments that its reads ask for.
     pub(crate) choosing: Stream,
 }
 
-/// What an instance issues.
+/// The load that an instance issues.
 pub(crate) enum Load {
     /// Requests that do not wait for each other.
     Requests(Box<dyn Source>),
-    /// Lists of steps.
+    /// Transactions, as lists of steps.
     Transactions(Box<dyn Transactions>),
 }
 
@@ -61,9 +61,9 @@ pub(crate) enum Pace {
     Closed { outstanding: u32, think: Think },
     /// At times of its own.
     Open(Gaps),
-    /// At the times of a trace of which nothing else is used.
+    /// At the times of a trace; nothing else of the trace is used.
     Times { trace: Box<TraceReader>, speed_up: SpeedUp },
-    /// At the times of its trace; the next request waits here.
+    /// At the times of its trace; `next` is the next request.
     Trace { speed_up: SpeedUp, next: Option<Request> },
 }
 
@@ -155,17 +155,17 @@ impl Instance {
         }
     }
 
-    /// Whether it issues transactions, rather than requests on their own.
+    /// Whether it issues transactions, rather than separate requests.
     pub(crate) fn has_transactions(&self) -> bool {
         matches!(self.load, Load::Transactions(_))
     }
 
-    /// Whether it will issue no more.
+    /// Whether it will issue no more requests.
     pub(crate) fn is_done(&self) -> bool {
         self.done
     }
 
-    /// Counts one of those that it may still issue; whether there was one.
+    /// Uses one of the requests that it may still issue. Returns whether there was one.
     fn take_one(&mut self) -> bool {
         match &mut self.left {
             Some(0) => false,
@@ -189,7 +189,7 @@ impl Instance {
             .map_err(|error| SimError::Source { workload: self.name.clone(), error })
     }
 
-    /// The kind of the last transaction that was drawn.
+    /// The kind of the transaction drawn last.
     pub(crate) fn transaction_kind(&self) -> usize {
         match &self.load {
             Load::Transactions(source) => source.kind(),
@@ -197,7 +197,7 @@ impl Instance {
         }
     }
 
-    /// Fills in the steps of the next transaction; whether there is one.
+    /// Fills in the steps of the next transaction. Returns whether there is one.
     pub(crate) fn next_transaction(&mut self, steps: &mut Vec<Step>) -> bool {
         if self.done || !self.take_one() {
             return false;
@@ -216,7 +216,7 @@ pub(crate) fn impossible(workload: &model::Workload, reason: &dyn std::fmt::Disp
     }
 }
 
-/// How a trace of a workload is read.
+/// Options for reading a workload's trace.
 fn read_options(workload: &model::Workload) -> Result<ReadOptions, SimError> {
     let WorkloadKind::Trace { format, block, device, skip_bad, .. } = &workload.kind else {
         return Ok(ReadOptions::default());
@@ -233,7 +233,7 @@ fn has_times(workload: &model::Workload, path: &std::path::Path) -> Result<bool,
     trace.map(|trace| trace.has_times()).map_err(|error| failed(error.into()))
 }
 
-/// When an instance of a workload issues.
+/// The pace of an instance of a workload.
 fn pace(workload: &model::Workload, stream: &impl Fn(&str) -> Stream) -> Result<Pace, SimError> {
     let wrong = |error: ArrivalError| impossible(workload, &error);
     let rate = |rps| RequestRate::per_s(rps).map_err(wrong);
@@ -269,7 +269,7 @@ fn pace(workload: &model::Workload, stream: &impl Fn(&str) -> Stream) -> Result<
     })
 }
 
-/// What an instance of a workload issues; `position`: of its client among the workload's.
+/// The load of an instance of a workload; `position`: of its client among the workload's clients.
 fn load(
     scenario: &Scenario,
     workload: &model::Workload,
@@ -278,7 +278,7 @@ fn load(
 ) -> Result<Load, SimError> {
     let volume = scenario.volume(workload.volume).size;
     let wrong = |error: GenerateError| impossible(workload, &error);
-    // what instances do not share lies side by side
+    // the unshared data of instances lie side by side
     let own = |footprint: Bytes| Bytes(footprint.get().saturating_mul(position as u64));
     let served = |inner: Box<dyn Transactions>, cache: Option<Bytes>| {
         Load::Transactions(match cache {
@@ -292,7 +292,7 @@ fn load(
             ssio.access = *access;
             ssio.working_set = Some(*working_set);
             let generator = ssio.over(volume, stream("requests")).map_err(wrong)?;
-            // sequential streams of several clients begin in different places
+            // sequential streams of different clients begin in different places
             let blocks = working_set.get() / access.get();
             let skip = position as u64 * blocks / workload.clients.len() as u64;
             Load::Requests(Box::new(Generated::endless(generator.starting_at(skip))))
@@ -376,8 +376,8 @@ fn load(
     })
 }
 
-/// Operations with which an instance of a transactional workload warms up, the `position`th of its
-/// clients: from a stream of their own.
+/// Operations with which an instance of a transactional workload warms up; `position`: of its client
+/// among the workload's. They come from a random stream of their own.
 pub(crate) fn warming(
     scenario: &Scenario,
     workload: usize,
@@ -394,8 +394,8 @@ pub(crate) fn warming(
     }
 }
 
-/// The first requests, `most` at the most, that each client of a workload would issue. Those of a
-/// trace have its times, sped up as the workload says.
+/// The first requests, at most `most`, that each client of a workload would issue. Those of a trace
+/// have its times, with the workload's speed-up.
 ///
 /// Errors if the workload cannot be simulated.
 pub fn drawn_requests(
@@ -412,7 +412,7 @@ pub fn drawn_requests(
         } else {
             vec![Instance::new(scenario, id, workload, client, position)?]
         };
-        // of a program, what its first process requests
+        // for a program: the requests of its first process
         let instance = &mut processes[0];
         let mut drawn = Vec::new();
         if instance.has_transactions() {
@@ -451,15 +451,15 @@ fn pattern(pattern: model::Pattern) -> Pattern {
 }
 
 impl Cluster {
-    /// An instance puts its first requests on the agenda.
+    /// Schedules the first requests of an instance.
     pub(crate) fn begin(&mut self, id: u32) {
         if self.instances[id as usize].process.is_none() {
             self.begin_at(id, SimTime::ZERO);
         }
     }
 
-    /// An instance puts its first requests on the agenda; those of a closed loop at `begun`, or when
-    /// the thinking ends that it is found at then.
+    /// Schedules the first requests of an instance. Those of a closed loop come at `begun`, plus the
+    /// rest of the think time in which each thread is found at that moment.
     pub(crate) fn begin_at(&mut self, id: u32, begun: SimTime) {
         let issue = Event::Issue { instance: id };
         match &mut self.instances[id as usize].pace {
@@ -467,7 +467,7 @@ impl Cluster {
                 let (outstanding, think) = (*outstanding, *think);
                 let instance = &mut self.instances[id as usize];
                 for _ in 0..outstanding {
-                    // programs begin at a time of their own; other threads are found thinking
+                    // programs begin at their own time; other threads are found thinking
                     let lead = match think {
                         _ if instance.process.is_some() => SimSpan::ZERO,
                         Think::None => SimSpan::ZERO,
@@ -508,7 +508,7 @@ impl Cluster {
         }
     }
 
-    /// Whether there was a request.
+    /// Issues the next request. Returns whether there was one.
     fn issue_request(&mut self, id: u32) -> bool {
         let instance = &mut self.instances[id as usize];
         let waiting = match &mut instance.pace {
@@ -558,7 +558,7 @@ impl Cluster {
         self.engine.agenda.schedule(at.max(now), Event::Issue { instance: id });
     }
 
-    /// The next request of an instance; afterwards it is done if there was none.
+    /// The next request of an instance. If there is none, the instance ends.
     pub(crate) fn pull(&mut self, id: u32) -> Option<Request> {
         let instance = &mut self.instances[id as usize];
         if instance.done {
@@ -574,7 +574,7 @@ impl Cluster {
         next
     }
 
-    /// An instance will issue no more.
+    /// An instance issues no more requests.
     pub(crate) fn ends(&mut self, id: u32) {
         let instance = &mut self.instances[id as usize];
         if !instance.done {

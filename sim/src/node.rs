@@ -1,4 +1,4 @@
-//! A storage node: its software, which truth and predictor share, on simulated disks.
+//! A storage node on simulated disks. Truth and predictor share its software.
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{DiskOperation, HitCounts, Machine, Note};
@@ -12,18 +12,18 @@ use crate::device::{Device, Done};
 use crate::event::Event;
 use crate::tracker::Tracker;
 
-/// What a node needs of the world around it.
+/// The parts of the engine that a node uses.
 pub(crate) struct Surroundings<'a> {
     pub(crate) now: SimTime,
     pub(crate) host: HostId,
     pub(crate) agenda: &'a mut Agenda<Event>,
     pub(crate) tracker: &'a mut Tracker,
-    /// Where its disks are, which other virtual machines may share.
+    /// The machine with its disks, which other virtual machines may share.
     pub(crate) machine: HostId,
     pub(crate) disks: &'a mut [Device<Tag>],
 }
 
-/// Whose operation of a disk it is, and its number there.
+/// The host that an operation of a disk belongs to, and the operation's number there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag {
     pub(crate) host: HostId,
@@ -33,30 +33,30 @@ pub(crate) struct Tag {
 /// A storage node.
 pub(crate) struct Node {
     software: Software,
-    /// Where its part of each disk begins.
+    /// First sector of its part of each disk.
     begins: Vec<Sectors>,
-    /// Disk operations completed and their bytes, by direction, since the beginning.
+    /// Number of disk operations completed and their bytes, by direction, since the beginning.
     operations: [u64; 2],
     moved: [u64; 2],
     /// Bytes that left the cache since the beginning.
     evicted: u64,
 }
 
-/// What a node has done.
+/// Counters of a node.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct NodeCounts {
-    /// Disk operations completed, by direction.
+    /// Number of disk operations completed, by direction.
     pub(crate) operations: [u64; 2],
     /// Their bytes.
     pub(crate) bytes: [u64; 2],
     /// Bytes in the cache at the end.
     pub(crate) cached: u64,
-    /// Bytes that left it.
+    /// Bytes that left the cache.
     pub(crate) evicted: u64,
 }
 
 impl NodeCounts {
-    /// What came after `before`.
+    /// The difference from `before`.
     pub(crate) fn since(self, before: Self) -> Self {
         let less = |now: [u64; 2], before: [u64; 2]| [now[0] - before[0], now[1] - before[1]];
         Self {
@@ -68,7 +68,7 @@ impl NodeCounts {
     }
 }
 
-/// What the software runs on.
+/// The hardware that the software runs on.
 pub(crate) struct Hardware<'a, 'b> {
     around: &'a mut Surroundings<'b>,
     begins: &'a [Sectors],
@@ -82,7 +82,7 @@ impl Hardware<'_, '_> {
         tracker.post(now, host, thread, breadcrumb, body);
     }
 
-    /// Whom a disk takes a reader for: each virtual machine has readers of its own.
+    /// The reader's number as the disk sees it: each virtual machine has its own readers.
     fn thread(&self, reader: u64) -> u64 {
         let Surroundings { host, machine, .. } = *self.around;
         // readers are numbers of clients and workloads, which leave the highest bits free
@@ -142,13 +142,13 @@ impl Machine for Hardware<'_, '_> {
     }
 }
 
-/// A disk of a machine wants to be asked then.
+/// Schedules a call that a disk of a machine has asked for.
 pub(crate) fn call_disk(agenda: &mut Agenda<Event>, machine: HostId, disk: u32, at: SimTime) {
     agenda.schedule(at, Event::DiskDone { host: machine.0, disk: disk as u16 });
 }
 
 impl Node {
-    /// `place`: which part of its disks it has.
+    /// `place`: the number of its part of the disks.
     pub(crate) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
@@ -168,8 +168,8 @@ impl Node {
         (&mut self.software, Hardware { around, begins: &self.begins, evicted })
     }
 
-    /// Serves an access. Returns the number of completions to wait for: as often its exchange comes out
-    /// of [`Node::disk_done`] later. Zero: it is done.
+    /// Serves an access. Returns the number of completions to wait for: [`Node::disk_done`] will return
+    /// its exchange as many times. Zero: the access is done.
     pub(crate) fn access(&mut self, around: &mut Surroundings, access: &Access) -> u32 {
         let (software, mut hardware) = self.parts(around);
         software.access(&mut hardware, access)
@@ -194,14 +194,14 @@ impl Node {
         software.disk_done(&mut hardware, number, ready);
     }
 
-    /// Flushes what has waited for too long.
+    /// Flushes pages that have waited for too long.
     pub(crate) fn flush_tick(&mut self, around: &mut Surroundings) {
         let (software, mut hardware) = self.parts(around);
         software.flush_tick(&mut hardware);
     }
 
-    /// A stretch of a file is read or written before the simulation begins, in no time, as far as
-    /// disks that are arrays remember it; objects are nothing that it knows.
+    /// Updates disks that are arrays for a read or write of a file's range before the simulation
+    /// begins; it takes no time. Objects are unknown to it.
     pub(crate) fn touch(
         &self,
         disks: &mut [Device<Tag>],
@@ -225,14 +225,14 @@ impl Node {
         self.software.mark();
     }
 
-    /// What it did since the beginning.
+    /// Counters since the beginning.
     pub(crate) fn counts(&self) -> NodeCounts {
         let (cached, evicted) = self.software.cached_and_evicted();
         let evicted = evicted.unwrap_or(self.evicted);
         NodeCounts { operations: self.operations, bytes: self.moved, cached, evicted }
     }
 
-    /// Hits since the mark.
+    /// Cache hits since the mark.
     pub(crate) fn hits(&self) -> &HitCounts {
         self.software.hits()
     }

@@ -1,6 +1,7 @@
-//! What clients saw before, while and after hosts were down: phases, and a time line by the second.
+//! Clients' results before, during and after outages of hosts: by phase, and as a time line by the
+//! second.
 //!
-//! A request belongs to the phase and the second in which it ends.
+//! A request counts in the phase and the second in which it ends.
 
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Event, Part};
@@ -15,7 +16,7 @@ pub(crate) struct PhaseTally {
     pub(crate) failed: u64,
 }
 
-/// What a second saw.
+/// The results of one second.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Second {
     pub(crate) requests: u64,
@@ -24,21 +25,21 @@ pub(crate) struct Second {
     pub(crate) rebuilt: u64,
 }
 
-/// Events to come, and what clients see of them.
+/// Events to come, and their effects on clients.
 pub(crate) struct Outages {
     pub(crate) events: Vec<Event>,
     from: SimTime,
     pub(crate) phases: RunPhases,
-    /// By phase: what each workload saw.
+    /// Results of each workload, by phase.
     pub(crate) tallies: [Vec<PhaseTally>; 4],
     pub(crate) seconds: Vec<Second>,
     rebuilt: u64,
-    /// Requests that failed in the measured time.
+    /// Requests that failed during the measured time.
     pub(crate) failed: u64,
 }
 
 impl Outages {
-    /// Of a scenario with events; measuring begins at `from`.
+    /// The outages of a scenario with events; measuring begins at `from`.
     pub(crate) fn of(scenario: &Scenario, from: SimTime) -> Option<Box<Self>> {
         let events = scenario.outages.as_ref()?.events.clone();
         let tally = |_| PhaseTally { completed: OpTally::new(), failed: 0 };
@@ -54,17 +55,17 @@ impl Outages {
         }))
     }
 
-    /// One of the events has happened.
+    /// One of the events has occurred.
     pub(crate) fn begin(&mut self) {
         self.phases.begin();
     }
 
-    /// A part of a host is slow from now on, or is not any more.
+    /// Records that a part of a host is slow from now on, or no longer is.
     pub(crate) fn set_slow(&mut self, what: (HostId, Part), is_slow: bool) {
         self.phases.set_slow(what, is_slow);
     }
 
-    /// Looks at the cluster after an event; `rebuilt`: bytes written by recoveries so far.
+    /// Examines the cluster after an event; `rebuilt`: bytes written by recoveries so far.
     pub(crate) fn look(&mut self, now: SimTime, health: Health, rebuilt: Bytes) {
         if !self.phases.has_begun() {
             return;
@@ -109,7 +110,7 @@ impl Outages {
         second.response_ns += u128::from(response.as_ns());
     }
 
-    /// The seconds of a run that ends at `end`: also those in which nothing ended.
+    /// Adds the seconds up to `end`, where the run ends, including those in which no request ended.
     pub(crate) fn fill_seconds(&mut self, end: SimTime) {
         let count = end.saturating_since(self.from).as_ns().div_ceil(1_000_000_000) as usize;
         if count > self.seconds.len() {

@@ -1,18 +1,18 @@
-//! Real bytes in requests (`payload = "real"`): what is read back must be what was written.
+//! Real bytes in requests (`payload = "real"`): data read back must be those that were written.
 //!
-//! A write makes a new version of each block that it touches: its own bytes over those of the
-//! version before, encrypted, encoded, and kept as n fragments. A fragment counts as stored when
-//! its node has served the message that brings it. A read is pinned to the version of each block
-//! that was complete when its messages went out (nodes keep versions, as PASIS's do), takes the
-//! fragments of the nodes that it asked, decodes, decrypts, and compares. Where a write's quorum is
-//! smaller than n, a node asked for a fragment that is still on its way answers when it has it.
+//! A write creates a new version of each block that it touches: its own bytes over those of the previous version,
+//! encrypted, encoded, and kept as n fragments. A fragment counts as stored when its node has served the message
+//! that brings it. A read is pinned to the version of each block that was complete when its messages were sent
+//! (nodes keep versions, as PASIS's do). It takes the fragments of the nodes that it asked, decodes, decrypts, and
+//! compares. If a write's quorum is smaller than n, a node that is asked for a fragment still on its way answers
+//! once it has it.
 //!
-//! The bytes are kept beside the cluster, keyed by block and fragment; which page of which disk
-//! they lie on is the timing model's affair. A replicated block that is written in part is kept
-//! whole here, although the message carries only the part.
+//! The bytes are kept outside the simulated disks, keyed by block and fragment; the timing model decides on which
+//! page of which disk they lie. A replicated block that is written in part is kept whole here, although the message
+//! carries only the part.
 //!
-//! With events it is also known which node has which fragment: what a host loses for good is gone, and a
-//! fragment that is rebuilt is really decoded and encoded, and compared.
+//! With events, it is also tracked which node has which fragment: the data of a host that is lost for good are gone.
+//! A rebuilt fragment is really decoded and encoded, and compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,34 +27,34 @@ use crate::error::SimError;
 pub(crate) struct Vault {
     key: [u8; KEY_LEN],
     volumes: Vec<Codec>,
-    /// By (volume, block): its versions, oldest first.
+    /// The versions of each block, by (volume, block); oldest first.
     blocks: BTreeMap<(u32, u64), Block>,
-    /// Blocks of volumes that are encoded otherwise than at the beginning, by (volume of the scenario, block): whose
-    /// they are now.
+    /// Blocks whose encoding has changed since the beginning, by (volume of the scenario, block): the volume that
+    /// they now belong to.
     converted: BTreeMap<(u32, u64), u32>,
-    /// By request: what it reads.
+    /// The blocks that each request reads.
     reads: BTreeMap<u32, Vec<Pinned>>,
-    /// Legs that wait for a fragment to be stored.
+    /// Legs that wait for a fragment to be stored, with their fragments.
     parked: Vec<(u32, Fragments)>,
     contents: Stream,
     compared: u64,
-    /// Only in scenarios with events.
+    /// Present only in scenarios with events.
     failures: Option<Losses>,
 }
 
-/// What failures have done to what was there at the beginning.
+/// The effects of failures on the initial data.
 struct Losses {
     homes: Vec<Home>,
-    /// Nodes that have lost everything.
+    /// Nodes that have lost all data.
     wiped: Vec<HostId>,
-    /// Fragments of blocks that were never written, as (volume, block, fragment, node), where they were
+    /// Fragments of blocks that were never written, as (volume, block, fragment, node), at the nodes where they were
     /// rebuilt.
     rebuilt: BTreeSet<(u32, u64, u8, HostId)>,
-    /// Those, in the same way, that nodes have dropped because others hold them.
+    /// Initial fragments, in the same form, that nodes have dropped because others hold them.
     dropped: BTreeSet<(u32, u64, u8, HostId)>,
 }
 
-/// How a volume's blocks are sealed.
+/// Encryption and encoding of a volume's blocks.
 struct Codec {
     name: String,
     erasure: Erasure,
@@ -65,9 +65,9 @@ struct Codec {
 #[derive(Default)]
 struct Block {
     versions: Vec<Version>,
-    /// The newest version that its quorum has acknowledged; 0: as it was at the beginning.
+    /// The newest version that its quorum has acknowledged; 0: the initial content.
     complete: u64,
-    /// Versions that reads under way are pinned to.
+    /// Versions that outstanding reads are pinned to.
     pins: Vec<u64>,
 }
 
@@ -75,11 +75,11 @@ struct Version {
     number: u64,
     plain: Vec<u8>,
     fragments: Vec<Vec<u8>>,
-    /// Which fragments were stored by whom.
+    /// Stored fragments, with their nodes.
     stored: Vec<(u8, HostId)>,
 }
 
-/// A block that a request reads.
+/// A block that a request reads, with the version that it is pinned to.
 struct Pinned {
     volume: u32,
     block: u64,
@@ -114,7 +114,7 @@ impl Vault {
         }
     }
 
-    /// The same in a scenario with events; `homes`: by volume.
+    /// The same in a scenario with events; `homes`: placement by volume.
     pub(crate) fn with_failures(self, homes: Option<Vec<Home>>) -> Self {
         let losses = |homes| {
             let (rebuilt, dropped) = (BTreeSet::new(), BTreeSet::new());
@@ -123,12 +123,12 @@ impl Vault {
         Self { failures: homes.map(losses), ..self }
     }
 
-    /// Blocks read back and found right so far.
+    /// Number of blocks read back and found correct so far.
     pub(crate) fn compared(&self) -> u64 {
         self.compared
     }
 
-    /// A write's messages go out: bytes `offset..end` of the volume get new contents.
+    /// The messages of a write are sent: bytes `offset..end` of the volume get new contents.
     pub(crate) fn write(&mut self, volume: u32, version: u64, offset: u64, end: u64) {
         let size = self.volumes[volume as usize].block;
         for block in offset / size..end.div_ceil(size) {
@@ -145,13 +145,13 @@ impl Vault {
         }
     }
 
-    /// Whose a block of a volume of the scenario is now.
+    /// The volume that a block of a volume of the scenario now belongs to.
     fn now(&self, volume: u32, block: u64) -> u32 {
         self.converted.get(&(volume, block)).copied().unwrap_or(volume)
     }
 
-    /// Blocks of a volume become those of another one. The other volume has fragments of its own for their content,
-    /// not stored yet; where it has content already, that stays.
+    /// Blocks of a volume move to another volume. The other volume gets its own fragments of their content, which
+    /// are not stored yet. If it already has content for a block, that content stays.
     pub(crate) fn convert(&mut self, volume: u32, (from, to): (u32, u32), blocks: Range<u64>) {
         for number in blocks {
             self.converted.insert((volume, number), to);
@@ -170,7 +170,7 @@ impl Vault {
         }
     }
 
-    /// Fragments of blocks that were encoded otherwise are dropped.
+    /// Drops the blocks' fragments in the old encoding.
     pub(crate) fn leave(&mut self, volume: u32, blocks: Range<u64>) {
         for number in blocks {
             self.blocks.remove(&(volume, number));
@@ -182,7 +182,7 @@ impl Vault {
         newest.map_or_else(|| self.initial(volume, block), |version| version.plain.clone())
     }
 
-    /// What a block holds before anybody has written it: its own number.
+    /// The initial content of a block: its own number.
     fn initial(&self, volume: u32, block: u64) -> Vec<u8> {
         let size = self.volumes[volume as usize].block as usize;
         block.to_le_bytes().iter().copied().cycle().take(size).collect()
@@ -194,13 +194,13 @@ impl Vault {
         codec.erasure.encode(&codec.cipher.encrypt(&self.key, &iv, plain))
     }
 
-    /// A node has served the message that brings a write's fragments. Appends to `woken` the legs
-    /// whose nodes waited for it.
+    /// A node has served the message that brings a write's fragments. Appends to `woken` the legs whose nodes waited
+    /// for them.
     pub(crate) fn store(&mut self, what: Fragments, woken: &mut Vec<u32>) {
         for block in what.range() {
             let Some(block) = self.blocks.get_mut(&(what.volume, block)) else { continue };
-            // a version that is gone has been superseded everywhere
-            // of version 0 is what a node has encoded otherwise, whatever version that was
+            // A version that is gone has been superseded everywhere. Version 0 stands for a node's conversion to
+            // another encoding, which applies to every version.
             let is_it = |v: &Version| v.number == what.version || what.version == 0;
             for version in block.versions.iter_mut().filter(|version| is_it(version)) {
                 version.note_stored(what);
@@ -209,7 +209,7 @@ impl Vault {
         self.wake(woken);
     }
 
-    /// Legs whose nodes have what they waited for.
+    /// Appends the legs whose nodes now have the fragments that they waited for.
     fn wake(&mut self, woken: &mut Vec<u32>) {
         let parked = std::mem::take(&mut self.parked);
         for (leg, fragments) in parked {
@@ -221,7 +221,7 @@ impl Vault {
         }
     }
 
-    /// A write's quorum has acknowledged.
+    /// A quorum has acknowledged a write.
     pub(crate) fn complete(&mut self, volume: u32, version: u64, offset: u64, end: u64) {
         let size = self.volumes[volume as usize].block;
         for block in offset / size..end.div_ceil(size) {
@@ -232,8 +232,8 @@ impl Vault {
         }
     }
 
-    /// The quorum of some blocks of a write has acknowledged. A write that spans several groups is complete group by
-    /// group: what is rebuilt of one group must be the new version, whether or not the other groups have it.
+    /// A quorum has acknowledged some blocks of a write. A write that spans several groups completes group by group:
+    /// a rebuild of one group must use the new version, whether or not the other groups have it.
     pub(crate) fn complete_blocks(&mut self, volume: u32, version: u64, blocks: Range<u64>) {
         for number in blocks {
             let Some(block) = self.blocks.get_mut(&(volume, number)) else { continue };
@@ -244,7 +244,7 @@ impl Vault {
         }
     }
 
-    /// A read's messages go out for a row of blocks: it will see the versions complete now.
+    /// The messages of a read are sent for consecutive blocks: it will see the versions that are complete now.
     pub(crate) fn pin(&mut self, request: u32, volume: u32, first_block: u64, blocks: u64) {
         for number in first_block..first_block + blocks {
             let block = self.blocks.entry((volume, number)).or_default();
@@ -255,7 +255,7 @@ impl Vault {
         }
     }
 
-    /// Whether the node has what the leg asks for; otherwise the leg is parked until it has.
+    /// Whether the node has the fragments that the leg asks for; otherwise the leg is parked until it has them.
     pub(crate) fn ready(&mut self, leg: u32, what: Fragments) -> bool {
         let holds = self.holds(what);
         if !holds {
@@ -275,7 +275,7 @@ impl Vault {
         })
     }
 
-    /// Whether a node has what was there at the beginning.
+    /// Whether a node has a fragment of the initial content.
     fn holds_initial(&self, block: u64, what: Fragments) -> bool {
         let Some(Losses { homes, wiped, rebuilt, dropped }) = &self.failures else { return true };
         let Fragments { volume, fragment, node, .. } = what;
@@ -284,7 +284,7 @@ impl Vault {
         was_there && !wiped.contains(&node) && !dropped.contains(&which) || rebuilt.contains(&which)
     }
 
-    /// What a host has is gone.
+    /// The data of a host are lost.
     pub(crate) fn wipe(&mut self, host: HostId) {
         for version in self.blocks.values_mut().flat_map(|block| &mut block.versions) {
             version.stored.retain(|(_, node)| *node != host);
@@ -300,14 +300,14 @@ impl Vault {
         place.map(|place| self.parked.remove(place)).is_some()
     }
 
-    /// A request ends without having been opened.
+    /// A request ends without its data being opened.
     pub(crate) fn fail(&mut self, request: u32) {
         for pinned in self.reads.remove(&request).unwrap_or_default() {
             self.unpin(pinned.volume, pinned.block, pinned.version);
         }
     }
 
-    /// A node has made a fragment of those that a request has read, and has stored it.
+    /// A node has made a fragment from those that a request has read, and has stored it.
     pub(crate) fn rebuild(
         &mut self,
         what: Fragments,
@@ -339,7 +339,7 @@ impl Vault {
         Ok(())
     }
 
-    /// A node has read fragments, and another node gets a copy of all versions of them.
+    /// A node has read fragments, and another node gets copies of them in all versions.
     pub(crate) fn copy_to(&mut self, what: Fragments, to: HostId) {
         let Fragments { volume, fragment, node, .. } = what;
         for number in what.range() {
@@ -357,7 +357,7 @@ impl Vault {
         }
     }
 
-    /// A node drops fragments in all versions.
+    /// A node drops fragments of all versions.
     pub(crate) fn drop_fragments(&mut self, what: Fragments) {
         let Fragments { volume, fragment, node, .. } = what;
         for number in what.range() {
@@ -371,8 +371,8 @@ impl Vault {
         }
     }
 
-    /// Servers have made fragments of those that others hold. Of each version that is there in full, and of
-    /// what was there at the beginning, they are really decoded and encoded, and compared.
+    /// Servers have made fragments from those that others hold. Each version that is complete there, and the initial
+    /// content, is really decoded and encoded, and compared.
     pub(crate) fn copy(&mut self, copied: &Copied) -> Result<(), SimError> {
         let &Copied { volume, first_block, blocks, sources, targets } = copied;
         for number in first_block..first_block + blocks {
@@ -433,7 +433,7 @@ impl Vault {
         Ok(())
     }
 
-    /// The sealed block that a request has taken fragments of.
+    /// The sealed block, decoded from the fragments that a request has taken.
     fn decode(&self, pinned: &Pinned) -> Result<Vec<u8>, SimError> {
         let codec = &self.volumes[pinned.volume as usize];
         let decoded = codec.erasure.decode(&pinned.fragments(), codec.block as usize);
@@ -477,7 +477,7 @@ impl Vault {
         self.reads.insert(what.request, read);
     }
 
-    /// A read has all its fragments: opens them and compares.
+    /// A read has all its fragments: decrypts and compares the data.
     pub(crate) fn open(&mut self, request: u32) -> Result<(), SimError> {
         for pinned in self.reads.remove(&request).unwrap_or_default() {
             let volume = pinned.volume;
@@ -529,7 +529,7 @@ impl Block {
         self.versions.iter().find(|version| version.number == number)
     }
 
-    /// Forgets the versions that nobody can ask for any more.
+    /// Forgets versions that can no longer be read.
     fn trim(&mut self) {
         let (complete, pins) = (self.complete, &self.pins);
         self.versions

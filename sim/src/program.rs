@@ -1,9 +1,9 @@
-//! Workloads that are programs: jobs and workers with a beginning, an end and stages, as fio's job
-//! files and COSBench's workloads describe them.
+//! Workloads that are programs: jobs and workers with a beginning, an end and stages, as in fio's
+//! job files and COSBench's workloads.
 //!
-//! An instance is one process (a fio job's, or a COSBench worker). The processes of a stage begin
-//! together, when all of the stage before have ended and nothing of theirs is outstanding. What one
-//! does is counted by job and kind of operation, from the end of its ramp-up.
+//! An instance is one process (of a fio job, or a COSBench worker). The processes of a stage begin
+//! together, when all processes of the stage before have ended and none of their requests is
+//! outstanding. Operations are counted by job and kind, from the end of the process's ramp-up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,32 +22,32 @@ use crate::event::Event;
 use crate::load::{Instance, Load, Pace, impossible};
 use crate::tally::OpTally;
 
-/// Processes of one workload on one client, at the most: each is an instance.
+/// Most processes of one workload on one client: each is an instance.
 const MOST_PROCESSES: usize = 1 << 16;
 
-/// What makes an instance a process of a program.
+/// The data that make an instance a process of a program.
 pub(crate) struct Process {
-    /// Which program: a workload on a client.
+    /// The program: a workload on a client.
     pub(crate) program: u32,
     pub(crate) stage: u32,
-    /// Its first tally; those of its other kinds of operation follow.
+    /// Index of its first tally; those of its other kinds of operation follow.
     pub(crate) job: u32,
     pub(crate) start_delay: SimSpan,
     pub(crate) runtime: Option<SimSpan>,
     pub(crate) ramp: SimSpan,
     pub(crate) limits: Limits,
-    /// Completions between two pauses.
+    /// Number of completions between two pauses.
     pub(crate) think_blocks: u64,
     pub(crate) completed: u64,
-    /// It issues nothing from then on.
+    /// Time from which on it issues nothing.
     pub(crate) until: Option<SimTime>,
-    /// Whether that ended it.
+    /// Whether it ended because of that time.
     pub(crate) ran_out: bool,
-    /// Requests that its rate holds back, each until its time.
+    /// Requests delayed by its rate limit, with their times.
     pub(crate) delayed: VecDeque<(SimTime, Access)>,
 }
 
-/// How much a process may issue, by direction; it catches up where it was held up, as fio does.
+/// Rate limits of a process, by direction; it catches up after a delay, as fio does.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Limits {
     pub(crate) bytes_per_s: [Option<f64>; 2],
@@ -58,7 +58,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// When the next request, which is `access`, may be issued; it is counted as issued then.
+    /// Counts the next request, `access`, as issued. Returns when it may be issued.
     fn book(&mut self, access: Access) -> SimTime {
         let direction = access.op as usize;
         let by_bytes = self.bytes_per_s[direction].map(|rate| self.bytes[direction] as f64 / rate);
@@ -71,25 +71,25 @@ impl Limits {
     }
 }
 
-/// Processes of one workload on one client.
+/// The processes of one workload on one client.
 pub(crate) struct Program {
-    /// By stage: how many have not ended.
+    /// Number of processes that have not ended, by stage.
     left: Vec<u32>,
 }
 
-/// What one job did of one kind of operation.
+/// The results of one job for one kind of operation.
 pub(crate) struct JobTally {
     pub(crate) workload: WorkloadId,
-    /// The stage's name, where stages have names.
+    /// The stage's name, if stages have names.
     pub(crate) stage: String,
     pub(crate) name: String,
     pub(crate) operation: &'static str,
     pub(crate) tally: OpTally,
-    /// When counting begins; none of its processes has begun before that is known.
+    /// When counting begins; known once the first of its processes has begun.
     pub(crate) from: Option<SimTime>,
     /// When the last of its processes ended.
     pub(crate) ended: Option<SimTime>,
-    /// Processes that have not.
+    /// Number of processes that have not ended.
     pub(crate) left: u32,
 }
 
@@ -107,7 +107,7 @@ impl JobTally {
         }
     }
 
-    /// Measuring begins anew.
+    /// Measuring restarts.
     pub(crate) fn begin_anew(&mut self, now: SimTime) {
         if self.from.is_some_and(|from| from < now) {
             (self.tally, self.from) = (OpTally::new(), Some(now));
@@ -121,14 +121,14 @@ impl JobTally {
         }
     }
 
-    /// Seconds counted.
+    /// Length of the counted time in seconds.
     pub(crate) fn seconds(&self, now: SimTime) -> f64 {
         let end = if self.left == 0 { self.ended.unwrap_or(now) } else { now };
         self.from.map_or(0.0, |from| end.saturating_since(from).as_secs_f64())
     }
 }
 
-/// Programs as they are built.
+/// Programs under construction.
 #[derive(Default)]
 pub(crate) struct Programs {
     pub(crate) programs: Vec<Program>,
@@ -136,7 +136,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// The processes of a workload that is a program, on one client.
+    /// The processes on one client of a workload that is a program.
     pub(crate) fn processes(
         &mut self,
         scenario: &Scenario,
@@ -151,7 +151,7 @@ impl Programs {
         }
     }
 
-    /// The tallies of one job, which all clients share: one for each of its kinds of operation.
+    /// The tallies of one job, which all clients share: one for each kind of operation.
     fn tallies(
         &mut self,
         id: WorkloadId,
@@ -200,7 +200,7 @@ impl Programs {
                 left.push(0);
             }
             let stage = left.len() as u32 - 1;
-            // two sections may be called alike
+            // two sections may have the same name
             let twins = file.jobs[..number].iter().filter(|other| other.name == job.name).count();
             let name =
                 if twins == 0 { job.name.clone() } else { format!("{}#{}", job.name, twins + 1) };
@@ -252,7 +252,7 @@ impl Programs {
 }
 
 impl Programs {
-    /// The workers of a COSBench workload. All clients work on the same containers.
+    /// The workers of a COSBench workload. All clients use the same containers.
     fn cosbench(
         &mut self,
         scenario: &Scenario,
@@ -334,10 +334,10 @@ impl Programs {
     }
 }
 
-/// Where the files of a job file lie on the volume.
+/// Positions on the volume of a job file's files.
 struct Files {
-    /// By job: where its file begins, or its first process's; how far apart those of its processes
-    /// are; how much each has.
+    /// By job: start of its file, or of its first process's file; distance between the files of its
+    /// processes; size of each.
     places: Vec<(Bytes, Bytes, Bytes)>,
 }
 
@@ -371,7 +371,7 @@ impl Files {
                 }
                 (None, Some(reach), Some(_)) => (next, Bytes::ZERO, Bytes(reach)),
                 (None, Some(reach), None) => (next, Bytes(reach), Bytes(reach)),
-                // all there is: of a device that is named, or of the only job's file
+                // everything that is left: for a named device, or for the only job's file
                 (None, None, Some(_)) => (next, Bytes::ZERO, volume.saturating_sub(next)),
                 (None, None, None) if alone => {
                     let each = Bytes(volume.get() / processes / 512 * 512);
@@ -401,7 +401,7 @@ impl Files {
         Ok(Self { places })
     }
 
-    /// Where the part of a job's process begins, and how much it has.
+    /// Start and size of the part that a process of a job uses.
     fn part(&self, number: usize, job: &Job, copy: u32) -> (Bytes, Bytes) {
         let (base, apart, extent) = self.places[number];
         let copy = u64::from(copy);
@@ -414,7 +414,7 @@ impl Files {
 }
 
 impl Cluster {
-    /// The processes of a program's first stage begin.
+    /// Begins the processes of each program's first stage.
     pub(crate) fn begin_programs(&mut self) {
         for program in 0..self.programs.programs.len() {
             self.begin_stage(program as u32, 0);
@@ -444,15 +444,15 @@ impl Cluster {
         self.begin_at(id, begun);
     }
 
-    /// The access that a process has next, if it may issue one now; `None` with something held back
-    /// puts it on the agenda.
+    /// The next access of a process, if it may issue one now. If its rate limit delays the access,
+    /// the result is `None` and the access is scheduled.
     pub(crate) fn pull_process(&mut self, id: u32) -> Option<Access> {
         let now = self.engine.agenda.now();
         let instance = &mut self.instances[id as usize];
         let process = instance.process.as_mut().expect("it is a process");
         if let Some(ready) = process.delayed.iter().position(|(at, _)| *at <= now) {
             let (_, access) = process.delayed.remove(ready).expect("it was found");
-            // it counts again when it is issued
+            // it is counted again when it is issued
             instance.outstanding -= 1;
             return Some(access);
         }
@@ -479,7 +479,7 @@ impl Cluster {
         None
     }
 
-    /// Whether a process has time for another transaction; it ends if not.
+    /// Whether a process has time for another transaction. If not, it ends.
     pub(crate) fn process_goes_on(&mut self, id: u32) -> bool {
         let now = self.engine.agenda.now();
         let Some(process) = &mut self.instances[id as usize].process else { return true };
@@ -491,7 +491,7 @@ impl Cluster {
         false
     }
 
-    /// An operation of an instance is complete: the tally of its job.
+    /// Counts a completed operation of an instance in the tally of its job.
     pub(crate) fn count_for_job(&mut self, id: u32, kind: usize, begun: SimTime, size: Bytes) {
         if let Some(process) = &self.instances[id as usize].process {
             let now = self.engine.agenda.now();
@@ -499,12 +499,12 @@ impl Cluster {
         }
     }
 
-    /// A process has ended, and nothing of it is outstanding.
+    /// A process has ended, and none of its requests is outstanding.
     pub(crate) fn retired(&mut self, id: u32) {
         let now = self.engine.agenda.now();
         let Some(process) = &self.instances[id as usize].process else { return };
         let (program, stage, first) = (process.program, process.stage, process.job as usize);
-        // a runtime is counted whole, also where the last request was done before its end
+        // a runtime counts in full, even if the last request was done before its end
         let end = process.until.filter(|_| process.ran_out).map_or(now, |until| until.max(now));
         for job in self.programs.job_group(first) {
             job.left -= 1;
@@ -519,7 +519,7 @@ impl Cluster {
 }
 
 impl Programs {
-    /// The tallies of the job whose first one has that number.
+    /// The tallies of the job whose first tally is `first`.
     fn job_group(&mut self, first: usize) -> impl Iterator<Item = &mut JobTally> {
         let (workload, stage, name) = {
             let job = &self.jobs[first];

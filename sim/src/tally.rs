@@ -1,4 +1,4 @@
-//! What the clients of one workload saw.
+//! The results of one workload as its clients see them.
 
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 use hdrhistogram::Histogram;
@@ -7,10 +7,11 @@ use crate::batches::Batches;
 use crate::intervals::Intervals;
 use crate::ledger::{Ledger, Violation};
 
-/// Responses that are kept one by one, at the most: 64 MB.
+/// Most response times that are kept individually: 64 MB.
 const MOST_RESPONSES: usize = 4 << 20;
 
-/// Requests of one workload. Only completions after the warm-up count, except in `completed`.
+/// Requests of one workload. Only completions after the warm-up count, except where a field includes all
+/// since the beginning.
 pub(crate) struct Tally {
     pub(crate) completed: u64,
     /// Requests that were given up, since the beginning.
@@ -21,8 +22,8 @@ pub(crate) struct Tally {
     pub(crate) batches: Batches,
     pub(crate) intervals: Option<Intervals>,
     pub(crate) ledger: Ledger,
-    /// Since the beginning, warm-up included, where somebody asked for them: when a request completed, and
-    /// its response time.
+    /// Completion times and response times of requests since the beginning, including the warm-up, if they
+    /// were asked for.
     pub(crate) responses: Option<Vec<(SimTime, SimSpan)>>,
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct OpTally {
     pub(crate) bytes: u64,
     pub(crate) response_ns: u128,
     pub(crate) max: SimSpan,
-    /// Nanoseconds, to three digits.
+    /// Response times in nanoseconds, to three digits.
     pub(crate) histogram: Histogram<u64>,
 }
 
@@ -108,19 +109,19 @@ impl Tally {
         self.ledger.mark(now);
     }
 
-    /// Measuring begins anew, with these intervals: only what completes from now on counts.
+    /// Measuring restarts, with these intervals: only completions from now on count.
     pub(crate) fn begin_anew(&mut self, now: SimTime, intervals: Option<Intervals>) {
         let (completed, failed) = (self.completed, self.failed);
         let (ledger, responses) = (std::mem::take(&mut self.ledger), self.responses.take());
         *self = Self { completed, failed, ledger, responses, ..Self::new(now, intervals) };
     }
 
-    /// Requests that completed after the warm-up.
+    /// Number of requests that completed after the warm-up.
     pub(crate) fn measured(&self) -> u64 {
         self.reads.requests + self.writes.requests
     }
 
-    /// Whether the operational laws hold, with requests outstanding that were issued then.
+    /// Whether the operational laws hold, given the issue times of outstanding requests.
     pub(crate) fn audit(
         &mut self,
         now: SimTime,

@@ -1,9 +1,9 @@
-//! Posting activity records, and what that costs the simulated hosts.
+//! Posting of activity records, and its cost on the simulated hosts.
 //!
 //! Thereska et al. 2006, III-B and IV-D: records are posted on the critical path, buffered in 20 MB of each
-//! host's memory, and shipped in batches to the host that keeps the Activity DB. Here the time for
-//! posting is charged to the task that the host runs next, and a full batch is a message like any
-//! other, which the storing node writes to a file of its own.
+//! host's memory, and shipped in batches to the host that keeps the Activity DB. Here the time of posting
+//! is charged to the task that the host runs next. A full batch is an ordinary message, which the storing
+//! node writes to a separate file.
 
 use foretell_ati::{Body, Header, HostClock, Record, Recorder, Resource};
 use foretell_scenarios::model::{self, Scenario, TrackingCost};
@@ -21,22 +21,22 @@ pub(crate) struct Tracker {
     hosts: Vec<HostCost>,
     /// Machines whose batch is full.
     due: Vec<HostId>,
-    /// Kept for a store alone.
+    /// Present only if a store is kept.
     demands: Option<Demands>,
 }
 
 #[derive(Clone, Copy)]
 struct HostCost {
-    /// Whose processor posts and whose adapter ships; the accounts below are that host's.
+    /// The machine whose processor posts and whose adapter ships; the accounts below are kept for it.
     machine: HostId,
     post: SimSpan,
-    /// Time for posts that no task has been charged with yet.
+    /// Time of posts that has not been charged to a task yet.
     debt: SimSpan,
     unshipped: u64,
 }
 
 impl Tracker {
-    /// `machines`: by host, whose processor and adapter it has.
+    /// `machines`: for each host, the machine whose processor and adapter it uses.
     pub(crate) fn new(
         scenario: &Scenario,
         machines: impl Iterator<Item = HostId>,
@@ -47,7 +47,7 @@ impl Tracker {
             machine,
             post: host.cpu.post,
             debt: SimSpan::ZERO,
-            // hosts that post as much as each other do not ship at the same time
+            // hosts that post at the same rate do not ship at the same time
             unshipped: batch.map_or(0, |batch| {
                 let owner = owner_of(scenario, HostId::from(index));
                 owner.stream("records").below(batch.max(1))
@@ -68,7 +68,7 @@ impl Tracker {
         }
     }
 
-    /// Posts a record, if it is one of those kept.
+    /// Posts a record, if records of its kind are kept.
     #[inline]
     pub(crate) fn post(
         &mut self,
@@ -127,16 +127,17 @@ impl Tracker {
         }
     }
 
-    /// What each workload demanded of each resource.
+    /// The demand of each workload at each resource.
     pub(crate) fn demands(&self) -> Vec<foretell_ati::Demand> {
         self.demands.as_ref().map_or_else(Vec::new, Demands::rows)
     }
 
-    /// Posts the switch that begins `slice`: of processes where the process changes, of user-level
-    /// threads where it stays.
+    /// Posts the switch that begins `slice`: a process switch if the process changes, a switch of
+    /// user-level threads otherwise.
     ///
-    /// The record is of the thread that gets the processor; of the one that loses it where only
-    /// that one's request is recorded, so that a sample of requests has both ends of each slice.
+    /// The record belongs to the thread that gets the processor. If only the request of the thread that
+    /// loses it is recorded, it belongs to that thread, so that a sample of requests has both ends of each
+    /// slice.
     pub(crate) fn post_switch(&mut self, now: SimTime, host: HostId, slice: &Slice) {
         let (from, to) = (slice.from, slice.to);
         let body = if from.pid != to.pid {
@@ -154,7 +155,7 @@ impl Tracker {
         }
     }
 
-    /// Posts that `core` falls idle after `ran`, which worked for the request of `breadcrumb`.
+    /// Posts that `core` becomes idle after `ran`, which worked for the request of `breadcrumb`.
     pub(crate) fn post_idle(
         &mut self,
         now: SimTime,
@@ -165,28 +166,28 @@ impl Tracker {
     ) {
         let (oldprocess, newprocess) = (ran.pid, Thread::IDLE.pid);
         let body = Body::KernelProcessSwitch { cpu: core, oldprocess, newprocess };
-        // of the thread that stops running, so that its time can be summed
+        // recorded for the thread that stops running, so that its time can be summed
         self.post(now, host, ran, breadcrumb, body);
     }
 
-    /// Takes the time that posts have cost `machine`, and guests on it, since the last call.
+    /// Takes the posting time of `machine`, and of guests on it, since the last call.
     #[inline]
     pub(crate) fn take_debt(&mut self, machine: HostId) -> SimSpan {
         std::mem::take(&mut self.hosts[machine.index()].debt)
     }
 
-    /// A machine whose batch is to be shipped, if there is one.
+    /// A machine with a batch to ship, if there is one.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Option<HostId> {
         self.due.pop()
     }
 
-    /// What tracking costs, if anything.
+    /// The costs of tracking, if it has any.
     pub(crate) fn cost(&self) -> Option<&TrackingCost> {
         self.cost.as_ref()
     }
 
-    /// Whether the store has failed, so that going on is of no use.
+    /// Whether the store has failed, so that continuing is useless.
     pub(crate) fn failed(&self) -> bool {
         self.recorder.failed()
     }

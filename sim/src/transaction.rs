@@ -1,4 +1,4 @@
-//! Transactions at work: step after step, and what they come to.
+//! Transactions in progress: step after step, and their results.
 
 use foretell_scenarios::model::{Workload, WorkloadKind};
 use foretell_systems::process::transaction_thread;
@@ -9,19 +9,19 @@ use hdrhistogram::Histogram;
 
 use crate::cluster::Cluster;
 
-/// The transaction of a request that belongs to none.
+/// Stands for the transaction of a request that belongs to none.
 pub(crate) const NO_TRANSACTION: u32 = u32::MAX;
-/// The transaction of a request that writes a guest's journal: it is nobody's.
+/// Stands for the transaction of a request that writes a guest's journal; it belongs to no client.
 pub(crate) const JOURNAL: u32 = u32::MAX - 1;
 
-/// A transaction under way.
+/// A transaction in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Transaction {
     pub(crate) instance: u32,
     begun: SimTime,
     steps: Vec<Step>,
     next: usize,
-    /// Of which kind it is, where its workload has several.
+    /// Its kind, if its workload has several.
     kind: usize,
 }
 
@@ -35,15 +35,15 @@ pub(crate) struct TransactionTally {
     last: SimTime,
     pub(crate) response_ns: u128,
     pub(crate) max: SimSpan,
-    /// Nanoseconds, to three digits.
+    /// Transaction times in nanoseconds, to three digits.
     pub(crate) histogram: Histogram<u64>,
-    /// Reads, and those of them that a file server's cache served.
+    /// Number of reads, and of those that a file server's cache served.
     pub(crate) reads: [u64; 2],
-    /// Bytes by direction (0 read, 1 write), and the time in which there was any such step.
+    /// Bytes by direction (0 read, 1 write), and the time during which such a step was in progress.
     pub(crate) moved: [Moved; 2],
 }
 
-/// What was moved in one direction, and how long that took.
+/// Bytes moved in one direction, and the time that this took.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Moved {
     pub(crate) bytes: u64,
@@ -70,7 +70,7 @@ impl Moved {
         }
     }
 
-    /// Seconds, up to now, in which at least one step was under way.
+    /// Seconds, up to now, during which at least one step was in progress.
     fn active_s(&self, now: SimTime, from: SimTime) -> f64 {
         let open = if self.outstanding > 0 {
             now.saturating_since(self.since.max(from))
@@ -82,7 +82,7 @@ impl Moved {
 }
 
 impl TransactionTally {
-    /// Of a workload that counts transactions; `from`: the end of the warm-up.
+    /// The tally of a workload that counts transactions; `from`: the end of the warm-up.
     pub(crate) fn of(workload: &Workload, from: SimTime) -> Option<Self> {
         let unit = match workload.kind {
             WorkloadKind::Ssio { .. }
@@ -109,7 +109,7 @@ impl TransactionTally {
         })
     }
 
-    /// Measuring begins anew: only what completes from now on counts.
+    /// Measuring restarts: only completions from now on count.
     pub(crate) fn begin_anew(&mut self, now: SimTime) {
         (self.from, self.completed, self.last) = (now, 0, now);
         (self.response_ns, self.max, self.reads) = (0, SimSpan::ZERO, [0; 2]);
@@ -119,14 +119,14 @@ impl TransactionTally {
         }
     }
 
-    /// Seconds in which the workload was at work: up to now, or, if it has ended, to its last
-    /// transaction.
+    /// Length in seconds of the workload's measured time: up to now, or, if it has ended, up to its
+    /// last transaction.
     pub(crate) fn measured_s(&self, now: SimTime, ended: bool) -> f64 {
         let end = if ended { self.last } else { now };
         end.saturating_since(self.from).as_secs_f64()
     }
 
-    /// Seconds, up to now, in which anything was read (0) or written (1).
+    /// Seconds, up to now, during which data were read (0) or written (1).
     pub(crate) fn active_s(&self, direction: usize, now: SimTime) -> f64 {
         self.moved[direction].active_s(now, self.from)
     }
@@ -170,7 +170,7 @@ fn direction(step: Step) -> usize {
 }
 
 impl Cluster {
-    /// An instance begins its next transaction; whether there was one.
+    /// An instance begins its next transaction. Returns whether there was one.
     pub(crate) fn begin_transaction(&mut self, instance: u32) -> bool {
         if !self.process_goes_on(instance) {
             return false;
@@ -211,7 +211,7 @@ impl Cluster {
                     workload,
                     thread: transaction_thread(id, workload),
                     breadcrumb: Breadcrumb::NONE,
-                    // on a processor for which nothing counts, time would stand still
+                    // without this minimum, time would stand still on a processor without costs
                     span: span.max(SimSpan::from_ns(1)),
                     labour: Labour::Application,
                     then: Then::Load { number: id },
@@ -220,7 +220,7 @@ impl Cluster {
         }
     }
 
-    /// The step that a transaction was waiting for is done.
+    /// The step that a transaction waited for is done.
     pub(crate) fn step_done(&mut self, id: u32) {
         let now = self.engine.agenda.now();
         let transaction = &mut self.transactions[id];

@@ -1,4 +1,4 @@
-//! What really happened: the content of `truth.json`.
+//! The true results of a run: the content of `truth.json`.
 
 use std::collections::BTreeMap;
 
@@ -23,18 +23,19 @@ pub use crate::truth_outages::{
 /// Seconds of a day.
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// What clients saw and resources did, from the end of the warm-up to the end of the run.
+/// Clients' results and usage of resources, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Truth {
-    /// By name.
+    /// Results of workloads, by name.
     pub workloads: BTreeMap<String, WorkloadTruth>,
-    /// By name of the host, then of the resource: `cpu`, `disk0`, `nic_transmit`, `nic_receive`.
+    /// Usage of resources, by name of the host, then of the resource: `cpu`, `disk0`, `nic_transmit`,
+    /// `nic_receive`.
     pub hosts: BTreeMap<String, BTreeMap<String, ResourceTruth>>,
-    /// By name of the node.
+    /// Hits and misses of nodes' caches, by name of the node.
     pub caches: BTreeMap<String, CacheTruth>,
     /// The resource with the highest utilization.
     pub bottleneck: Bottleneck,
-    /// What happened on the network.
+    /// Counters of the network.
     pub network: NetworkTruth,
     /// Requests issued since the beginning.
     pub requests_issued: u64,
@@ -42,77 +43,79 @@ pub struct Truth {
     pub requests_completed: u64,
     /// Requests outstanding at the end.
     pub requests_in_flight: u64,
-    /// The same, and how long the oldest of them has been.
+    /// Requests outstanding at the end, with the age of the oldest.
     pub unfinished: Unfinished,
-    /// Blocks read back and found to be what was written (with `payload = "real"`).
+    /// Blocks read back and found equal to the data written (with `payload = "real"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compared: Option<u64>,
-    /// What failures did; only of scenarios with events.
+    /// Effects of failures; only in scenarios with events.
     #[serde(flatten)]
     pub outages: Option<OutageTruth>,
     /// Events of the whole run.
     pub events: u64,
-    /// The warm-up, which is longer than asked for if measuring began anew.
+    /// Length of the warm-up; longer than requested if measuring restarted.
     #[serde(skip)]
     pub warmup: SimSpan,
     /// Measured time, without the warm-up.
     pub simulated_seconds: f64,
-    /// Time that the run took on the computer that simulated it; filled in by whoever timed it.
+    /// Time that the run took on the computer that simulated it; filled in by the caller.
     pub wall_seconds: f64,
 }
 
-/// What the clients of one workload saw.
+/// The results of one workload as its clients see them.
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadTruth {
-    /// Requests completed in a second.
+    /// Requests completed per second.
     pub throughput_rps: f64,
-    /// Half-width of its 95 % confidence interval (batch means); `null`: the run was too short.
+    /// Half-width of the throughput's 95 % confidence interval (batch means); `null`: the run was too
+    /// short.
     pub throughput_rps_half_width: Option<f64>,
-    /// Bytes read and written in a second.
+    /// Bytes read and written per second.
     pub throughput_bytes_per_s: f64,
-    /// From issue to completion.
+    /// Response times from issue to completion.
     pub response_time_ms: ResponseTime,
     /// Requests completed.
     pub requests: u64,
     /// Requests outstanding on average.
     pub outstanding_mean: f64,
-    /// Requests outstanding at the end, which response times leave out.
+    /// Requests outstanding at the end, which response times do not include.
     pub unfinished: Unfinished,
     /// How much of its trace it has replayed, if it replays one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceTruth>,
-    /// Pages found in the nodes' caches by its reads, of those asked for; `null`: no reads.
+    /// Pages found in the nodes' caches by its reads, as a share of the pages that they asked for;
+    /// `null`: no reads.
     pub read_hit_rate: Option<f64>,
-    /// Reads that asked one more node, in one group each; only with `hedge` of its volume.
+    /// Reads that asked one more node, counted per group; only with `hedge` of its volume.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hedges: Option<u64>,
     /// Reads alone.
     pub read: OpTruth,
     /// Writes alone.
     pub write: OpTruth,
-    /// What the benchmark itself would report; only of a workload that counts transactions.
+    /// The result that the benchmark itself would report; only for a workload that counts transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub benchmark: Option<BenchmarkTruth>,
-    /// Job by job, only of a workload that is a program of jobs (`fio`, `cosbench`).
+    /// Results by job; only for a workload that is a program of jobs (`fio`, `cosbench`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTruth>,
 }
 
-/// Requests that the end of the run left unfinished.
+/// Requests that were outstanding at the end of the run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Unfinished {
     /// How many.
     pub requests: u64,
-    /// How long before the end the first of them was issued; `null`: there is none.
+    /// Age of the oldest at the end; `null`: there is none.
     pub oldest_ms: Option<f64>,
 }
 
-/// How much of a trace was replayed, the warm-up included.
+/// How much of a trace was replayed, including the warm-up.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct TraceTruth {
     /// Requests issued, by all clients that replay it.
     pub requests: u64,
-    /// Requests of the trace, as many times as there are such clients; `null`: the rest cannot be read.
+    /// Requests of the trace, summed over these clients; `null`: the rest of the trace cannot be read.
     pub requests_total: Option<u64>,
     /// Time of the last request issued, on the trace's clock; `null`: the trace has no times.
     pub seconds: Option<f64>,
@@ -135,21 +138,22 @@ impl Unfinished {
     }
 }
 
-/// An unfinished request that is older than so many times what 99 % took, and than so many times the
-/// longest, is not merely the next to finish.
+/// An unfinished request counts as starved if it is older than the 99th percentile times the first
+/// number, and than the longest response time times the second. Otherwise it may just be the next to
+/// finish.
 const STARVED: (f64, f64) = (10.0, 2.0);
-/// Part of the requests outstanding on average that those completed account for at least, if response
-/// times stand for all.
+/// Minimum share of the requests outstanding on average that the completed ones account for, if
+/// response times are to represent all.
 const ACCOUNTED: f64 = 0.8;
 
 impl WorkloadTruth {
-    /// Requests outstanding on average that the completed ones account for: throughput × mean response
-    /// time, by Little's law.
+    /// Mean number of outstanding requests that the completed ones account for: throughput × mean
+    /// response time, by Little's law.
     pub fn outstanding_accounted_for(&self) -> f64 {
         self.throughput_rps * self.response_time_ms.mean / 1e3
     }
 
-    /// Whether response times hide what did not finish: requests that starve, or a queue that grows.
+    /// Whether response times hide unfinished requests: requests that starve, or a queue that grows.
     pub fn hides_the_unfinished(&self) -> bool {
         let Some(oldest_ms) = self.unfinished.oldest_ms else { return false };
         let response = &self.response_time_ms;
@@ -158,10 +162,10 @@ impl WorkloadTruth {
     }
 }
 
-/// What one job did of one kind of operation, from the end of its ramp-up.
+/// The results of one job for one kind of operation, from the end of its ramp-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobTruth {
-    /// The stage's name; empty: stages have none.
+    /// The stage's name; empty if stages have no names.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stage: String,
     /// The job's name.
@@ -174,16 +178,16 @@ pub struct JobTruth {
     pub bytes: u64,
     /// Time counted: to the job's end, or the run's.
     pub seconds: f64,
-    /// Operations in a second.
+    /// Operations per second.
     pub operations_per_s: f64,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
-    /// From the beginning of an operation to its end.
+    /// Response times from the beginning of an operation to its end.
     pub response_time_ms: ResponseTime,
-    /// The same, at 60, 80 and 90 %: for COSBench's own table.
+    /// Response times at 60, 80 and 90 %: for COSBench's own table.
     #[serde(skip)]
     pub quantiles_ms: [f64; 3],
-    /// Simulated time at which counting began and ended, s: for the same.
+    /// Simulated times at which counting began and ended, s: also for COSBench's table.
     #[serde(skip)]
     pub counted_s: [f64; 2],
     /// Whether all its processes ended before the run did.
@@ -191,7 +195,7 @@ pub struct JobTruth {
     pub completed: bool,
 }
 
-/// What a benchmark reports.
+/// The results that a benchmark reports.
 #[derive(Clone, Debug, Serialize)]
 pub struct BenchmarkTruth {
     /// `tpm`, `tps`, `op/s` or `MB/s`.
@@ -200,30 +204,31 @@ pub struct BenchmarkTruth {
     pub value: f64,
     /// Transactions completed.
     pub transactions: u64,
-    /// From the beginning of a transaction to its end.
+    /// Times from the beginning of a transaction to its end.
     pub transaction_time_ms: ResponseTime,
-    /// Of a workload whose unit is MB/s: what was read, by the time in which there were reads.
+    /// For a workload with the unit MB/s: bytes read, divided by the time during which there were
+    /// reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_mb_per_s: Option<f64>,
-    /// The same of writes.
+    /// The same for writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_mb_per_s: Option<f64>,
-    /// Share of the reads that a file server's cache served, which are no requests; `null`: no reads.
+    /// Share of the reads that a file server's cache served, which cause no requests; `null`: no reads.
     pub server_hit_rate: Option<f64>,
 }
 
 /// Requests of one direction.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpTruth {
-    /// Requests completed in a second.
+    /// Requests completed per second.
     pub throughput_rps: f64,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub throughput_bytes_per_s: f64,
-    /// From issue to completion.
+    /// Response times from issue to completion.
     pub response_time_ms: ResponseTime,
     /// Requests completed.
     pub requests: u64,
-    /// Mean response time of each interval of the measured time, if it is cut into some.
+    /// Mean response time of each interval, if the measured time is cut into intervals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interval_means_ms: Vec<f64>,
     /// Standard error of these means, relative to their mean.
@@ -236,105 +241,105 @@ pub struct OpTruth {
 pub struct ResponseTime {
     /// Mean.
     pub mean: f64,
-    /// Half-width of the mean's 95 % confidence interval; `null`: not known.
+    /// Half-width of the mean's 95 % confidence interval; `null`: unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_half_width: Option<f64>,
     /// Median.
     pub p50: f64,
-    /// 95 % are below.
+    /// 95th percentile.
     pub p95: f64,
-    /// 99 % are below.
+    /// 99th percentile.
     pub p99: f64,
     /// The longest.
     pub max: f64,
 }
 
-/// What one resource did.
+/// Usage of one resource.
 #[derive(Clone, Debug, Serialize)]
 pub struct ResourceTruth {
-    /// Share of time busy, averaged over its servers.
+    /// Share of time busy, averaged over the resource's servers.
     pub utilization: f64,
-    /// Jobs waiting or in service, on average.
+    /// Mean number of jobs waiting or in service.
     pub queue_length_mean: f64,
-    /// Busy time by request completed anywhere in the cluster.
+    /// Busy time per request completed anywhere in the cluster.
     pub demand_ms_per_request: f64,
     /// Jobs done.
     pub operations: u64,
-    /// Of an array: its controller's memory, as reads find it.
+    /// For an array: pages found in its controller's memory by reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheTruth>,
-    /// Of an array: the memory that keeps written data without power.
+    /// For an array: the memory that keeps written data without power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCacheTruth>,
-    /// Of a solid-state drive, or of all those of an array: what writing cost its flash.
+    /// For a solid-state drive, or all drives of an array of them: what writing cost their flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashTruth>,
-    /// Of an adapter that receives: segments for it that were dropped at its port of the switch, the
-    /// warm-up's included.
+    /// For a receiving adapter: segments for it that were dropped at its switch port, including the
+    /// warm-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments_dropped: Option<u64>,
-    /// Of an adapter that transmits: segments that were sent again, the warm-up's included.
+    /// For a transmitting adapter: segments that were retransmitted, including the warm-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments_resent: Option<u64>,
-    /// Of an adapter that transmits: retransmission timeouts of its host, the warm-up's included.
+    /// For a transmitting adapter: retransmission timeouts of its host, including the warm-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<u64>,
 }
 
-/// What happened on the network, the warm-up included.
+/// Counters of the network, including the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetworkTruth {
     /// Messages handed to the network.
     pub messages_sent: u64,
-    /// Segments put on cables, repetitions included.
+    /// Segments put on cables, including retransmissions.
     pub segments_sent: u64,
     /// Segments dropped at a full port of the switch.
     pub segments_dropped: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub segments_resent: u64,
-    /// Losses that later acknowledgements showed and that halved a window.
+    /// Losses detected by later acknowledgements that halved a window.
     pub fast_retransmits: u64,
-    /// Retransmission timeouts: a sender waited in vain.
+    /// Retransmission timeouts.
     pub timeouts: u64,
 }
 
-/// What a node's cache did, or an array's.
+/// Hits and misses of a node's cache, or of an array's.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CacheTruth {
-    /// Pages found by reads, of those asked for; `null`: no reads.
+    /// Pages found by reads, as a share of the pages that they asked for; `null`: no reads.
     pub read_hit_rate: Option<f64>,
     /// Pages that reads asked for.
     pub pages_read: u64,
 }
 
-/// What writing cost the flash of a solid-state drive, or of all those of an array.
+/// The cost of writing for the flash of a solid-state drive, or of all drives of an array.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FlashTruth {
-    /// Drives.
+    /// Number of drives.
     pub drives: u32,
-    /// Bytes that were written to them, in units of their mapping tables.
+    /// Bytes written to the drives, in units of their mapping tables.
     pub written_bytes: u64,
-    /// Bytes programmed: those that had been written, what garbage collection moved, and places that
+    /// Bytes programmed: data that had been written, data moved by garbage collection, and places that
     /// were left empty.
     pub programmed_bytes: u64,
-    /// Of these, what garbage collection moved.
+    /// The part of these that garbage collection moved.
     pub moved_bytes: u64,
-    /// Bytes programmed by bytes written; `null`: nothing was written.
+    /// Bytes programmed divided by bytes written; `null`: nothing was written.
     pub write_amplification: Option<f64>,
-    /// Blocks erased: as many as planes at a time.
+    /// Blocks erased; each plane's block counts.
     pub blocks_erased: u64,
-    /// Bytes that are written to them in a day at this rate.
+    /// Bytes written to the drives per day at this rate.
     pub written_bytes_per_day: f64,
-    /// Bytes that may be written to them before they are worn, as their maker rates them; `null`: not
-    /// known.
+    /// Bytes that may be written to the drives before they are worn, as rated by their maker; `null`:
+    /// unknown.
     pub endurance_bytes: Option<u64>,
-    /// For how many years they can be written to at this rate; `null`: not known, or nothing was
+    /// Number of years for which they can be written to at this rate; `null`: unknown, or nothing was
     /// written.
     pub years_until_worn: Option<f64>,
 }
 
 impl FlashTruth {
-    /// Of `drives` as `spec` says, in `seconds`.
+    /// The wear of `drives` drives described by `spec`, in `seconds`.
     fn new(written: &Written, (spec, drives): (&device::Ssd, u32), seconds: f64) -> Self {
         let programmed = written.programmed + written.moved + written.padding;
         let per_day = per_second(written.host.get(), seconds) * SECONDS_PER_DAY;
@@ -354,7 +359,7 @@ impl FlashTruth {
         }
     }
 
-    /// The same of these drives and others together, which last as long as those that are worn first.
+    /// The sum for these drives and others. Together they last as long as those that wear out first.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
@@ -376,7 +381,7 @@ impl FlashTruth {
         }
     }
 
-    /// Of the drives of a device, if it is made of flash.
+    /// The wear of a device's drives, if it is made of flash.
     fn of(device: &device::Device, written: &Written, seconds: f64) -> Option<Self> {
         let drives = match device {
             device::Device::Ssd(ssd) => (ssd, 1),
@@ -390,11 +395,11 @@ impl FlashTruth {
     }
 }
 
-/// What an array's write cache did.
+/// Hits of an array's write cache.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct WriteCacheTruth {
-    /// Pages that waited to be destaged already when they were written, of those written; `null`: no
-    /// writes.
+    /// Pages that were already waiting to be destaged when they were written, as a share of pages
+    /// written; `null`: no writes.
     pub write_hit_rate: Option<f64>,
     /// Pages written.
     pub pages_written: u64,
@@ -413,7 +418,7 @@ pub struct Bottleneck {
 
 /// The truth of a run that has ended.
 ///
-/// `traces`: by workload, how much of its trace was replayed, if it has one.
+/// `traces`: how much of its trace each workload replayed, if it has one.
 pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Truth {
     let now = cluster.engine.agenda.now();
     let seconds = cluster.measured().as_secs_f64();
@@ -456,7 +461,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         };
         let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
-        // of virtual machines, the first has the machine's disks and its cable
+        // the first virtual machine of a machine has the machine's disks and cable
         for (disk, device) in cluster.engine.disks[index].iter_mut().enumerate() {
             let usage = device.usage(now);
             let mut own = device.array_hits().map_or(none, caches_of_array);
@@ -500,7 +505,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
     }
 }
 
-/// What is told of some resources alone.
+/// Figures that only some resources have.
 #[derive(Clone, Copy, Default)]
 struct Particulars {
     cache: Option<CacheTruth>,
@@ -511,7 +516,8 @@ struct Particulars {
     timeouts: Option<u64>,
 }
 
-/// What went wrong on the way to a host, and what it did about what went wrong on its way to others.
+/// Figures for the cable's receive and transmit directions: segments dropped on the way to a host, and
+/// its retransmissions and timeouts.
 fn troubles(found: Troubles) -> (Particulars, Particulars) {
     let none = Particulars::default();
     let to_host = Particulars { segments_dropped: Some(found.dropped), ..none };
@@ -519,7 +525,7 @@ fn troubles(found: Troubles) -> (Particulars, Particulars) {
     (to_host, Particulars { segments_resent, timeouts, ..none })
 }
 
-/// What the caches of an array did.
+/// Figures for the caches of an array.
 fn caches_of_array(hits: ArrayHits) -> Particulars {
     let rate = |found: CacheHits| ratio(found.hits as f64, found.pages);
     let cache = CacheTruth { read_hit_rate: rate(hits.read), pages_read: hits.read.pages };
@@ -595,7 +601,7 @@ fn workloads(
     found
 }
 
-/// Hedged reads of a workload in the measured time, if its reads are hedged at all.
+/// Number of hedged reads of a workload in the measured time, if its reads are hedged.
 fn hedges(cluster: &Cluster, workload: usize) -> Option<u64> {
     let volume = cluster.scenario.workloads[workload].volume;
     cluster.scenario.volume(volume).hedge?;
@@ -603,7 +609,7 @@ fn hedges(cluster: &Cluster, workload: usize) -> Option<u64> {
     Some(now - cluster.hedges_before.get(workload).copied().unwrap_or(0))
 }
 
-/// By workload: what is outstanding.
+/// Outstanding requests by workload.
 fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
     let mut found = vec![Unfinished::default(); cluster.scenario.workloads.len()];
     for request in cluster.outstanding() {
@@ -644,7 +650,7 @@ fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
 fn benchmark(tally: &TransactionTally, now: SimTime, ended: bool) -> BenchmarkTruth {
     let mean = ratio(tally.response_ns as f64 / 1e6, tally.completed).unwrap_or(0.0);
     let per_s = per_second(tally.completed, tally.measured_s(now, ended));
-    // a direction by the time in which there was any: one follows the other
+    // each direction is divided by the time during which it was active, because one follows the other
     let moved = [0, 1].map(|direction| {
         let active = tally.active_s(direction, now);
         (active > 0.0).then(|| tally.moved[direction].bytes as f64 / 1e6 / active)
@@ -683,7 +689,7 @@ fn op_truth(tally: &OpTally, seconds: f64, interval_means_ms: Vec<f64>) -> OpTru
 }
 
 pub(crate) fn response_time(mean: f64, histogram: &Histogram<u64>, max: f64) -> ResponseTime {
-    // a bucket's upper end may lie above the longest response
+    // the upper end of a bucket may lie above the longest response time
     let quantile = |q: f64| (histogram.value_at_quantile(q) as f64 / 1e6).min(max);
     ResponseTime {
         mean,

@@ -1,4 +1,4 @@
-//! The part of the truth that only scenarios with events have.
+//! The part of the truth for scenarios with events.
 
 use std::collections::BTreeMap;
 
@@ -11,70 +11,70 @@ use crate::cluster::Cluster;
 use crate::outages::Second;
 use crate::truth::{ResponseTime, response_time};
 
-/// What failures did to a run.
+/// The effects of failures on a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct OutageTruth {
-    /// Phases of the measured time that lasted at all, in order: `before`, `degraded`, `recovering`, `after`.
-    /// One that came several times is counted together.
+    /// Phases that occurred in the measured time, in order: `before`, `degraded`, `recovering`, `after`. Repeated
+    /// occurrences of a phase are counted together.
     pub phases: Vec<PhaseTruth>,
-    /// When the phases began and gave way to each other, in order: the run is in the phase of the last of them.
+    /// The beginnings of phases, in order: each phase lasts until the next change.
     pub phase_changes: Vec<PhaseChange>,
-    /// What happened to hosts in the measured time, in order: the scenario's events, and where they ended.
+    /// Events at hosts in the measured time, in order: the scenario's events, and their ends.
     pub happened: Vec<Happening>,
-    /// What was rebuilt, in the order in which it began.
+    /// Recoveries, in the order in which they began.
     pub recoveries: Vec<RecoveryTruth>,
     /// Requests that were given up in the measured time.
     pub failed_requests: u64,
-    /// Requests that were given up since the beginning, in the warm-up too: together with those completed and
-    /// in flight they are those issued.
+    /// Requests that were given up since the beginning, including the warm-up. Together with those completed and in
+    /// flight they are the requests issued.
     pub requests_failed: u64,
-    /// Bytes of volumes that too few fragments are left of.
+    /// Bytes of volumes with too few fragments left.
     pub bytes_lost: u64,
-    /// The measured time by the second.
+    /// Results of the measured time by the second.
     pub timeline: Vec<SecondTruth>,
 }
 
 /// The beginning of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseChange {
-    /// When, from the end of the warm-up.
+    /// Time of the beginning, from the end of the warm-up.
     pub at_s: f64,
-    /// Its name.
+    /// Name of the phase.
     pub phase: &'static str,
 }
 
-/// Something that happened to a host.
+/// An event at a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Happening {
-    /// When, from the end of the warm-up.
+    /// Time of the event, from the end of the warm-up.
     pub at_s: f64,
     /// The event's name in the scenario.
     pub event: String,
     /// `fail`, `return`, `add`, `drain`, `set`, `slow`, or `slow-ends`.
     pub what: &'static str,
-    /// To which host, or to which of its disks, `osd1.disk0`, or to its cable, `osd1.link`; of `set`, the setting: `volume.mail.encoding`.
+    /// The host, or its disk, `osd1.disk0`, or its cable, `osd1.link`; for `set`, the setting: `volume.mail.encoding`.
     pub host: String,
 }
 
-/// What clients saw in a phase.
+/// Clients' results in a phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseTruth {
-    /// Its name.
+    /// Name of the phase.
     pub phase: &'static str,
-    /// How long it lasted, all in all.
+    /// Total length of the phase.
     pub seconds: f64,
-    /// By name.
+    /// Results of workloads, by name.
     pub workloads: BTreeMap<String, PhaseWorkload>,
 }
 
-/// What clients of a workload saw in a phase.
+/// Results of a workload in a phase.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseWorkload {
-    /// Requests completed in a second.
+    /// Requests completed per second.
     pub throughput_rps: f64,
-    /// Bytes read and written in a second.
+    /// Bytes read and written per second.
     pub throughput_bytes_per_s: f64,
-    /// From issue to completion, of the requests completed in it.
+    /// Response times, from issue to completion, of the requests completed in the phase.
     pub response_time_ms: ResponseTime,
     /// Requests completed.
     pub requests: u64,
@@ -85,17 +85,17 @@ pub struct PhaseWorkload {
 /// A recovery.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecoveryTruth {
-    /// The host whose failure made it necessary, or its disk: `osd1.disk0`; the volume that is converted:
+    /// The host, or its disk (`osd1.disk0`), whose failure made it necessary; or the volume that is converted:
     /// `volume.mail`.
     pub host: String,
-    /// `rebuild`: on others; `catch-up`: on the host itself; `rebalance`: because it joins or leaves; `convert`: a
-    /// volume is encoded or placed otherwise.
+    /// `rebuild`: on other hosts; `catch-up`: on the host itself; `rebalance`: because a host joins or leaves;
+    /// `convert`: a volume gets another encoding or placement.
     pub kind: &'static str,
     /// When the first fragment was begun, from the end of the warm-up.
     pub began_s: f64,
-    /// When the last one was done; `null`: it was still going on.
+    /// When the last fragment was done; `null`: the recovery had not ended.
     pub ended_s: Option<f64>,
-    /// Fragments of groups that were rebuilt, or brought up to date.
+    /// Number of fragments of groups that were rebuilt or brought up to date.
     pub objects: u64,
     /// Bytes that nodes read for it.
     pub bytes_read: u64,
@@ -108,20 +108,20 @@ pub struct RecoveryTruth {
 /// A second of the measured time.
 #[derive(Clone, Debug, Serialize)]
 pub struct SecondTruth {
-    /// When it begins, from the end of the warm-up.
+    /// Start of the second, from the end of the warm-up.
     pub second: u64,
     /// Requests completed, of all workloads.
     pub requests: u64,
     /// Requests given up.
     pub failed_requests: u64,
-    /// Their mean response time; `null`: there were none.
+    /// Mean response time of the completed requests; `null`: there were none.
     pub mean_ms: Option<f64>,
     /// Bytes that recoveries wrote.
     pub recovered_bytes: u64,
 }
 
 impl OutageTruth {
-    /// Of a run that has ended, if its scenario has events.
+    /// The effects of failures on a run that has ended, if its scenario has events.
     pub(crate) fn of(cluster: &mut Cluster) -> Option<Self> {
         let now = cluster.engine.agenda.now();
         let mark = cluster.mark_at();

@@ -1,4 +1,4 @@
-//! Arrays in a cluster: what the truth tells of their caches.
+//! Tests of arrays in a cluster: the truth about their caches.
 
 mod common;
 
@@ -6,8 +6,8 @@ use common::{cluster, device, run, ssio};
 use foretell_scenarios::model::{Disk, Pattern, Role, Scenario, Scheduler, WorkloadKind};
 use foretell_units::{Bytes, SimSpan};
 
-/// One node with a shipped device and next to no cache of its own, one client that reads as often as
-/// it writes, at random within `set`.
+/// One node with a shipped device and almost no cache of its own, and one client that reads as often
+/// as it writes, at random within `set`.
 fn with(name: &str, set: Bytes) -> Scenario {
     let mut scenario = cluster(1, 1, 1, 1);
     scenario.volumes[0].size = Bytes::gib(100);
@@ -45,7 +45,7 @@ fn the_caches_of_an_array_hit_what_fits_into_them() {
     // 2048 pages stay in both caches, of 50 GB and 2 GB
     let (reads, writes) = hits(Bytes::mib(8));
     assert!(reads > 0.99 && writes > 0.99, "{reads} {writes}");
-    // of 26 million pages next to none comes twice
+    // of 26 million pages, almost none is used twice
     let (reads, writes) = hits(Bytes::gib(100));
     assert!(reads < 0.02 && writes < 0.02, "{reads} {writes}");
 }

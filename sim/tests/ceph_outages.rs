@@ -1,5 +1,5 @@
-//! OSDs that fail, return, join and leave: nothing is lost that need not be, and recoveries take the time and
-//! the bytes that they must.
+//! Tests of OSDs that fail, return, join and leave: no data are lost unnecessarily, and recoveries take the
+//! time and the bytes that they must.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn threads() -> Threads {
     }
 }
 
-/// A small pool on which requests of a client fall; objects of 64 KiB.
+/// A small pool that receives a client's requests; objects of 64 KiB.
 fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
     let mut scenario = cluster(nodes, 1, m, n);
     scenario.system = System::Ceph(ceph(8));
@@ -51,7 +51,7 @@ fn set_ceph(scenario: &mut Scenario, change: impl FnOnce(&mut Ceph)) {
     }
 }
 
-/// A schedule, its scenario in words.
+/// A random schedule of events: its scenario, and a description.
 fn drawn(seed: u64) -> (Scenario, String) {
     let mut stream: Stream = Seed(seed).stream("schedule");
     let codes = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 5)];
@@ -63,7 +63,7 @@ fn drawn(seed: u64) -> (Scenario, String) {
     scenario.duration = Some(ms(2500));
     let outstanding = 1 + stream.below(6) as u32;
     scenario.workloads[0].arrivals = Arrivals::Closed { outstanding, think: Think::Fixed(ms(4)) };
-    // as low as it may be: whatever can be served is
+    // the lowest allowed value: any request that can be served is served
     scenario.volumes[0].min_write = m;
     let has_threads = stream.below(2) == 0;
     set_ceph(&mut scenario, |ceph| ceph.threads = has_threads.then(threads));
@@ -75,11 +75,11 @@ fn drawn(seed: u64) -> (Scenario, String) {
     recovery.parallel = 1 + stream.below(4) as u32;
     recovery.backfills = 1 + stream.below(3) as u32;
     recovery.pause = ms([0, 0, 3][stream.below(3) as usize]);
-    // as many hosts as the code tolerates, each as often as it likes
+    // as many hosts as the code tolerates, each any number of times
     let victims = 1 + stream.below(u64::from(n - m)) as u32;
     let (first, mut events) = draw_failures(&mut stream, nodes, victims);
     draw_parts(seed, nodes, &mut events);
-    // another one joins, or leaves
+    // another host joins, or leaves
     let other = (first + victims) % nodes;
     if nodes > u32::from(n) && stream.below(3) == 0 {
         let action = [Action::Add, Action::Drain][stream.below(2) as usize];
@@ -92,7 +92,7 @@ fn drawn(seed: u64) -> (Scenario, String) {
         in_words(&events)
     );
     let mut scenario = with(scenario, events, recovery);
-    // the map gives less to some servers, and perhaps more again
+    // the map gives a lower weight to some servers, and perhaps restores it
     let mut stream: Stream = Seed(seed).stream("weights");
     for _ in 0..stream.below(4) {
         let (at, host) = (50 + stream.below(1500), stream.below(u64::from(nodes)) as u32);
@@ -108,7 +108,7 @@ fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
     nothing_is_lost(&[], drawn);
 }
 
-/// What a cluster with slow cables and nothing to do makes of events.
+/// The effect of events on an idle cluster with slow cables.
 fn alone(nodes: u32, m: u8, n: u8, event: Event, change: impl Fn(&mut Recovery)) -> Truth {
     alone_with(64, nodes, (m, n), event, change)
 }
@@ -139,7 +139,7 @@ fn alone_with(
     run(&with(scenario, vec![event], recovery)).unwrap()
 }
 
-/// Bytes of a shard of an object of 64 KiB: of eight blocks of 8 KiB.
+/// Bytes in a shard of an object of 64 KiB, which has eight blocks of 8 KiB.
 fn shard(m: u8) -> u64 {
     match m {
         1 => 65_536,
@@ -152,16 +152,16 @@ fn shard(m: u8) -> u64 {
 #[test]
 fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
     for (m, n) in [(1, 2), (1, 3), (2, 4), (3, 5)] {
-        // few at a time: primaries that first gather shards for many leave its cable idle meanwhile
+        // few at a time: primaries that first gather shards for many would leave its cable idle meanwhile
         let joins = event(1000, 0, Action::Add);
-        // with this many hosts no primary gathers shards for long after the others are done
+        // with this many hosts no primary gathers shards long after the others are done
         let nodes = u32::from(n) + 3 * u32::from(m);
         let truth = alone_with(256, nodes, (m, n), joins, |recovery| {
             (recovery.parallel, recovery.backfills) = (8, 1000);
         });
         let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };
         assert_eq!((one.kind, one.host.as_str()), ("rebalance", "brick0"));
-        // its share of 4096 objects, give or take what hashing makes of it
+        // its share of 4096 objects, with a margin for hashing
         let share = 4096.0 * f64::from(n) / f64::from(nodes);
         assert!((one.objects as f64 / share - 1.0).abs() < 0.5, "{m}-of-{n}: {one:?}");
         let bytes = one.objects * shard(m);
@@ -178,12 +178,12 @@ fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
 
 #[test]
 fn closed_form_what_a_dead_host_held_is_rebuilt_at_the_rate_of_one_disks_hosts() {
-    // two copies on two hosts: the host that is left pushes everything to the only host without a copy
+    // two copies on two hosts: the remaining host pushes everything to the only host without a copy
     let truth = alone(3, 1, 2, fails(1000, 0, false), |_| {});
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
     assert_eq!((one.kind, one.host.as_str()), ("rebuild", "brick0"));
     assert_eq!((one.bytes_written, one.bytes_sent), (one.objects * 65_536, one.objects * 65_536));
-    // brick1 pushes to brick2 and brick2 to brick1; the one with more to push ends last
+    // brick1 pushes to brick2 and brick2 to brick1; the one that pushes more ends last
     let message = wire_bytes(Bytes(65_536) + MESSAGE_HEADER);
     let rate = Rate::bits_per_s(20_000_000);
     let most = rate.time_for(message * one.objects).as_secs_f64();
@@ -211,11 +211,11 @@ fn closed_form_sleep_throttles_a_recovery() {
     let truth = alone(3, 1, 3, event(1000, 0, Action::Add), |recovery| {
         (recovery.parallel, recovery.pause) = (1, ms(100));
     });
-    // with three hosts everything lies on all of them: until it joins, two lead 1024 objects
+    // three hosts hold everything: until the third joins, two are primaries of 1024 objects
     let one = &outages(&truth).recoveries[0];
     assert_eq!(one.objects, 1024);
     let took = one.ended_s.unwrap() - one.began_s;
-    // each primary begins with one in 100 ms; the one that leads more of them ends last
+    // each primary begins with one in 100 ms; the primary of more of them ends last
     assert!((0.5 * 102.4..0.6 * 102.4).contains(&took), "{took} s");
 }
 
@@ -240,14 +240,14 @@ fn a_sleep_that_changes_is_kept_to_from_then_on() {
         one.ended_s.unwrap() - one.began_s
     };
     let (slow, throttled) = (took(false), took(true));
-    // from the 20th second of it on, five times as fast
+    // from its 20th second on, five times as fast
     let expected = 20.0 + (slow - 20.0) / 5.0;
     assert!((throttled / expected - 1.0).abs() < 0.1, "{slow} s, {throttled} s");
 }
 
 #[test]
 fn an_osd_takes_part_in_no_more_than_its_backfills() {
-    // one object under way at a time and server: with one backfill the groups come one after the other
+    // one object in progress at a time on each server: with one backfill the groups come one after the other
     let took = |backfills| {
         let truth = alone(6, 1, 2, event(1000, 0, Action::Add), |recovery| {
             (recovery.backfills, recovery.parallel) = (backfills, 1);
@@ -255,7 +255,7 @@ fn an_osd_takes_part_in_no_more_than_its_backfills() {
         let one = &outages(&truth).recoveries[0];
         (one.ended_s.unwrap() - one.began_s) / one.objects as f64
     };
-    // 64 KiB take 27 ms on a cable; one at a time waits for its disks in between
+    // 64 KiB take 27 ms on a cable; recovering one at a time waits for its disks in between
     let (one, many) = (took(1), took(16));
     assert!((0.026..0.032).contains(&many) && one > 1.05 * many, "{one} {many}");
 }
@@ -321,7 +321,7 @@ fn a_returning_osd_gets_the_objects_that_were_written_and_no_others() {
     let truth = truth.unwrap();
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
     assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick2"));
-    // 9 writes in 3 s on 16 objects, and three in four of these have a copy there
+    // 9 writes in 3 s to 16 objects, and three in four of these have a copy there
     assert!((3..=9).contains(&one.objects), "{one:?}");
     assert_eq!(one.bytes_written, one.objects * 65_536);
 }
@@ -351,7 +351,7 @@ fn a_group_does_not_serve_while_it_peers() {
         for host in &mut scenario.hosts {
             host.nic.latency = latency;
         }
-        // back before anybody has noticed
+        // it returns before anyone has noticed
         let events = vec![fails(2000, 0, true), returns(2001, 0)];
         let recovery = Recovery { grace: SimSpan::from_secs(5), ..recovery() };
         let truth = run(&with(scenario, events, recovery)).unwrap();
@@ -359,7 +359,8 @@ fn a_group_does_not_serve_while_it_peers() {
         truth.workloads["load0"].response_time_ms.max
     };
     let (near, far) = (longest(SimSpan::from_us(50)), longest(ms(20)));
-    // a read takes a round trip of 80 ms, peering two, and what was lost was on its way for at most one
+    // a read takes a round trip of 80 ms, peering takes two, and a lost message was on its way for at most
+    // one
     assert!(near < 60.0, "{near} ms");
     assert!((240.0..380.0).contains(&far), "{far} ms");
 }
@@ -397,14 +398,14 @@ fn requests_wait_only_for_objects_that_they_need_and_that_are_lacking() {
     let truth = run(&with(scenario, events, recovery)).unwrap();
     let found = outages(&truth);
     assert_eq!(found.failed_requests, 0);
-    // some 50 ms are usual; with 200 ms for each of 64 objects the last would wait for seconds
+    // some 50 ms are usual; with 200 ms for each of 64 objects the last one would wait for seconds
     let longest = |phase: &str| {
         let found = found.phases.iter().find(|one| one.phase == phase);
         found.map_or(0.0, |phase| phase.workloads["load0"].response_time_ms.max)
     };
     assert!(longest("recovering") < 600.0, "{found:?}");
     let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
-    // writes want most of the objects within a second: 200 in a second on 64 of them
+    // within a second, writes need most of the objects: 200 a second to 64 of them
     let took = one.ended_s.unwrap() - one.began_s;
     assert!(took < 2.0, "{took} s");
 }
@@ -415,7 +416,7 @@ fn beyond_tolerance_loss_is_reported() {
         let (mut scenario, text) = drawn(seed);
         let volume = &scenario.volumes[0];
         let (m, nodes) = (volume.m(), volume.nodes.len() as u32);
-        // fewer hosts are left than it takes shards: everything is lost
+        // fewer hosts remain than a read needs shards: everything is lost
         let first = seed as u32 % nodes;
         let lost = (0..=nodes - u32::from(m)).map(|more| (first + more) % nodes);
         let recovery = Recovery { give_up: ms(500), ..recovery() };
@@ -460,7 +461,7 @@ fn closed_form_a_slow_disk_and_a_slow_cable_take_factor_times_as_long() {
         let wire = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER) + wire_bytes(MESSAGE_HEADER);
         let cable = Rate::bits_per_s(1_000_000_000).time_for(wire).as_secs_f64() * 1e3;
         let wanted = if part == Part::Link { 9.0 * cable } else { 10.0 };
-        // the request under way when it begins is slow in part
+        // the request in progress when the slow time begins is slow only in part
         assert!((more / wanted - 1.0).abs() < 0.03, "{part:?}: {more} ms, {wanted} ms");
     }
 }
@@ -479,7 +480,7 @@ fn an_osd_that_is_cut_off_lacks_what_was_written_meanwhile() {
     assert!(found.recoveries.iter().all(|one| one.ended_s.is_some()), "{found:?}");
     assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
     assert_eq!(found.phases.last().unwrap().phase, "after");
-    // one that stays away is out, and nothing of it is lost
+    // a host that stays away is out, and none of its data are lost
     let recovery = Recovery { out_after: ms(500), backfills: 8, ..recovery() };
     let truth = run(&with(scenario, vec![cut], recovery)).unwrap();
     let found = outages(&truth);
@@ -514,10 +515,10 @@ fn the_map_gives_an_osd_as_much_as_its_weight_says() {
     };
     let drained = event_of(1000, 1, Part::Disk(0), Action::Drain);
     let drained = run(&with(scenario.clone(), vec![drained], recovery)).unwrap();
-    // a weight of nothing moves what draining does
+    // a weight of zero moves as much as draining does
     let all = moved(&[(1000, 0)]);
     assert_eq!(all, [outages(&drained).recoveries[0].objects]);
-    // half of it moves half, of 128 objects or so, and back
+    // half the weight moves half, of 128 objects or so, and back
     let half = moved(&[(1000, 0x8000)]);
     let share = half[0] as f64 / all[0] as f64;
     assert!((0.35..0.65).contains(&share), "{half:?} of {all:?}");

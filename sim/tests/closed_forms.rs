@@ -1,10 +1,10 @@
-//! Queues whose behaviour is known in closed form: the simulated mean must have the true one in its
-//! 99 % confidence interval.
+//! Queues whose behaviour is known in closed form: the true mean must lie in the 99 % confidence
+//! interval of the simulated one.
 //!
-//! The very parts of the cluster are used: its agenda, its processor (with exponential or constant
-//! work), its links, its ledgers and its batch means. Seeds are fixed; they were not chosen, they
-//! are 1 to 5, and one interval in a hundred is allowed to miss by definition: a test passes when
-//! at least four of its five seeds hit.
+//! The tests use the same parts as the cluster: its agenda, its processor (with exponential or
+//! constant work), its links, its ledgers and its batch means. The seeds are 1 to 5 and were not
+//! selected. By definition one interval in a hundred misses, so a test passes when at least four of
+//! its five seeds hit.
 
 use foretell_scenarios::device::{Precondition, Ssd as Spec};
 use foretell_sim::agenda::Agenda;
@@ -16,7 +16,7 @@ use foretell_sim::ssd::Ssd;
 use foretell_units::{Breadcrumb, Bytes, Op, Rate, Sectors, Seed, SimSpan, SimTime, Stream};
 
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
-/// 99 % intervals are wider than 95 % ones by the ratio of Student's t at 31 degrees.
+/// 99 % intervals are wider than 95 % ones by this ratio of Student's t at 31 degrees.
 const TO_99: f64 = 2.744 / 2.040;
 
 fn holds(estimate: Estimate, theory: f64) -> bool {
@@ -40,7 +40,8 @@ enum Event {
     SliceEnds(u32),
 }
 
-/// M/M/c on a processor of `cores`: (throughput, response time in ms) against theory.
+/// M/M/c on a processor with `cores` cores: (throughput, response time in ms), each with the
+/// theoretical value.
 fn mmc(seed: Seed, cores: u32, arrivals_per_s: f64, service: SimSpan) -> Vec<(Estimate, f64)> {
     let gap = SimSpan::from_secs_f64(1.0 / arrivals_per_s);
     let mut gaps = seed.stream("arrivals");
@@ -107,7 +108,7 @@ fn closed_form_mmc_response_and_throughput() {
     at_least_four_of_five("M/M/2", |seed| mmc(seed, 2, 1000.0, SimSpan::from_ms(1)));
 }
 
-/// Tasks that arrive at random at a processor, and work in steps, one right after the other.
+/// Tasks that arrive at random at a processor and work in steps, each right after the one before.
 struct Tasks {
     cores: u32,
     quantum: SimSpan,
@@ -127,7 +128,7 @@ impl Tasks {
         let mut cpu: Cpu<u32> = Cpu::new(self.cores, self.quantum, SimSpan::ZERO);
         let mut agenda = Agenda::new();
         let mut batches = Batches::new(warmup);
-        // by task: when it came, and the steps that it still has
+        // arrival time and remaining steps of each task
         let mut tasks: Vec<(SimTime, Vec<SimSpan>)> = Vec::new();
         let step = |number: u32, work: SimSpan| Task {
             thread: Thread { pid: 1, tid: number + 1 },
@@ -179,7 +180,7 @@ fn a_millisecond(_: &mut Stream) -> Vec<SimSpan> {
     [600, 250, 150].map(SimSpan::from_us).to_vec()
 }
 
-/// An exponential time of 1 ms in the mean, half of it in one step.
+/// An exponential time with mean 1 ms, half of it in one step.
 fn exponential_in_steps(works: &mut Stream) -> Vec<SimSpan> {
     let work = works.exponential(SimSpan::from_ms(1));
     vec![work / 2, work / 4, work / 4]
@@ -218,18 +219,18 @@ fn mdc_wait(cores: u32, utilization: f64) -> f64 {
             count += 1.0;
             probability *= mean / count;
         }
-        // at least `least` arrive, and more than that
+        // probability that at least `least` arrive, and that more do
         let (at_least, more) = (1.0 - below, 1.0 - below - probability);
         at_least - more / utilization
     };
     let services = (1..).map(f64::from);
-    // beyond, exp(-mean) is too small for a float, and the terms vanish
+    // beyond this, exp(-mean) underflows and the terms vanish
     services.take_while(|n| n * f64::from(cores) * utilization < 700.0).map(term).sum()
 }
 
 #[test]
 fn closed_form_mdc_in_steps() {
-    // the formula is Pollaczek's and Khinchine's with one core
+    // with one core the formula is that of Pollaczek and Khinchine
     assert!((mdc_wait(1, 0.8) - 2.0).abs() < 1e-6);
     for (cores, arrivals_per_s) in [(2, 1600.0), (4, 3200.0)] {
         at_least_four_of_five("M/D/c in steps", |seed| {
@@ -243,8 +244,8 @@ fn closed_form_mdc_in_steps() {
 #[test]
 #[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn closed_form_a_short_quantum_shares_the_processor() {
-    // M/G/1 with processor sharing at 0.7: R = 1 / 0.3 services, however they are distributed and in
-    // however many steps (Kleinrock 1967); a quantum of a fortieth is nearly that
+    // M/G/1 with processor sharing at 0.7: R = 1 / 0.3 services, for any distribution and any number
+    // of steps (Kleinrock 1967); a quantum of a fortieth is close to that
     for steps in [a_millisecond, exponential_in_steps] {
         at_least_four_of_five("round robin", |seed| {
             let tasks = Tasks {
@@ -278,7 +279,7 @@ fn closed_form_md1_wait() {
             }
             let busy = link.send(now, Bytes(125_000));
             if now >= warmup {
-                // waiting alone, counted at arrival
+                // waiting time only, counted at arrival
                 batches.add(now, busy.start - now);
             }
         }
@@ -318,8 +319,8 @@ fn one_die() -> Spec {
     }
 }
 
-/// Operations of one unit arrive at random at a drive; response time, and what it should be: an
-/// M/D/1 queue whose service takes 0.1 ms, and `after` it.
+/// Operations of one unit arrive at random at a drive. Returns their response time and its
+/// theoretical value: that of an M/D/1 queue whose service takes 0.1 ms, plus `after_ms`.
 fn md1_at_drive(seed: Seed, op: Op, units: u64, after_ms: f64) -> Vec<(Estimate, f64)> {
     let (rho, service) = (0.8, 0.1);
     let (mut gaps, mut places) = (seed.stream("arrivals"), seed.stream("places"));
@@ -356,14 +357,16 @@ fn md1_at_drive(seed: Seed, op: Op, units: u64, after_ms: f64) -> Vec<(Estimate,
 #[test]
 #[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn closed_form_md1_at_the_die_and_at_the_interface_of_a_drive() {
-    // the die: 60 us and 40 us on its channel. Data leave it at least 100 us apart, so the interface
-    // (50 + 50 us) is never waited for; then the latency, 20 us.
+    // the die: 60 us and 40 us on its channel. Data leave it at least 100 us apart, so nothing waits
+    // for the interface (50 + 50 us); then the latency, 20 us.
     at_least_four_of_five("reads", |seed| md1_at_drive(seed, Op::Read, 49_152, 0.12));
-    // 64 units written again and again stay in the buffer, and the interface alone is waited for
+    // 64 units that are rewritten all the time stay in the buffer, so writes wait only for the
+    // interface
     at_least_four_of_five("writes", |seed| md1_at_drive(seed, Op::Write, 64, 0.02));
 }
 
-/// Customers going round single-server exponential stations for ever; cycle time and throughput.
+/// Customers that circulate for ever through single-server exponential stations: cycle time and
+/// throughput.
 fn closed(seed: Seed, customers: u32, means_us: &[u64]) -> Vec<(Estimate, f64)> {
     let mut works: Vec<Stream> =
         (0..means_us.len()).map(|index| seed.stream(&format!("station/{index}"))).collect();

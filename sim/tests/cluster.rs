@@ -1,4 +1,4 @@
-//! Whole clusters, small ones.
+//! Tests of whole clusters, with small ones.
 
 mod common;
 
@@ -106,7 +106,7 @@ fn a_tracked_cluster_is_a_little_slower() {
 
 #[test]
 fn records_of_a_guest_cost_its_machine() {
-    // one machine with two guests, of which the second alone works
+    // one machine with two guests, of which only the second works
     let mut scenario = cluster(1, 2, 1, 1);
     for host in &mut scenario.hosts[1..] {
         host.guest = Some(guest());
@@ -121,12 +121,12 @@ fn records_of_a_guest_cost_its_machine() {
     let selection = Selection::ALL.of_kinds(requests);
     let (tracked, recorder) = run_with(&scenario, Recorder::in_memory(selection)).unwrap();
     let free = run(&scenario).unwrap();
-    // requests are posted by the guest that issues them, and by nobody else
+    // requests are posted by the guest that issues them, and by no other host
     assert!(recorder.records().iter().all(|record| record.header.host == HostId(2)));
-    // two posts of 0.5 us a request, and batches to be sent, are the machine's work
+    // two posts of 0.5 us per request, and the sending of batches, are the machine's work
     let work = |truth: &Truth| truth.hosts["app0"]["cpu"].demand_ms_per_request;
     assert!(work(&tracked) >= work(&free) + 0.001, "{} {}", work(&tracked), work(&free));
-    // which leave by the machine's cable
+    // the batches leave by the machine's cable
     let sent = |truth: &Truth, host: &str| truth.hosts[host]["nic_transmit"].operations;
     assert!(sent(&tracked, "app0") > tracked.workloads["load0"].requests * 5 / 4);
     assert_eq!(sent(&tracked, "app1"), 0);
@@ -143,14 +143,14 @@ fn a_journal_in_a_coded_volume_fetches_what_it_covers_in_part() {
     ssio(&mut scenario, 0, 0.5, 4);
     let (truth, recorder) = run_recorded(&scenario);
     assert!(truth.blocks_compared.unwrap() > 100);
-    // commits are no requests
+    // commits are not requests
     let journal = |record: &&Record| {
         matches!(record.body, Body::NetworkTransmit { sender: 5, .. })
             && record.header.breadcrumb == Breadcrumb::NONE
     };
     let sent: Vec<_> = recorder.records().iter().filter(journal).collect();
     assert!(sent.len() > 100, "{}", sent.len());
-    // a fetch asks three nodes, with the header alone; a write goes to five
+    // a fetch asks three nodes, with only the header; a write goes to five
     let asks = sent.iter().filter(|record| match record.body {
         Body::NetworkTransmit { numbytes, .. } => numbytes < 1024,
         _ => false,
@@ -184,7 +184,7 @@ fn what_has_ended_is_not_measured_anew() {
     let longest = SimSpan::from_secs(8);
     scenario.intervals = Some(Intervals { count: 2, requests: 1, error: 0.0, longest });
     ssio(&mut scenario, 0, 1.0, 4);
-    // as long as requests come, intervals are never as alike as that
+    // while requests keep coming, intervals never agree as closely as that
     let grown = run(&scenario).unwrap();
     assert!((grown.simulated_seconds - 8.0).abs() < 1e-9, "{}", grown.simulated_seconds);
     scenario.workloads[0].requests = Some(20);

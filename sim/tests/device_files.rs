@@ -1,4 +1,4 @@
-//! Shipped drives against the figures of their data sheets.
+//! Shipped drives compared with the figures of their data sheets.
 
 use std::path::PathBuf;
 
@@ -16,8 +16,8 @@ fn device(name: &str) -> Spec {
     drive_file::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Bytes a second of sequential requests of 64 KiB, over the whole disk: the time is taken of 4 MiB
-/// at each of 64 places, one beside the other.
+/// Bytes a second of sequential requests of 64 KiB, averaged over the whole disk: the time of 4 MiB
+/// is measured at each of 64 evenly spaced places.
 fn sequential(spec: &Spec, op: Op) -> f64 {
     let mut drive = Drive::new(spec);
     let total = drive.sectors().get();
@@ -27,7 +27,7 @@ fn sequential(spec: &Spec, op: Op) -> f64 {
         let mut lbn = total / 64 * place;
         for number in 0..80 {
             let finish = drive.serve(now, op, Sectors(lbn), Sectors(128)).finish;
-            // the first sixteen bring the arm there and the buffer into its stride
+            // the first sixteen move the arm there and bring the buffer to its steady state
             if number >= 16 {
                 took += finish - now;
             }
@@ -63,20 +63,21 @@ fn published_figures_of_the_2005_sata_drive() {
     assert!((58.0..65.0).contains(&rate), "{rate} MB/s");
     let rate = sequential(&spec, Op::Write) / 1e6;
     assert!((58.0..65.0).contains(&rate), "{rate} MB/s written");
-    // seek 8, half a turn 4.17, command 0.15, eight sectors 0.07 and one of bus. Addresses are dense
-    // outside, so random ones lie a little nearer to each other than random cylinders.
+    // seek 8, half a turn 4.17, command 0.15, eight sectors 0.07 and one of bus. Addresses are
+    // denser on the outer cylinders, so random ones lie slightly closer together than random
+    // cylinders.
     let read = random(&spec, Op::Read, SimSpan::from_ms(20));
     assert!((read - 12.4).abs() < 0.3, "{read} ms");
-    // early: command and bus
+    // early write reporting: command and bus
     let write = random(&spec, Op::Write, SimSpan::from_ms(40));
     assert!(write < 0.5, "{write} ms");
-    // without pause each waits for the one before: seek, settling 0.3, half a turn
+    // without a pause each waits for the one before: seek, settling 0.3, half a turn
     let write = random(&spec, Op::Write, SimSpan::ZERO);
     assert!((write - 12.4).abs() < 0.4, "{write} ms");
 }
 
-/// The simple model and the detailed one are of the same disk: where its buffer does not matter,
-/// they agree.
+/// The simple model and the detailed one describe the same disk, so they agree where its buffer does
+/// not matter.
 #[test]
 fn oracle_the_simple_model_of_the_2005_sata_drive_agrees_on_random_reads() {
     let simple = match Device::named("barracuda-7200.8") {

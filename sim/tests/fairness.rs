@@ -1,9 +1,9 @@
-//! Long flows over a port that they share, and far flows alone.
+//! Long flows over a shared port, and distant flows alone.
 //!
-//! Published: with drop-tail queues a flow's throughput is inversely proportional to the round trip to the
-//! power of 1 to 2, queueing included (Lakshman & Madhow, *The Performance of TCP/IP for Networks with High
-//! Bandwidth-Delay Products and Random Loss*, IEEE/ACM Transactions on Networking 5(3), 1997). Linux's CUBIC
-//! has Reno's pace where round trips are short (RFC 9438, 4.3).
+//! Published: with drop-tail queues a flow's throughput is inversely proportional to a power between 1 and 2
+//! of the round trip, queueing included (Lakshman & Madhow, *The Performance of TCP/IP for Networks with
+//! High Bandwidth-Delay Products and Random Loss*, IEEE/ACM Transactions on Networking 5(3), 1997). Linux's
+//! CUBIC grows like Reno where round trips are short (RFC 9438, 4.3).
 
 #[path = "common/flows.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
@@ -13,7 +13,7 @@ use flows::Flows;
 use foretell_sim::network::Counts;
 use foretell_units::{Bytes, SimSpan};
 
-/// What a full port of 512 KiB takes to drain at 1 Gbit/s, ms.
+/// Time in which a full port of 512 KiB drains at 1 Gbit/s, ms.
 const FULL_PORT_MS: f64 = 4.2;
 
 #[test]
@@ -23,7 +23,7 @@ fn published_a_far_flow_gets_its_share_by_round_trip() {
             let found = Flows { seed, ..Flows::of(&[near, far]) }.run();
             let rates = found.rates();
             let shown = format!("{near} and {far} us, seed {seed}: {rates:.0?}");
-            // the port is kept busy, and nobody starves in any two seconds
+            // the port is kept busy, and no sender starves in any two seconds
             assert!((920.0..942.0).contains(&found.total()), "{shown}");
             assert!(found.mbits[1][1..].iter().all(|&mbit| mbit > 20.0), "{shown}");
             // the queue is between half full and full
@@ -62,12 +62,12 @@ fn messages_back_to_back_fill_the_window_of_a_far_flow() {
             };
             flows.switch.receive_window = Bytes::kib(window_kib);
             let found = flows.run().total();
-            // a third of the window, 45 segments at most, passes two cables in one go
+            // a train of a third of the window, at most 45 segments, passes two cables one after the other
             let train_us = 2.0 * 12.3 * (window_kib as f64 / 1.414 / 3.0).min(45.0);
             let round_trip_s = (2.0 * (us + 10) as f64 + train_us) / 1e6;
             let bound = (window_kib as f64 * 1024.0 * 8.0 / 1e6 / round_trip_s).min(941.0);
             let shown = format!("{us} us, {window_kib} KiB, {message_kib} KiB: {found} of {bound}");
-            // up to a train less than the window is on its way
+            // the data in flight are less than the window by up to a train
             assert!(found > 0.9 * bound, "{shown}");
         }
     }
@@ -84,7 +84,7 @@ fn oracle_flows_match_segment_by_segment() {
         };
         let (fast, slow) = (flows.run(), flows.run_slowly());
         assert_eq!(fast.mbits, slow.mbits, "seed {seed}");
-        // what is on its way at the end is known to arrive at different times
+        // data on their way at the end become known to arrive at different times
         let known = |counts: Counts| Counts { messages_delivered: 0, ..counts };
         assert_eq!(known(fast.counts), known(slow.counts), "seed {seed}");
     }

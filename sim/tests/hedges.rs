@@ -1,4 +1,4 @@
-//! Hedged reads: how many there are, what they bring, and that they take nothing away.
+//! Tests of hedged reads: their number, their benefit, and that they do no harm.
 
 mod common;
 
@@ -10,7 +10,7 @@ use foretell_scenarios::outages::Action;
 use foretell_sim::truth::{Truth, WorkloadTruth};
 use foretell_units::{Bytes, SimSpan};
 
-/// Reads of 8 KiB, a share of all requests, on five nodes.
+/// Requests of 8 KiB on five nodes, of which a share are reads.
 fn small(encoding: &str, reads: f64, outstanding: u32) -> Scenario {
     let encoding: Encoding = encoding.parse().unwrap();
     let mut scenario = cluster_with((encoding.n() as u32).max(5), 1, encoding);
@@ -29,7 +29,7 @@ fn mail(truth: &Truth) -> &WorkloadTruth {
     truth.workloads.values().next().expect("there is one")
 }
 
-/// Without what only hedged reads have.
+/// The truth as text, without the fields for hedged reads.
 fn as_text(truth: &Truth) -> String {
     let mut truth = truth.clone();
     truth.wall_seconds = 0.0;
@@ -57,7 +57,7 @@ fn a_hedge_that_never_comes_changes_nothing() {
 
 #[test]
 fn closed_form_above_a_percentile_are_as_many_as_it_says() {
-    // what a hedge shortens is over the percentile all the same: the delay does not move
+    // the delay does not move: even a read that a hedge shortens still exceeds the percentile
     for (encoding, share, expected) in
         [("1-of-3", 900, 0.1), ("1-of-3", 500, 0.5), ("2-of-4", 950, 0.05)]
     {
@@ -67,7 +67,7 @@ fn closed_form_above_a_percentile_are_as_many_as_it_says() {
             (SimSpan::from_secs(10), Some(SimSpan::from_secs(100)));
         let truth = run(&scenario).unwrap();
         let found = mail(&truth).hedges.unwrap() as f64 / mail(&truth).requests as f64;
-        // three standard deviations of as many reads
+        // three standard deviations for this number of reads
         let off = 3.0 * (expected * (1.0 - expected) / mail(&truth).requests as f64).sqrt();
         assert!((found - expected).abs() < off, "{encoding} p{share}: {found} +- {off}");
     }
@@ -93,7 +93,7 @@ fn closed_form_a_slow_node_costs_the_delay_and_no_more() {
         let (without, within) =
             (slowest(&scenario), slowest(&hedged(scenario.clone(), Hedge::After(ms(40)))));
         assert!(without > 200.0, "{encoding}: {without}");
-        // beside the delay at most a read of the disk or two
+        // besides the delay, at most one or two reads of the disk
         assert!(within > 40.0 && within < 90.0, "{encoding}: {within}");
     }
 }
@@ -113,7 +113,7 @@ fn what_is_read_is_what_was_written_whoever_answers_first() {
             let hedges = mail(&truth).hedges.unwrap();
             assert!(hedges > 10, "{encoding} {hedge:?}: {hedges}");
             if hedge == Hedge::After(SimSpan::from_us(1)) {
-                // each read, and each write that reads the rest of its blocks
+                // each read, and each write that reads the rest of its blocks, is hedged
                 assert!(hedges >= mail(&truth).read.requests, "{encoding}: {hedges}");
             }
         }

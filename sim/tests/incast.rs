@@ -1,4 +1,5 @@
-//! TCP's throughput collapse under synchronised reads, against measurements of real Linux TCP.
+//! TCP's throughput collapse under synchronised reads, compared with measurements of real Linux
+//! TCP.
 
 #[path = "common/incast.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
@@ -11,18 +12,18 @@ use incast::{Incast, MEASURED, SERVERS};
 /// Runs of each case.
 const SEEDS: u64 = 4;
 
-/// Goodput in percent of line rate, by number of servers: the mean of some runs.
+/// Goodput in percent of line rate, by number of servers: the mean of several runs.
 fn goodputs(servers: &[u32], buffer_kib: u64, least_timeout: SimSpan) -> Vec<f64> {
     let goodput = |&servers: &u32| {
         let incast = Incast::measured(servers, Bytes::kib(buffer_kib), least_timeout);
-        // a single timeout in a hundred blocks costs a third, so that one run says little
+        // a single timeout in a hundred blocks costs a third, so one run is not representative
         (1..=SEEDS).map(|seed| Incast { seed, ..incast }.run().0 * 100.0).sum::<f64>()
             / SEEDS as f64
     };
     servers.iter().map(goodput).collect()
 }
 
-/// The place in [`SERVERS`] of the first number with which less than half the line rate is left.
+/// The index in [`SERVERS`] of the first number for which less than half the line rate is left.
 fn collapse(goodputs: &[f64]) -> usize {
     goodputs.iter().position(|&goodput| goodput < 50.0).unwrap_or(SERVERS.len())
 }
@@ -35,11 +36,11 @@ fn published_collapse_by_buffer() {
     for (buffer_kib, measured) in MEASURED {
         let ours = goodputs(&SERVERS, buffer_kib, SimSpan::from_ms(200));
         let shown = format!("{buffer_kib} KB: {ours:.0?}, measured {measured:.0?}");
-        // half the rate is lost with as many servers, or with the next number measured
+        // half the rate is lost with the same number of servers, or with the next number measured
         let (onset, wanted) = (collapse(&ours), collapse(&measured));
         assert!(onset.abs_diff(wanted) <= 1, "{shown}");
         onsets.push(SERVERS[onset]);
-        // well before, most is there; well beyond, little, but something
+        // well before that, most of the rate is left; well beyond, little, but not nothing
         assert!(ours[..wanted - 1].iter().all(|&goodput| goodput > 60.0), "{shown}");
         let floor = if buffer_kib == 128 { 15.0..40.0 } else { 4.0..20.0 };
         assert!(floor.contains(&ours[9]), "{shown}");
@@ -47,7 +48,7 @@ fn published_collapse_by_buffer() {
             .extend(ours.iter().zip(measured).map(|(ours, measured)| (ours - measured).abs()));
         assert!(differences.iter().all(|&points| points < 40.0), "{shown}");
     }
-    // doubling the buffer about doubles the servers that it bears
+    // doubling the buffer about doubles the number of servers before the collapse
     for pair in onsets.windows(2) {
         let factor = f64::from(pair[1]) / f64::from(pair[0]);
         assert!((1.3..3.1).contains(&factor), "{onsets:?}");

@@ -1,4 +1,4 @@
-//! Operations of OSDs that wait for locks of placement groups and objects.
+//! Tests of OSD operations that wait for locks of placement groups and objects.
 
 mod common;
 
@@ -6,7 +6,8 @@ use common::run;
 use foretell_scenarios::Document;
 use foretell_sim::truth::WorkloadTruth;
 
-/// Three OSDs with one placement group, whose drives take as long for each operation, however many there are.
+/// Three OSDs with one placement group. Their drives take the same time for each operation, however many are
+/// outstanding.
 fn load(locks: bool, (read, write): (&str, &str), volume: &str, reads: &str) -> WorkloadTruth {
     let curve = |op: &str, reads: &str, latency: &str| {
         format!(
@@ -37,10 +38,10 @@ fn load(locks: bool, (read, write): (&str, &str), volume: &str, reads: &str) -> 
 fn closed_form_reads_of_one_group_go_one_after_the_other() {
     let [free, locked] =
         [false, true].map(|locks| load(locks, ("500 us", "500 us"), "1 GiB", "100%"));
-    // 100 us and 4 KiB at 2 GB/s on the processor, some microseconds of its profile, and 500 us of the drive
+    // 100 us and 4 KiB at 2 GB/s on the processor, some microseconds of its profile, and 500 us on the drive
     let each_us = 1e6 / locked.throughput_rps;
     assert!((602.0..625.0).contains(&each_us), "{each_us}");
-    // eight at a time
+    // eight in parallel
     assert!(free.throughput_rps > 5.0 * locked.throughput_rps, "{}", free.throughput_rps);
 }
 

@@ -1,4 +1,4 @@
-//! Databases and logs of OSDs on devices of their own.
+//! Tests of OSDs whose databases and logs have separate devices.
 
 mod common;
 
@@ -6,7 +6,8 @@ use common::run;
 use foretell_scenarios::Document;
 use foretell_sim::truth::Truth;
 
-/// Three nodes with two OSDs each, on devices whose operations take the same time whatever they are and however many.
+/// Three nodes with two OSDs each, on devices whose operations always take the same time, whatever their kind and
+/// number.
 fn truth(cluster: &str, disk: &str, workload: &str) -> Truth {
     let device = |name: &str, depth: u32, read: &str, write: &str| {
         let curve = |op: &str, reads: &str, latency: &str| {
@@ -55,7 +56,7 @@ fn operations(truth: &Truth, disk: &str) -> u64 {
 #[test]
 fn closed_form_a_short_write_waits_for_the_log_alone() {
     let [own, wal, db] = ["", WAL, DB].map(|disk| truth("", disk, WRITES));
-    // 20 us instead of 200 us; the log is written to with one write for each
+    // 20 us instead of 200 us; each write causes one write to the log
     for faster in [&wal, &db] {
         let gain = mean_ms(&own) - mean_ms(faster);
         assert!((gain - 0.180).abs() < 0.002, "{gain}");
@@ -87,8 +88,8 @@ fn a_long_write_goes_to_its_place_and_its_commit_to_the_log() {
     assert!(data.abs_diff(writes) <= 6, "{data} and {writes}");
 }
 
-/// Most operations by which metadata are written again: 1 KiB for each write, twice, in 512 KiB each; every OSD may
-/// have begun with almost a megabyte.
+/// Upper bound for the operations that rewrite metadata: 1 KiB for each write, twice, in pieces of 512 KiB; every OSD
+/// may have begun with almost a megabyte.
 fn merges(truth: &Truth) -> u64 {
     3 * truth.workloads["load"].requests * 2 / 512 + 6 * 2
 }

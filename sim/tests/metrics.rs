@@ -1,4 +1,4 @@
-//! Low-level metrics say what hosts did.
+//! Tests that low-level metrics describe the hosts' activity.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn scenario() -> Scenario {
     scenario
 }
 
-/// The mean of a metric of a host over all samples but the first, which began with the run.
+/// The mean of a host's metric over all samples except the first, which began with the run.
 fn mean(samples: &[Sample], host: u32, metric: Metric) -> f64 {
     let of_host: Vec<f64> = samples
         .iter()
@@ -50,7 +50,7 @@ fn collecting_changes_nothing_and_is_the_same_each_time() {
     assert_eq!(format!("{truth:?}"), format!("{observed:?}"));
     assert!(nothing.hosts.is_empty() && nothing.clients.is_empty());
     assert_eq!(collected(&with).1, metrics);
-    // four hosts, each second; two directions of one client, each 5 s
+    // four hosts, one sample each second; two directions of one client, each 5 s
     assert!((80..=84).contains(&metrics.hosts.len()), "{}", metrics.hosts.len());
     assert_eq!(metrics.clients.len(), 8);
 }
@@ -65,9 +65,9 @@ fn metrics_agree_with_the_accounts_of_resources() {
         let resources = &truth.hosts[&host.name];
         let busy =
             of(Metric::CpuUsr) + of(Metric::CpuSys) + of(Metric::CpuHiq) + of(Metric::CpuSiq);
-        // the samples leave out the first second and what comes after the last
+        // the samples do not cover the first second, nor the time after the last sample
         let wanted = 100.0 * resources["cpu"].utilization;
-        // and what is posted is a sample of 250 ticks a second of each core: four deviations
+        // the posted value is a sample of 250 ticks a second of each core: four deviations
         let ticks = 250.0 * truth.simulated_seconds * f64::from(host.cpu.cores);
         let chance = 4.0 * (wanted * (100.0 - wanted) / ticks).sqrt();
         let most = 0.05 * wanted + chance;
@@ -80,7 +80,7 @@ fn metrics_agree_with_the_accounts_of_resources() {
             assert!((found - wanted).abs() < 0.1 * wanted, "{}: {found} {wanted}", host.name);
             assert!(of(Metric::CpuWai) > 0.0, "clients wait for these disks");
         }
-        // what is sent goes over the cable at 1 Gbit/s, but for preamble, check sum and gap
+        // sent data go over the cable at 1 Gbit/s, except for preamble, check sum and gap
         let wire = resources["nic_transmit"].utilization * 1e9 / 8.0;
         let sent = of(Metric::NetworkSend);
         assert!(sent > 0.9 * wire && sent < 1.05 * wire, "{}: {sent} {wire}", host.name);

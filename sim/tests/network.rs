@@ -1,4 +1,4 @@
-//! The network within a cluster.
+//! Tests of the network within a cluster.
 
 mod common;
 
@@ -8,7 +8,7 @@ use foretell_scenarios::model::{NetworkModel, Scenario, Switch, WorkloadKind};
 use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, SimSpan};
 
-/// A client reads 1 MiB at a time, of which each of 8 nodes sends an eighth, all at once.
+/// A client reads 1 MiB at a time; 8 nodes each send an eighth of it at the same time.
 fn incast(port_buffer: Bytes) -> Scenario {
     let mut scenario = cluster(8, 1, 8, 8);
     scenario.volumes[0].block = Bytes::kib(64);
@@ -31,7 +31,7 @@ fn synchronised_reads_collapse_where_the_clients_port_is_small() {
     assert_eq!(ample.network.segments_dropped, 0);
     let small = run(&incast(Bytes::kib(32))).unwrap();
     assert!(reads_per_s(&small) < 0.5 * reads_per_s(&ample));
-    // the client's port dropped, the nodes waited
+    // the client's port dropped segments, and the nodes had timeouts
     assert_eq!(
         small.hosts["app0"]["nic_receive"].segments_dropped,
         Some(small.network.segments_dropped)
@@ -40,7 +40,7 @@ fn synchronised_reads_collapse_where_the_clients_port_is_small() {
     let nodes: u64 = (0..8).map(|node| timeouts(&format!("brick{node}"))).sum();
     assert!(nodes > 0 && nodes == small.network.timeouts);
     assert_eq!(timeouts("app0"), 0);
-    // and with a small timeout less is lost
+    // with a small timeout less throughput is lost
     let mut quick = incast(Bytes::kib(32));
     quick.switch.retransmit_timeout = SimSpan::from_ms(1);
     assert!(reads_per_s(&run(&quick).unwrap()) > 1.5 * reads_per_s(&small));
@@ -54,7 +54,7 @@ fn cables_alone_lose_nothing() {
     assert_eq!(truth.network.segments_dropped, 0);
     scenario.switch = incast(Bytes::mib(4)).switch;
     assert_eq!(scenario.switch.model, NetworkModel::Tcp);
-    // TCP with an ample buffer has but to open its windows
+    // TCP with an ample buffer only has to open its windows
     let tcp = reads_per_s(&run(&scenario).unwrap());
     assert!((reads_per_s(&truth) / tcp - 1.0).abs() < 0.02, "{tcp} {}", reads_per_s(&truth));
 }
@@ -70,10 +70,10 @@ fn what_is_sent_again_is_on_record() {
         }
     }
     assert!(rows > truth.network.messages_sent, "{rows} {}", truth.network.messages_sent);
-    // all rows together are what went over the cables: 8 ns a byte
+    // all records together account for the data on the cables: 8 ns a byte
     let busy: f64 = truth.hosts.values().map(|host| host["nic_transmit"].utilization).sum::<f64>();
     let carried = busy * truth.simulated_seconds * 1e9 / 8.0;
-    // what is handed over at the end may wait for its window
+    // messages handed over at the end may still wait for their window
     assert!(((bytes as f64) - carried).abs() < 1.2e6, "{bytes} {carried}");
 }
 

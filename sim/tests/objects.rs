@@ -1,4 +1,4 @@
-//! Ceph and Swift: who does what, seen from the records.
+//! Tests of Ceph and Swift: which host does what, according to the records.
 
 mod common;
 
@@ -10,7 +10,8 @@ use foretell_ati::{Body, Phase, Record};
 use foretell_scenarios::model::{Ceph, OsdStore, Role, Scenario, Swift, System, WorkloadKind};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
-/// Five nodes with two drives each, one client with one request outstanding; nothing recorded costs.
+/// Five nodes with two drives each, one client with one request outstanding; recording costs
+/// nothing.
 fn small(system: System, m: u8, n: u8, access: Bytes, read_share: f64) -> Scenario {
     let mut scenario = cluster(5, 2, m, n);
     scenario.system = system;
@@ -63,7 +64,8 @@ fn by_request(scenario: &Scenario) -> Vec<Vec<Record>> {
     found
 }
 
-/// Disk operations of a request that ended before it was complete: host, disk, direction, bytes.
+/// Disk operations of a request that ended before the request was complete: host, disk, direction,
+/// bytes.
 fn disk_operations(records: &[Record]) -> Vec<(u32, u32, Op, u32)> {
     let end = records
         .iter()
@@ -89,7 +91,7 @@ fn messages(records: &[Record]) -> Vec<(u32, u32)> {
 fn a_write_to_ceph_goes_through_the_primary_and_waits_for_all_copies() {
     for records in by_request(&small(System::Ceph(ceph(100)), 1, 3, Bytes::kib(64), 0.0)) {
         let messages = messages(&records);
-        // to the primary, from there to two others, two answers, and one to the client
+        // to the primary, from there to two others, two answers, and one answer to the client
         assert_eq!(messages.len(), 6, "{messages:?}");
         let (client, primary) = messages[0];
         assert_eq!(client, 5);
@@ -97,7 +99,8 @@ fn a_write_to_ceph_goes_through_the_primary_and_waits_for_all_copies() {
         assert!(messages[1..3].iter().all(|(from, _)| *from == primary));
         assert_eq!(messages[5], (primary, client));
         asked.push(primary);
-        // 64 KiB to its place, then 1 KiB of metadata in a block of the log, on each of three hosts
+        // 64 KiB to their place, then 1 KiB of metadata in a block of the log, on each of three
+        // hosts
         let operations = disk_operations(&records);
         assert_eq!(operations.len(), 6, "{operations:?}");
         for host in &asked {
@@ -113,7 +116,7 @@ fn a_write_to_ceph_goes_through_the_primary_and_waits_for_all_copies() {
 fn a_short_write_is_in_the_log_when_it_is_acknowledged() {
     for records in by_request(&small(System::Ceph(ceph(100)), 1, 3, Bytes::kib(4), 0.0)) {
         let operations = disk_operations(&records);
-        // 4 KiB and 1 KiB in blocks of the log; the 4 KiB may be on their way to their place already
+        // 4 KiB and 1 KiB in blocks of the log; the 4 KiB may already be on their way to their place
         assert_eq!(operations.iter().filter(|op| op.3 == 8 << 10).count(), 3, "{operations:?}");
         assert!(operations.iter().all(|op| [4 << 10, 8 << 10].contains(&op.3)));
     }
@@ -123,7 +126,7 @@ fn a_short_write_is_in_the_log_when_it_is_acknowledged() {
 fn filestore_writes_twice() {
     let store = OsdStore::FileStore;
     let mut scenario = small(System::Ceph(Ceph { store, ..ceph(100) }), 1, 3, Bytes::kib(64), 0.0);
-    // long enough for the writes of the first seconds to go to their places
+    // long enough for the writes of the first seconds to reach their places
     scenario.duration = Some(SimSpan::from_secs(12));
     scenario.workloads[0].requests = Some(300);
     let (truth, recorder) = run_recorded(&scenario);
@@ -164,11 +167,11 @@ fn a_coded_write_reads_what_it_touches_in_part() {
         for records in by_request(&small(System::Ceph(ceph(100)), 2, 3, access, 0.0)) {
             let operations = disk_operations(&records);
             let of = |wanted: Op| operations.iter().filter(|op| op.2 == wanted).count();
-            // what the cache has needs no reading
+            // cached data need not be read
             assert!(of(Op::Read) <= reads, "{operations:?}");
             read += of(Op::Read);
             let others: usize = if reads == 0 { 2 } else { 3 };
-            // two others write; a read of one other comes before
+            // two others write; before that, one other is read
             assert_eq!(messages(&records).len(), 2 + 2 * others);
             // a shard of 4 KiB and metadata go into the log of three
             let in_log = |op: &&(u32, u32, Op, u32)| op.2 == Op::Write && op.3 == 8 << 10;

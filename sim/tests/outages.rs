@@ -1,4 +1,4 @@
-//! Hosts that fail and return: nothing is lost that need not be, and recoveries take the time they must.
+//! Tests of hosts that fail and return: no data are lost unnecessarily, and recoveries take the time that they must.
 
 mod common;
 
@@ -18,7 +18,7 @@ use foretell_scenarios::outages::{Action, Event, Part, Recovery, SettingChange};
 use foretell_sim::truth::{PhaseTruth, Truth};
 use foretell_units::{Bytes, Rate, Seed, SimSpan, Stream, VolumeId};
 
-/// A small volume m-of-n on which requests of a client fall.
+/// A small volume m-of-n that receives a client's requests.
 fn small(nodes: u32, m: u8, n: u8, reads: f64, outstanding: u32) -> Scenario {
     let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
     small_with(nodes, encoding, reads, outstanding)
@@ -36,7 +36,7 @@ fn small_with(nodes: u32, encoding: Encoding, reads: f64, outstanding: u32) -> S
     scenario
 }
 
-/// A schedule, its scenario in words, and whether everything must survive it.
+/// A random schedule of events: its scenario, a description, and whether all data must survive it.
 fn drawn(seed: u64) -> (Scenario, String) {
     let mut stream: Stream = Seed(seed).stream("schedule");
     let codes = ["1-of-2", "1-of-3", "2-of-3", "2-of-4", "3-of-5", "lrc(4,2,1)", "lrc(2,2,1)"];
@@ -73,7 +73,7 @@ fn drawn(seed: u64) -> (Scenario, String) {
     let mut recovery = recovery();
     recovery.out_after = ms([100, 500, 100_000][stream.below(3) as usize]);
     recovery.parallel = 1 + stream.below(4) as u32;
-    // as many nodes as the code tolerates, each as often as it likes
+    // as many nodes as the code tolerates, each any number of times
     let victims = 1 + stream.below(u64::from(tolerates)) as u32;
     let (first, mut events) = draw_failures(&mut stream, nodes, victims);
     let (join, leave) = draw_members(seed, (first + victims) % nodes, nodes - u32::from(n));
@@ -92,7 +92,8 @@ fn drawn(seed: u64) -> (Scenario, String) {
     (scenario, text)
 }
 
-/// The volume is encoded otherwise, once or twice, as tolerant as before at the least; and perhaps throttled.
+/// The volume changes its encoding once or twice, to one that tolerates at least as many failures; its conversion may
+/// be throttled.
 fn draw_settings(
     seed: u64,
     scenario: &mut Scenario,
@@ -102,7 +103,7 @@ fn draw_settings(
 ) -> String {
     let mut stream: Stream = Seed(seed).stream("settings");
     let mut now = scenario.volumes[0].clone();
-    // nodes that join, leave or fail are not there when it changes
+    // nodes that join, leave or fail are not available when it changes
     let there = now.nodes.len() - usize::from(joins);
     let mut settings = Vec::new();
     let mut text = String::new();
@@ -134,7 +135,7 @@ fn draw_settings(
     text
 }
 
-/// Another host joins, or leaves, or one after the other does so, where there are more than are needed.
+/// Another host joins or leaves, or one does after the other, if there are more hosts than needed.
 fn draw_members(seed: u64, host: u32, spare: u32) -> (Option<Event>, Option<Event>) {
     let mut stream: Stream = Seed(seed).stream("members");
     let mut at = || 50 + stream.below(1300);
@@ -154,8 +155,8 @@ fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
     nothing_is_lost(&[], drawn);
 }
 
-/// Nodes that join and leave, and settings that change, where nothing fails and nothing is to spare: if a node
-/// lacks what it is asked for, no other node can answer, and clients do not ask again.
+/// Nodes that join and leave, and settings that change, without failures and without redundancy. If a node lacks the
+/// data that it is asked for, no other node can answer, and clients do not ask again.
 fn drawn_without_failures(seed: u64) -> (Scenario, String) {
     let mut stream: Stream = Seed(seed).stream("moves");
     let codes = ["1-of-1", "2-of-2", "1-of-2", "2-of-3"];
@@ -200,7 +201,7 @@ fn drawn_without_failures(seed: u64) -> (Scenario, String) {
 #[test]
 fn what_was_written_last_is_read_while_everything_moves() {
     // 1913: a write that spans two groups was complete in one of them, and the fragment that the new holder lacked was
-    // rebuilt of the version before
+    // rebuilt from the version before
     nothing_is_lost(&[1913], drawn_without_failures);
 }
 
@@ -210,8 +211,8 @@ fn beyond_tolerance_loss_is_reported() {
         let (mut scenario, text) = drawn(seed);
         let volume = &scenario.volumes[0];
         let (encoding, nodes) = (volume.encoding, volume.nodes.len() as u32);
-        // all at once, more than the code tolerates: some block has lost them all. A code with groups survives some
-        // losses beyond that, but none of all parities and one more
+        // all fail at the same time, more than the code tolerates: some block has lost them all. A code with groups
+        // survives some losses beyond that, but not the loss of all parities and one more
         let lost = (encoding.n() - encoding.m()) as u32;
         let first = seed as u32 % nodes;
         let lost = (0..=lost).map(|more| (first + more) % nodes);
@@ -292,7 +293,7 @@ fn phases_add_up_to_the_run() {
     assert_eq!(found.phase_changes.len(), 4);
 }
 
-/// Nodes that rebuild what brick0 held, with nothing else to do: (slowest cable's bytes, the recovery).
+/// Nodes that rebuild the data of brick0 in an otherwise idle cluster: (slowest cable's bytes, the recovery).
 fn rebuilt_alone(nodes: u32, m: u8, n: u8, change: impl Fn(&mut Scenario, &mut Recovery)) -> Truth {
     rebuilt_alone_with(nodes, Encoding::new(u32::from(m), u32::from(n)).unwrap(), change)
 }
@@ -309,7 +310,7 @@ fn rebuilt_alone_with(
     for host in &mut scenario.hosts {
         host.nic.rate = Rate::bits_per_s(20_000_000);
     }
-    // a group takes up to 0.4 s on a cable, and 16 wait for it
+    // a group takes up to 0.4 s on a cable, and 16 groups wait for it
     let timeout = SimSpan::from_secs(30);
     let mut recovery = Recovery { out_after: ms(500), parallel: 16, timeout, ..recovery() };
     change(&mut scenario, &mut recovery);
@@ -318,7 +319,7 @@ fn rebuilt_alone_with(
 
 #[test]
 fn closed_form_rebuild_time_is_bytes_by_the_slowest_rate() {
-    // under rotation over n + 1 nodes each of the others is given as much: in all 8 n groups
+    // under rotation over n + 1 nodes each of the others receives the same amount: 8 n groups in total
     for (m, n) in [(1, 2), (2, 3), (3, 5)] {
         let truth = rebuilt_alone(u32::from(n) + 1, m, n, |_, _| {});
         let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };
@@ -336,7 +337,7 @@ fn closed_form_rebuild_time_is_bytes_by_the_slowest_rate() {
         assert_eq!(one.bytes_written, lost * stored, "{m}-of-{n}");
         assert_eq!(one.bytes_read, u64::from(m) * lost * stored, "{m}-of-{n}");
         assert_eq!(one.bytes_sent, u64::from(m) * lost * fragment, "{m}-of-{n}");
-        // each of n cables takes in 8 m messages of a fragment of a group
+        // each of n cables receives 8 m messages with a fragment of a group
         let message = wire_bytes(Bytes(128 * fragment) + MESSAGE_HEADER);
         let expected = Rate::bits_per_s(20_000_000).time_for(message * (8 * u64::from(m)));
         let (expected, took) = (expected.as_secs_f64(), one.ended_s.unwrap() - one.began_s);
@@ -348,14 +349,14 @@ fn closed_form_rebuild_time_is_bytes_by_the_slowest_rate() {
 
 #[test]
 fn closed_form_a_local_code_rebuilds_from_the_group() {
-    // 8 nodes, 7 fragments: each fragment of the lost node's 56 groups was one of each kind in 8 of them
+    // 8 nodes, 7 fragments: each of the 7 fragments of a group was the lost node's in 8 of its 56 groups
     let encoding: Encoding = "lrc(4,2,1)".parse().unwrap();
     let truth = rebuilt_alone_with(8, encoding, |_, _| {});
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
     assert_eq!((one.kind, one.objects), ("rebuild", 56));
     let fragment = 128 * 2048;
     assert_eq!(one.bytes_written, 56 * fragment);
-    // data and local parities are made of two others of their group, the global parity of four
+    // data fragments and local parities are rebuilt from two others of their local group, the global parity from four
     let read = 8 * (6 * 2 + 4) * fragment;
     assert_eq!((one.bytes_read, one.bytes_sent), (read, read));
     assert_eq!((outages(&truth).bytes_lost, outages(&truth).failed_requests), (0, 0));
@@ -363,7 +364,7 @@ fn closed_form_a_local_code_rebuilds_from_the_group() {
 
 #[test]
 fn a_lost_group_is_decoded_from_the_global_parity() {
-    // fragments 0 and 1 of the first group are gone at once: the group alone does not suffice
+    // fragments 0 and 1 of the first local group are lost at the same time: the local group is not enough
     let encoding: Encoding = "lrc(4,2,1)".parse().unwrap();
     let mut scenario = small_with(7, encoding, 1.0, 2);
     scenario.payload = Payload::Real;
@@ -385,13 +386,13 @@ fn closed_form_pauses_throttle_a_rebuild() {
         (recovery.parallel, recovery.pause) = (1, SimSpan::from_secs(2));
     });
     let one = &outages(&truth).recoveries[0];
-    // three nodes rebuild 8 fragments each, and pause 7 times in between
+    // three nodes rebuild 8 fragments each, with 7 pauses in between
     let took = one.ended_s.unwrap() - one.began_s;
     assert!((14.0..14.0 * 1.03).contains(&took), "{took} s");
 }
 
-/// One client that reads `each` from one node, from a disk that takes 2 ms; something of the node is slow from 2 s to
-/// 4 s.
+/// One client that reads `each` from one node, from a disk that takes 2 ms; a part of the node is slow from 2 s to 4
+/// s.
 fn slow_for_2_s(each: Bytes, part: Part, factor: f64) -> Truth {
     let mut scenario = small(1, 1, 1, 1.0, 1);
     scenario.switch = Switch::QUEUE;
@@ -409,7 +410,7 @@ fn closed_form_a_slow_disk_takes_factor_times_as_long() {
     let found = outages(&truth);
     let names: Vec<&str> = found.phases.iter().map(|phase| phase.phase).collect();
     assert_eq!(names, ["before", "degraded", "after"]);
-    // 10 ms more on the disk, and nothing else
+    // 10 ms more on the disk, and no other difference
     let more = mean_ms(&truth, "degraded") - mean_ms(&truth, "before");
     assert!((more / 10.0 - 1.0).abs() < 0.02, "{more} ms");
     let after = mean_ms(&truth, "after") - mean_ms(&truth, "before");
@@ -424,7 +425,7 @@ fn closed_form_a_slow_disk_takes_factor_times_as_long() {
 #[test]
 fn closed_form_a_slow_cable_takes_factor_times_as_long() {
     let truth = slow_for_2_s(Bytes::kib(512), Part::Link, 10.0);
-    // an answer of 512 KiB and its header at 1 Gbit/s, and nine times as much more; a request of a header
+    // an answer of 512 KiB and its header at 1 Gbit/s, and nine times as much more; a request with only a header
     let wire = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER) + wire_bytes(MESSAGE_HEADER);
     let nine = 9.0 * Rate::bits_per_s(1_000_000_000).time_for(wire).as_secs_f64() * 1e3;
     let more = mean_ms(&truth, "degraded") - mean_ms(&truth, "before");
@@ -449,7 +450,7 @@ fn a_host_that_is_cut_off_catches_up_as_one_that_returns() {
         assert_eq!((one.kind, one.host.as_str()), ("catch-up", "brick1"));
         assert!(one.ended_s.is_some() && one.began_s >= 3.0, "{one:?}");
         assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
-        // the others go on meanwhile
+        // the others continue meanwhile
         let degraded = found.phases.iter().find(|phase| phase.phase == "degraded").unwrap();
         assert!(degraded.workloads["load0"].requests > 100, "{degraded:?}");
     }
@@ -461,14 +462,14 @@ fn a_host_that_is_cut_off_catches_up_as_one_that_returns() {
 
 #[test]
 fn what_a_host_holds_that_stays_cut_off_is_rebuilt_and_not_lost() {
-    // all copies at once: with failed hosts the volume would be gone
+    // all copies at once: if hosts failed, the volume would be lost
     let scenario = small(3, 1, 3, 0.5, 4);
     let cut = |host| event_of(2000, host, Part::Link, Action::Fail { keeps: true });
     let few = Recovery { give_up: SimSpan::from_secs(1), ..recovery() };
     let truth = run(&with(scenario, (0..3).map(cut).collect(), few)).unwrap();
     assert_eq!(outages(&truth).bytes_lost, 0);
     assert!(outages(&truth).failed_requests >= 8);
-    // and one of four is out after a while
+    // one of four hosts is out after a while
     let scenario = small(4, 1, 2, 0.5, 4);
     let recovery = Recovery { out_after: ms(500), ..recovery() };
     let truth = run(&with(scenario, vec![cut(1)], recovery)).unwrap();
@@ -481,7 +482,7 @@ fn what_a_host_holds_that_stays_cut_off_is_rebuilt_and_not_lost() {
     assert_eq!(found.phases.last().unwrap().phase, "after");
 }
 
-/// Volume 0 of a scenario becomes another one at 1 s.
+/// Volume 0 of a scenario is converted at 1 s.
 fn converts(scenario: Scenario, change: impl Fn(&mut Volume), recovery: Recovery) -> Scenario {
     let mut now = Box::new(scenario.volumes[0].clone());
     change(&mut now);
@@ -502,7 +503,7 @@ fn a_volume_is_encoded_otherwise_while_clients_go_on() {
         let mut scenario = small(6, before.0, before.1, 0.5, 4);
         scenario.payload = Payload::Real;
         scenario.duration = Some(SimSpan::from_secs(12));
-        // pieces that begin and end within blocks, and in the next group
+        // requests that begin and end within blocks, and in the next group
         set_working_set(&mut scenario, Bytes::mib(4), Bytes(20_000));
         let scenario = converts(scenario, |volume| encode_as(volume, after), recovery());
         let truth = run(&scenario).unwrap();
@@ -512,7 +513,7 @@ fn a_volume_is_encoded_otherwise_while_clients_go_on() {
         assert!(one.ended_s.is_some(), "{after}: {one:?}");
         assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
         assert_eq!(found.happened[0].what, "set");
-        // from then on it is as a cluster that was encoded so from the beginning
+        // afterwards it behaves like a cluster with that encoding from the beginning
         let encoding: Encoding = after.parse().unwrap();
         let fragment = encoding.fragment_len(Bytes::kib(8)).get();
         let stored = if encoding.is_replication() { 8192 } else { fragment.next_multiple_of(512) };
@@ -526,7 +527,7 @@ fn a_volume_is_encoded_otherwise_while_clients_go_on() {
 
 #[test]
 fn closed_form_a_conversion_takes_the_bytes_by_the_slowest_rate() {
-    // everything goes from three nodes to three others, which read all of it and pass two thirds on
+    // all data move from three nodes to three others. These read all of it and pass two thirds on
     let mut scenario = cluster_with(6, 1, Encoding::new(1, 1).unwrap());
     (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
     scenario.duration = Some(SimSpan::from_secs(200));
@@ -547,9 +548,9 @@ fn closed_form_a_conversion_takes_the_bytes_by_the_slowest_rate() {
     let [one] = found.recoveries.as_slice() else { panic!("{found:?}") };
     let mib = Bytes::mib(1).get();
     assert_eq!((one.objects, one.bytes_read, one.bytes_written), (96, 96 * mib, 96 * 3 * mib / 2));
-    // a fragment of each group is the converting node's own
+    // one fragment of each group belongs to the converting node itself
     assert_eq!(one.bytes_sent, 96 * mib + 96 * mib);
-    // each of the new nodes receives 32 MiB of groups, and two halves of those of the others
+    // each of the new nodes receives 32 MiB of groups, and two halves of the others' groups
     let group = wire_bytes(Bytes::mib(1) + MESSAGE_HEADER).get();
     let fragment = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER).get();
     let at_least = (32 * group + 64 * fragment) as f64 * 8.0 / 20e6;
@@ -570,13 +571,13 @@ fn a_throttle_that_changes_is_kept_to_from_then_on() {
     sets(&mut scenario, vec![(21_000, SettingChange::Recovery(now))]);
     let truth = run(&scenario).unwrap();
     let [one] = outages(&truth).recoveries.as_slice() else { panic!("one recovery") };
-    // 20 groups: ten in the first 20 s, the others half a second each, except the pause under way
+    // 20 groups: ten in the first 20 s, the others half a second each, except for the pause in progress
     let took = one.ended_s.unwrap() - one.began_s;
     assert_eq!(one.objects, 20);
     assert!((24.0..26.5).contains(&took), "{took} s");
 }
 
-/// What a node that joins or is drained does to an idle cluster with cables of 20 Mbit/s.
+/// The effect of a node that joins or is drained on an idle cluster with cables of 20 Mbit/s.
 fn moved_alone(nodes: u32, (m, n): (u8, u8), event: Event) -> Truth {
     let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
     let mut scenario = cluster_with(nodes, 1, encoding);
@@ -607,7 +608,7 @@ fn closed_form_a_move_takes_the_bytes_by_the_rate_of_one_cable() {
             let found = outages(&truth);
             let [one] = found.recoveries.as_slice() else { panic!("{m}-of-{n}: {found:?}") };
             assert_eq!((one.kind, one.host.as_str(), one.objects), ("rebalance", "brick1", moved));
-            // a group has 128 blocks; of 2731 bytes 6 sectors are stored
+            // a group has 128 blocks; 2731 bytes are stored as 6 sectors
             let stored = fragment.next_multiple_of(512);
             assert_eq!(
                 (one.bytes_read, one.bytes_written),
@@ -636,14 +637,14 @@ fn a_drained_node_is_not_missed_and_one_that_joined_serves() {
     assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
     let kinds: Vec<_> = found.recoveries.iter().map(|one| (one.kind, one.host.as_str())).collect();
     assert_eq!(kinds, [("rebalance", "brick0"), ("rebalance", "brick1")]);
-    // 64 groups of three fragments: a fifth of them joins; then brick1 has what is left of a fourth
+    // 64 groups of three fragments: a fifth of them moves to the new node; then brick1 has the rest of its fourth
     assert_eq!(found.recoveries[0].objects, 64 * 3 / 5);
     let last = found.phase_changes.last().unwrap();
     assert!(last.phase == "after" && last.at_s < 4.5, "{:?}", found.phase_changes);
-    // nothing was asked of it any more: no client waited for an answer
+    // it got no further requests: no client waited for an answer
     let after = found.phases.iter().find(|phase| phase.phase == "after").unwrap();
     assert!(after.workloads["load0"].response_time_ms.max < 100.0);
-    // who has joined serves its part
+    // a node that has joined serves its part
     let reads = |host: &str| truth.hosts[host]["cpu"].demand_ms_per_request;
     assert!(reads("brick0") > 0.5 * reads("brick2"), "{} {}", reads("brick0"), reads("brick2"));
 }
@@ -666,7 +667,7 @@ fn writes_that_never_end_do_not_keep_a_fragment_from_moving() {
 fn a_node_catches_up_with_what_it_has_missed_and_no_more() {
     let mut scenario = small(4, 2, 3, 0.0, 1);
     scenario.duration = Some(SimSpan::from_secs(8));
-    // few writes, so that each block is written once at most while the node is down
+    // few writes, so that each block is written at most once while the node is down
     scenario.workloads[0].arrivals = Arrivals::Deterministic { rate_rps: 20.0 };
     let truth = run(&with(scenario, vec![fails(1000, 2, true), returns(4000, 2)], recovery()));
     let truth = truth.unwrap();
@@ -680,7 +681,7 @@ fn a_node_catches_up_with_what_it_has_missed_and_no_more() {
 
 #[test]
 fn degraded_reads_ask_as_many_nodes_and_decode() {
-    // one block a read: a question to each of m nodes, and their answers
+    // one block per read: a request to each of m nodes, and their answers
     for (m, n) in [(1, 3), (2, 3), (3, 5)] {
         let scenario = small(u32::from(n), m, n, 1.0, 4);
         let truth = run(&with(scenario.clone(), vec![fails(0, 0, true)], recovery())).unwrap();
@@ -689,7 +690,7 @@ fn degraded_reads_ask_as_many_nodes_and_decode() {
         let asked = messages / reads / 2.0;
         assert!((asked / f64::from(m) - 1.0).abs() < 0.01, "{m}-of-{n}: {asked} nodes a read");
         assert_eq!(outages(&truth).failed_requests, 0);
-        // brick0 has a data fragment of m groups in n: to decode these takes the client longer
+        // in m of n groups brick0 has a data fragment; decoding these takes the client longer
         let healthy = run(&scenario).unwrap();
         let of = |truth: &Truth| truth.hosts["app0"]["cpu"].demand_ms_per_request;
         let more_ms = of(&truth) - of(&healthy);
@@ -719,7 +720,7 @@ fn writes_wait_for_min_write_fragments() {
 
 #[test]
 fn a_host_that_is_back_is_asked_at_once() {
-    // nobody else has the data; down for less than `grace`, so that nobody has declared it down
+    // no other node has the data; it is down for less than `grace`, so it is never declared down
     for down in [50, 150, 350, 950, 1250, 3100] {
         let recovery = Recovery { grace: SimSpan::from_secs(5), ..recovery() };
         let events = vec![fails(1000, 0, true), returns(1000 + down, 0)];
@@ -758,7 +759,8 @@ fn requests_that_wait_too_long_fail_and_are_counted() {
         vec![fails(2000, 0, true), fails(2000, 1, true), returns(4500, 0), returns(4500, 1)];
     let truth = run(&with(scenario, events, recovery)).unwrap();
     let found = outages(&truth);
-    // three requests wait from 2 s on, and those after them: two fail each before the nodes return
+    // three requests wait from 2 s on, then those after them: each of the three slots fails twice before the nodes
+    // return
     assert_eq!(found.failed_requests, 6, "{found:?}");
     assert_eq!(found.bytes_lost, 0);
     let issued = truth.requests_completed + found.failed_requests + truth.requests_in_flight;
@@ -769,7 +771,7 @@ fn requests_that_wait_too_long_fail_and_are_counted() {
 #[test]
 fn a_slow_processor_takes_longer_and_nothing_else() {
     let mut scenario = small(1, 1, 1, 1.0, 1);
-    // all in the cache: a read is processors and cables
+    // all data are cached: a read uses only processors and cables
     set_working_set(&mut scenario, Bytes::kib(64), Bytes::kib(8));
     let events = vec![event(2000, 0, Action::Slow { factor: 50.0 })];
     let truth = run(&with(scenario, events, recovery())).unwrap();
@@ -784,7 +786,7 @@ fn a_slow_processor_takes_longer_and_nothing_else() {
 
 #[test]
 fn requests_add_up_with_those_that_fail_in_the_warm_up() {
-    // 40 wait for a disk that does some hundred a second, and give up after 100 ms
+    // 40 requests wait for a disk that serves some hundred a second, and give up after 100 ms
     let mut scenario = small(1, 1, 1, 1.0, 40);
     set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
     scenario.volumes[0].size = Bytes::gib(1);
@@ -799,7 +801,7 @@ fn requests_add_up_with_those_that_fail_in_the_warm_up() {
 
 #[test]
 fn a_recovery_with_nothing_left_to_rebuild_from_is_not_under_way() {
-    // what brick0 held is being rebuilt on the others when one of these is lost, too
+    // the data of brick0 are being rebuilt on the others when one of these is lost too
     for (m, n, nodes) in [(1, 2, 3), (2, 3, 5)] {
         for (timeout, parallel, pause) in [(100, 1, 50), (2000, 4, 0), (2000, 1, 20)] {
             let mut scenario = small(nodes, m, n, 0.3, 4);

@@ -1,4 +1,4 @@
-//! The processors of a cluster as queues.
+//! Tests of a cluster's processors as queues.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{cluster, run, ssio};
 use foretell_scenarios::model::{Arrivals, Cost, CpuProfile, Role, Scenario, WorkloadKind};
 use foretell_units::{Bytes, Rate, Seed, SimSpan};
 
-/// A processor of `cores` on which nothing takes time.
+/// A processor with `cores` cores on which nothing takes time.
 fn free(cores: u32) -> CpuProfile {
     let nothing = Cost { fixed: SimSpan::ZERO, rate: None };
     CpuProfile {
@@ -27,7 +27,7 @@ fn fixed(us: u64) -> Cost {
     Cost { fixed: SimSpan::from_us(us), rate: None }
 }
 
-/// A client that reads 4 KiB, which its node has in its cache, so many times a second.
+/// A client that reads 4 KiB, which its node has in its cache, `reads_per_s` times a second.
 fn reads(nodes: u32, reads_per_s: f64, seed: u64) -> Scenario {
     let mut scenario = cluster(nodes, 1, 1, nodes as u8);
     scenario.seed = Seed(seed);
@@ -45,8 +45,8 @@ fn reads(nodes: u32, reads_per_s: f64, seed: u64) -> Scenario {
     scenario
 }
 
-/// A node that takes a message in for 0.6 ms and answers for 0.4 ms, `cores` times 800 a second:
-/// mean response times, ms.
+/// A node that takes 0.6 ms to receive a message and 0.4 ms to answer, at `cores` times 800 requests a
+/// second: mean response times, ms.
 fn node_responses(cores: u32) -> Vec<f64> {
     let response = |seed| {
         let mut scenario = reads(1, 800.0 * f64::from(cores), seed);
@@ -63,8 +63,8 @@ fn node_responses(cores: u32) -> Vec<f64> {
 
 #[test]
 fn closed_form_a_node_that_serves_from_its_cache_is_an_md1_queue() {
-    // M/D/1 at 0.8: R = 1 + 0.8 / (2 × 0.2) = 3 ms. Were the answer a task of its own, it would queue
-    // behind what came in between, and R were 4.2
+    // M/D/1 at 0.8: R = 1 + 0.8 / (2 × 0.2) = 3 ms. If the answer were a separate task, it would queue behind
+    // tasks that arrived in between, and R would be 4.2
     for response in node_responses(1) {
         assert!((2.85..3.15).contains(&response), "{response}");
     }
@@ -77,8 +77,8 @@ fn closed_form_a_node_that_serves_from_its_cache_is_an_md1_queue() {
 #[test]
 fn a_client_sends_all_messages_of_a_request_in_one_go() {
     // A write to three nodes: 0.4 ms of preparation and three messages of 0.2 ms on the client, whose core is
-    // an M/D/1 queue at a load of 0.1. A request waits for 0.1 / (2 × 0.9) = 0.056 ms and leaves
-    // 0.1 × 1.056 requests behind. Its answers cost nothing, but the last one waits for those: R = 1.161 ms.
+    // an M/D/1 queue at a load of 0.1. A request waits for 0.1 / (2 × 0.9) = 0.056 ms and leaves 0.1 × 1.056
+    // requests behind. Its answers cost nothing, but the last answer waits for those requests: R = 1.161 ms.
     let mut scenario = reads(3, 100.0, 1);
     if let WorkloadKind::Ssio { read_share, .. } = &mut scenario.workloads[0].kind {
         *read_share = 0.0;
@@ -88,7 +88,7 @@ fn a_client_sends_all_messages_of_a_request_in_one_go() {
     let truth = run(&scenario).unwrap();
     let response = truth.workloads["load0"].response_time_ms.mean;
     assert!((1.14..1.18).contains(&response), "{response}");
-    // with four cores nobody waits, and one thread still sends one message after the other
+    // with four cores no request waits, and one thread still sends one message after the other
     scenario.hosts[3].cpu.cores = 4;
     let response = run(&scenario).unwrap().workloads["load0"].response_time_ms.p50;
     assert!((1.0..1.02).contains(&response), "{response}");
@@ -96,8 +96,8 @@ fn a_client_sends_all_messages_of_a_request_in_one_go() {
 
 #[test]
 fn a_quantum_ends_what_does_not_block() {
-    // One loop needs 100 ms of its client's core for each request, another 1 ms: with a quantum of 2 ms
-    // the short one waits for 2 ms at a time, without it for all of the long one.
+    // One loop needs 100 ms of its client's core for each request, another 1 ms. With a quantum of 2 ms the
+    // short one waits for 2 ms at a time; without it, for the whole long one.
     let long_and_short = |quantum: SimSpan| {
         let mut scenario = reads(1, 1.0, 1);
         scenario.duration = Some(SimSpan::from_secs(20));

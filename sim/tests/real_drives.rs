@@ -1,7 +1,7 @@
-//! Drives against their measured counterparts: DiskSim's validation set.
+//! Drives compared with their measured counterparts: DiskSim's validation set.
 //!
-//! The descriptions and traces are read where they stand, `../shared/data/disks` from the project's
-//! root; where that is absent, the tests say so and pass.
+//! The descriptions and traces are read from `../shared/data/disks`, relative to the project's root.
+//! If that directory is absent, the tests print a note and pass.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -26,8 +26,8 @@ fn import(name: &str) -> Option<Import> {
     Some(import_file(&file, None).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Replays a drive's trace and holds the demerit figure to one and a half times that of DiskSim 4.0,
-/// and the mean to that of the real drive within `mean` (a share of it).
+/// Replays a drive's trace. The demerit figure may be at most one and a half times that of DiskSim
+/// 4.0, and the mean may differ from that of the real drive by at most `mean` (a share of it).
 fn validate(parameters: &str, trace: &str, disksim_rms_ms: f64, mean: f64) {
     let Some(import) = import(parameters) else { return };
     let trace = BufReader::new(File::open(data(trace).unwrap()).unwrap());
@@ -55,8 +55,8 @@ fn published_validation_of_the_barracuda() {
     validate("barracuda.parv", "barracuda.trace", 0.348, 0.04);
 }
 
-/// The shipped files of the three drives say what a data sheet and a fitted seek curve say: two
-/// dozen figures instead of a hundred, and they are nearly as good.
+/// The shipped files of the three drives contain only data-sheet figures and a fitted seek curve:
+/// two dozen figures instead of a hundred. They are nearly as accurate.
 #[test]
 fn shipped_files_of_the_three_drives_keep_to_the_same_bounds() {
     for (device, trace, disksim_rms_ms) in [

@@ -1,4 +1,4 @@
-//! What schedulers and queueing drives make of whole clusters.
+//! Tests of the effect of schedulers and queueing drives on whole clusters.
 
 mod common;
 
@@ -25,8 +25,8 @@ fn disks(scenario: &mut Scenario, scheduler: Scheduler, device: Option<&Device>)
     }
 }
 
-/// Two clients read a volume each, one request after the other, from one node's disk: bytes a
-/// second in all.
+/// Two clients read one volume each, one request after the other, from one node's disk. Returns
+/// bytes a second in total.
 fn two_streams(scheduler: Scheduler) -> f64 {
     let mut scenario = cluster(1, 2, 1, 1);
     disks(&mut scenario, scheduler, None);
@@ -49,17 +49,17 @@ fn two_streams(scheduler: Scheduler) -> f64 {
 
 #[test]
 fn cfq_keeps_two_sequential_readers_apart_and_deadline_does_not() {
-    // a seek of 4.8 ms over 10 % of the disk, half a turn of 4.2 ms, 64 KiB in 1.1 ms, and the
-    // request's way through the network, for each: some 10 ms for 64 KiB
+    // for each: a seek of 4.8 ms over 10 % of the disk, half a turn of 4.2 ms, 64 KiB in 1.1 ms,
+    // and the request's way through the network: some 10 ms for 64 KiB
     let deadline = two_streams(Scheduler::Deadline) / 1e6;
     assert!((5.0..8.0).contains(&deadline), "{deadline} MB/s");
-    // without another reader: the request's way, then 64 KiB when they come round again, in a turn
-    // of 8.3 ms or less
+    // without another reader: the request's way, then 64 KiB when they come round again, within a
+    // turn of 8.3 ms
     let cfq = two_streams(Scheduler::Cfq) / 1e6;
     assert!(cfq > 1.5 * deadline, "{cfq} MB/s, {deadline} under deadline");
 }
 
-/// Random reads of 4 KiB, 64 at a time on two nodes, in a second.
+/// Random reads of 4 KiB a second, with 64 outstanding, on two nodes.
 fn random_reads(queue_depth: u32) -> f64 {
     let text = include_str!("../../scenarios/devices/sata-7200-2005.toml");
     let mut specification = drive_file::parse(text).unwrap().specification().clone();

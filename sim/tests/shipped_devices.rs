@@ -1,5 +1,5 @@
-//! The shipped scenarios with solid-state drives and with an array, from their text to their truth, and disks
-//! that read as fast as their data sheets say.
+//! Tests of the shipped scenarios with solid-state drives and with an array, from their text to their truth;
+//! and of disks that read as fast as their data sheets say.
 
 use std::ops::ControlFlow;
 
@@ -37,8 +37,8 @@ fn the_faster_the_drive_the_more_is_done() {
         ("hdd0", "disk0")
     );
     assert!(truth.bottleneck.utilization > 0.99, "{:?}", truth.bottleneck);
-    // a write is done when it is in a drive's buffer: 20 us and 15 us of the drives' latency, 33 us
-    // (5 us a cable, four of them, and 13 us of processors)
+    // a write is done when it is in a drive's buffer: 20 us and 15 us of latency of the two drives, plus 33
+    // us (5 us for each of four cables, and 13 us of processors)
     for (name, least_ms) in [("sata", 0.053), ("nvme", 0.048)] {
         let write = &load(name).write.response_time_ms;
         assert!(write.p50 > least_ms && write.p50 < 0.1, "{name}: {write:?}");
@@ -51,7 +51,7 @@ fn the_faster_the_drive_the_more_is_done() {
 #[test]
 fn what_if_the_drive_had_more_spare_flash() {
     let rate = |changes: &[(&str, &str)]| {
-        // the NVMe drive alone, under writes that it cannot keep up with
+        // only the NVMe drive, under writes that it cannot keep up with
         let alone = [
             ("workload.hdd", "none"),
             ("workload.sata", "none"),
@@ -64,7 +64,7 @@ fn what_if_the_drive_had_more_spare_flash() {
     // 38,000 a second by its data sheet
     let as_it_is = rate(&[]);
     assert!((as_it_is / 38_000.0 - 1.0).abs() < 0.06, "{as_it_is}");
-    // amplification 6.3 and 2.1 (Desnoyers): about three times as many
+    // write amplification 6.3 and 2.1 (Desnoyers): about three times the rate
     let spare = rate(&[("device.nvme-3gbs.over_provisioning", "24%")]);
     assert!(spare > 2.4 * as_it_is && spare < 3.2 * as_it_is, "{as_it_is}, {spare}");
 }
@@ -77,17 +77,17 @@ fn an_array_answers_from_its_memory() {
     // 0.2 ms of overhead; 16 KiB over 1.6 GB/s, 1 GB/s and 10 Gbit/s; cables and processors
     let write = users.write.response_time_ms.mean;
     assert!(write > 0.27 && write < 0.45, "{write} ms");
-    // sequential reads are there before they are asked for: one in hundreds waits for drives
+    // sequential reads are cached before they are requested: one in hundreds waits for drives
     let read = &backup.read.response_time_ms;
     assert!(read.p50 < 0.5 && backup.throughput_bytes_per_s > 100e6, "{backup:?}");
-    // without the write cache a write is a read-modify-write of two drives
+    // without the write cache, a write is a read-modify-write on two drives
     let through =
         run("array-server", &[&short[..], &[("device.ds8700-raid5.write_cache", "none")]].concat());
     let slow = through.workloads["users"].write.response_time_ms.mean;
     assert!(slow > 8.0 && slow < 60.0, "{slow} ms");
     let drives = |truth: &Truth| truth.hosts["server0"]["disk0"].utilization;
     assert!(drives(&through) > drives(&truth), "{} {}", drives(&through), drives(&truth));
-    // and without reading ahead the backup waits for every read
+    // without read-ahead, the backup waits for every read
     let alone =
         run("array-server", &[&short[..], &[("device.ds8700-raid5.read_ahead", "0 B")]].concat());
     let alone = &alone.workloads["backup"];
@@ -96,8 +96,8 @@ fn an_array_answers_from_its_memory() {
 
 #[test]
 fn a_disk_streams_as_fast_with_several_commands_as_its_data_sheet_says() {
-    // one client reads a volume from its beginning, at the edge of the platter; with one request outstanding
-    // the network and the processors take turns with the disk, so that it is not the disk that is measured
+    // one client reads a volume from its beginning, at the edge of the platter. With one request outstanding,
+    // the network and the processors take turns with the disk, so the disk would not be the bottleneck
     let text = |device: &str, outstanding: u32| {
         format!(
             r#"

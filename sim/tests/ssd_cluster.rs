@@ -1,4 +1,4 @@
-//! Solid-state drives in a cluster.
+//! Tests of solid-state drives in a cluster.
 
 mod common;
 
@@ -9,8 +9,8 @@ use foretell_scenarios::model::{
 };
 use foretell_units::{Bytes, SimSpan};
 
-/// One node with a shipped device, one client, 500 reads of 4 KiB one after the other, of which the
-/// node's cache of 16 pages has next to none.
+/// One node with a shipped device, one client, 500 reads of 4 KiB one after the other. The node's
+/// cache of 16 pages has almost no hits.
 fn small(name: &str, latency: SimSpan) -> Scenario {
     let mut scenario = cluster(1, 1, 1, 1);
     let mut spec = device(name);
@@ -62,12 +62,12 @@ fn a_drive_is_as_busy_as_its_operations_make_it() {
     let truth = run(&small("nvme-3gbs", SimSpan::ZERO)).unwrap();
     let drive = &truth.hosts["brick0"]["disk0"];
     let seconds = truth.simulated_seconds;
-    // its busiest part is the interface: 0.784 us and 4 KiB at 3.26 GB/s for each read; a 64th of
-    // what dies do (60 us and 4 KiB at 533 MB/s) is less
+    // the interface is its busiest part: 0.784 us and 4 KiB at 3.26 GB/s for each read; a 64th of
+    // the dies' work (60 us and 4 KiB at 533 MB/s) is less
     let interface = 0.784e-6 + 4096.0 / 3.26e9;
     let busy = drive.operations as f64 * interface / seconds;
     assert!((drive.utilization / busy - 1.0).abs() < 1e-3, "{drive:?}");
-    // a read is there while it is sensed, sent, on the interface, and 15 us longer (Little)
+    // a read is present while it is sensed, sent, on the interface, and for 15 us more (Little)
     let residence = 60e-6 + 4096.0 / 533e6 + interface + 15e-6;
     let present = drive.operations as f64 * residence / seconds;
     assert!((drive.queue_length_mean / present - 1.0).abs() < 1e-3, "{drive:?} {present}");
@@ -87,7 +87,7 @@ fn many_clients_fill_a_drive_and_all_is_recorded() {
     let (truth, _) = run_recorded(&scenario);
     assert_eq!(truth.requests_issued, truth.requests_completed + truth.requests_in_flight);
     assert!(truth.hosts["brick0"]["disk0"].queue_length_mean > 1.0, "{truth:?}");
-    // the same again: nothing depends on when a drive is asked
+    // the same again: the result does not depend on when a drive is called
     let (again, _) = run_recorded(&scenario);
     assert_eq!(format!("{truth:?}"), format!("{again:?}"));
 }
@@ -98,7 +98,7 @@ fn the_truth_tells_what_writing_costs_a_drive() {
     let Role::Node(storage) = &mut scenario.hosts[0].role else { panic!("the first is a node") };
     storage.cache.write = WritePolicy::Through;
     let Device::Ssd(ssd) = &mut storage.disks[0].device else { panic!("it is a drive of flash") };
-    // one die of 16 MiB and a fifth more; 10 GB may be written to it
+    // one die of 16 MiB plus a fifth; its endurance is 10 GB
     (ssd.channels, ssd.chips, ssd.dies, ssd.planes) = (1, 1, 1, 2);
     (ssd.page, ssd.mapping, ssd.pages_per_block) = (Bytes::kib(4), Bytes::kib(4), 16);
     (ssd.capacity, ssd.over_provisioning) = (Bytes::mib(16), 0.2);
@@ -116,19 +116,19 @@ fn the_truth_tells_what_writing_costs_a_drive() {
     let disk = &truth.hosts["brick0"]["disk0"];
     let flash = disk.flash.unwrap();
     assert_eq!(flash.written_bytes, 20_000 * 4096);
-    // random writes in the steady state make the drive move data, a row of two pages at a time
+    // random writes in steady state make the drive move data, a row of two pages at a time
     let amplification = flash.write_amplification.unwrap();
     assert!(amplification > 1.1 && amplification < 4.0, "{flash:?}");
     let programmed = flash.written_bytes as f64 * amplification;
     assert!((flash.programmed_bytes as f64 - programmed).abs() < 1.0, "{flash:?}");
     assert!(flash.moved_bytes > 0 && flash.moved_bytes < flash.programmed_bytes);
-    // in the long run as much is erased as is programmed: blocks of 16 pages of 4 KiB
+    // in the long run the amount erased equals the amount programmed: blocks of 16 pages of 4 KiB
     let erased = (flash.blocks_erased * 16 * 4096) as f64;
     assert!((erased / flash.programmed_bytes as f64 - 1.0).abs() < 0.05, "{flash:?}");
     let per_day = flash.written_bytes as f64 / truth.simulated_seconds * 86_400.0;
     assert!((flash.written_bytes_per_day / per_day - 1.0).abs() < 1e-9, "{flash:?}");
     let years = 1e10 / per_day / 365.25;
     assert!((flash.years_until_worn.unwrap() / years - 1.0).abs() < 1e-9, "{flash:?}");
-    // a disk with an arm has none of it
+    // a disk with an arm has no flash
     assert!(run(&small("nvme-3gbs", SimSpan::ZERO)).unwrap().hosts["app0"]["cpu"].flash.is_none());
 }

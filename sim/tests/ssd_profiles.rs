@@ -1,4 +1,4 @@
-//! Shipped solid-state drives against the figures of their data sheets.
+//! Shipped solid-state drives compared with the figures of their data sheets.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn ssd(name: &str) -> Spec {
     spec
 }
 
-/// Operations of one size and kind, one after the other or anywhere.
+/// Operations of one size and kind, sequential or random.
 #[derive(Clone, Copy)]
 struct Load {
     op: Op,
@@ -26,7 +26,8 @@ const SEQUENTIAL: Load =
     Load { op: Op::Read, size: Bytes::kib(128), random: false, outstanding: 32 };
 const RANDOM: Load = Load { op: Op::Read, size: Bytes::kib(4), random: true, outstanding: 128 };
 
-/// Operations a second of a closed loop: `warm` that do not count, then as many that do.
+/// Operations a second of a closed loop: `warm` operations that are not counted, then the same
+/// number that are.
 fn rate(spec: &Spec, load: Load, warm: u64) -> f64 {
     let mut stream = Seed(8).stream("load");
     let places = spec.capacity.get() / load.size.get();
@@ -72,8 +73,8 @@ fn within_5_percent(what: &str, found: f64, published: f64) {
     assert!((found / published - 1.0).abs() < 0.05, "{what}: {found}, published {published}");
 }
 
-/// The four figures of a data sheet: bytes a second of sequential reads and writes, operations of
-/// 4 KiB a second of random reads and writes.
+/// The four figures of a data sheet: bytes a second of sequential reads and writes, operations a
+/// second of random reads and writes of 4 KiB.
 fn published(name: &str, outstanding: u32, figures: [f64; 4]) {
     let spec = ssd(name);
     let [read, write, random_read, random_write] = figures;
@@ -94,9 +95,9 @@ fn published_figures_of_the_sata_drive() {
 
 #[test]
 fn published_figures_of_the_nvme_drive() {
-    // random figures at 4 workers of 64
+    // random figures with 4 workers of 64 outstanding each
     published("nvme-3gbs", 256, [3.2e9, 1.05e9, 490_000.0, 38_000.0]);
-    // 85 us and 20 us for one at a time
+    // 85 us and 20 us with one outstanding
     let spec = ssd("nvme-3gbs");
     let one = Load { outstanding: 1, ..RANDOM };
     let read = 1e6 / rate(&spec, one, 1000);

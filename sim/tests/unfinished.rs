@@ -1,4 +1,4 @@
-//! What the end of a run leaves unfinished is said.
+//! Tests that requests left unfinished at the end of a run are reported.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn what_is_outstanding_at_the_end_is_counted() {
     assert_eq!(truth.requests_in_flight, 4);
     let oldest_ms = load.unfinished.oldest_ms.unwrap();
     assert_eq!(truth.unfinished.oldest_ms, Some(oldest_ms));
-    // nobody starves behind an elevator
+    // no request starves behind an elevator
     assert!(oldest_ms > 0.0 && oldest_ms < 2.0 * load.response_time_ms.max, "{oldest_ms}");
     assert!(!load.hides_the_unfinished());
 }
@@ -39,8 +39,8 @@ fn a_run_that_ends_by_itself_leaves_nothing() {
 
 #[test]
 fn a_queue_that_grows_is_not_hidden() {
-    // a disk serves some hundred random reads a second, of 400 that are asked for; the node's cache holds a
-    // small part of 1 GiB
+    // a disk serves some hundred random reads a second, of 400 that arrive; the node's cache holds a small
+    // part of 1 GiB
     let mut scenario = loop_of_four();
     if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
         *working_set = Bytes::gib(1);
@@ -58,7 +58,7 @@ fn a_queue_that_grows_is_not_hidden() {
 fn a_trace_that_is_cut_off_says_how_much_was_replayed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("cut.trace");
-    // 100 reads, one each 100 ms; DiskSim's columns: ms, device, sector, sectors, read
+    // 100 reads, one every 100 ms; DiskSim's columns: ms, device, sector, sectors, read
     let lines: Vec<String> = (0..100).map(|n| format!("{}.0 0 {} 8 1", n * 100, n * 8)).collect();
     fs::write(&path, lines.join("\n")).unwrap();
     for (wrap, duration_s, cut) in [(true, 5, true), (false, 5, true), (true, 20, false)] {
@@ -85,7 +85,7 @@ fn a_trace_that_is_cut_off_says_how_much_was_replayed() {
         let expected = if cut { (50, Some(4.9)) } else { (100, Some(9.9)) };
         assert_eq!((trace.requests, trace.seconds), expected);
     }
-    // what is no trace has none
+    // a workload without a trace reports none
     let mut scenario = loop_of_four();
     if let WorkloadKind::Ssio { pattern, .. } = &mut scenario.workloads[0].kind {
         *pattern = Pattern::Sequential;

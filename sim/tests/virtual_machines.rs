@@ -1,4 +1,4 @@
-//! Storage nodes that are virtual machines on few physical ones.
+//! Tests of storage nodes that are virtual machines on few physical ones.
 
 mod common;
 
@@ -12,11 +12,11 @@ use foretell_scenarios::model::{
 use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, HostId, Rate, SimSpan};
 
-/// So many nodes that have little of their disks in the cache, each volume block on one of them, and a
-/// client with that many requests outstanding for each.
+/// `nodes` nodes that cache little of their disks, each volume block on one of them, and a client with
+/// `outstanding` requests for each node.
 fn scenario(nodes: u32, working_set: Bytes, outstanding: u32) -> Scenario {
     let mut scenario = cluster(nodes, 1, 1, 1);
-    // until caches hold what they can
+    // until the caches are full
     scenario.warmup = SimSpan::from_secs(4);
     ssio(&mut scenario, 0, 1.0, outstanding * nodes);
     if let WorkloadKind::Ssio { working_set: set, .. } = &mut scenario.workloads[0].kind {
@@ -25,7 +25,7 @@ fn scenario(nodes: u32, working_set: Bytes, outstanding: u32) -> Scenario {
     scenario
 }
 
-/// Deals the nodes to so many machines.
+/// Distributes the nodes over `machines` machines.
 fn on_machines(scenario: &Scenario, machines: u32, bandwidth: Option<Rate>) -> Scenario {
     let mut scenario = scenario.clone();
     let nodes = scenario.hosts.iter().filter(|host| host.role.storage().is_some()).count() as u32;
@@ -51,7 +51,7 @@ fn a_machine_of_its_own_changes_nothing() {
 
 #[test]
 fn those_on_one_machine_share_its_disk() {
-    // 1 GiB over four nodes with caches of 64 MiB: nearly all is read from disks, which are busy
+    // 1 GiB over four nodes with caches of 64 MiB: nearly all data are read from disks, which are busy
     let apart = scenario(4, Bytes::gib(1), 8);
     let own = run(&apart).unwrap();
     let shared = run(&on_machines(&apart, 2, None)).unwrap();
@@ -59,10 +59,10 @@ fn those_on_one_machine_share_its_disk() {
     for machine in ["brick0", "brick1"] {
         assert!(shared.hosts[machine]["disk0"].utilization > 0.99, "{machine}");
     }
-    // a disk with twice the queue is better sorted, and its arm has farther to go
+    // a disk with twice the queue is sorted better, but its arm has farther to go
     let part = rate(&shared) / rate(&own);
     assert!((0.4..0.65).contains(&part), "{part}");
-    // disks and cables are the machines'; processors are not
+    // disks and cables belong to the machines; processors do not
     let of = |truth: &Truth| truth.hosts["brick2"].keys().cloned().collect::<Vec<_>>();
     assert_eq!(of(&shared), ["cpu"]);
     assert_eq!(of(&own).len(), 4);
@@ -70,9 +70,9 @@ fn those_on_one_machine_share_its_disk() {
 
 #[test]
 fn those_on_one_machine_share_its_cable() {
-    // 16 MiB stay in the caches: one machine sends over one cable, 94.1 % of which are data
+    // 16 MiB stay in the caches: one machine sends over one cable, with 94.1 % payload
     let (mut apart, cable) = (scenario(4, Bytes::mib(16), 8), 125e6 * 0.941);
-    // the client's cable shall not be what limits
+    // the client's cable must not be the bottleneck
     apart.hosts[4].nic.rate = Rate::bits_per_s(10_000_000_000);
     let bytes = |truth: &Truth| truth.workloads["load0"].throughput_bytes_per_s;
     let own = run(&apart).unwrap();
@@ -85,15 +85,15 @@ fn those_on_one_machine_share_its_cable() {
 
 #[test]
 fn bandwidth_limits_each_virtual_machine() {
-    // N requests among M equal queues keep each busy for N / (N + M − 1) of the time, or more: 0.98
+    // N requests among M equal queues keep each busy for at least N / (N + M − 1) of the time: 0.98
     let mut apart = scenario(4, Bytes::mib(16), 32);
     apart.hosts[4].nic.rate = Rate::bits_per_s(10_000_000_000);
-    // four of 100 Mbit/s on one cable of 1 Gbit/s
+    // four nodes limited to 100 Mbit/s on one cable of 1 Gbit/s
     let limit = Rate::bits_per_s(100_000_000);
     let limited = run(&on_machines(&apart, 1, Some(limit))).unwrap();
     let part = limited.workloads["load0"].throughput_bytes_per_s / (4.0 * 12.5e6 * 0.941);
     assert!((0.95..=1.0).contains(&part), "{part}");
-    // and in the other direction
+    // in the other direction
     let WorkloadKind::Ssio { read_share, .. } = &mut apart.workloads[0].kind else {
         unreachable!("it is ssio")
     };
@@ -131,7 +131,7 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
     let sent = busy(&together, "app0", "nic_transmit");
     let received = busy(&together, "brick0", "nic_receive");
     assert!((received / sent - 1.0).abs() < 0.01, "{received} {sent}");
-    // on two machines the copy comes over a cable, too
+    // on two machines the copy also comes over a cable
     let truth = run(&apart).unwrap();
     let all = busy(&truth, "brick0", "nic_receive") + busy(&truth, "brick1", "nic_receive");
     assert!(all > 1.9 * busy(&truth, "app0", "nic_transmit"), "{all}");

@@ -1,23 +1,23 @@
-//! A device by its measured latencies.
+//! A device modelled by its measured latencies.
 //!
-//! A request that comes when the device has n − 1 others is done after the mean latency that was
-//! measured of such requests with n in the device ([`Curves`](foretell_scenarios::device::Curves)).
-//! A closed loop of n requests then runs at n by that latency, whatever the device is inside; a
-//! burst on a device whose latency grows with n is served one after the other, as by a queue. What
-//! kind of request it is: its operation; its size; whether it begins where one of the last requests
-//! ended; and the share of reads among the last requests, each of which counts 63/64 of the next.
+//! A request that finds n − 1 others in the device takes the mean latency measured for such requests with n
+//! outstanding ([`Curves`](foretell_scenarios::device::Curves)). So a closed loop of n requests achieves n
+//! divided by that latency, whatever the device is inside. On a device whose latency grows with n, a burst is
+//! served one after the other, as by a queue. Requests differ by their operation, by their size, by whether they
+//! begin where one of the last requests ended, and by the share of reads among the last requests, an average to
+//! which each earlier request contributes 63/64 of the weight of the next.
 //!
-//! Measurements are of equal sizes. Among requests of other sizes, one waits for each of them as long as for one
-//! of its own size, or less if the other is smaller: as much less as the device needs less time for it when it
-//! does most. So a large request among small ones waits little longer than alone.
+//! Measurements are of equal sizes. Among requests of other sizes, a request waits for each of them as long as
+//! for one of its own size, or less if the other is smaller: less in the ratio of the times that the two sizes
+//! take at the device's highest throughput. So a large request among small ones waits little longer than alone.
 //!
-//! Between measurements latencies are interpolated linearly, in the number outstanding, the size and
-//! the share of reads. Below the smallest number or size they are those measured there. Beyond the
-//! largest number they grow in proportion, so the device serves no more a second than was measured;
-//! beyond the largest size they grow in proportion too, so the rate in bytes stays.
+//! Between measurements, latencies are interpolated linearly in the number outstanding, the size and the share
+//! of reads. Below the smallest number or size, the latency at the smallest one applies. Beyond the largest
+//! number outstanding they grow in proportion, so throughput never exceeds the measured one. Beyond the largest
+//! size they grow in proportion too, so the rate in bytes stays constant.
 //!
-//! Left out: that latencies of equal requests differ, places (zones of a disk, what a cache holds),
-//! time (a write buffer that fills, garbage collection beyond what was measured on average).
+//! Left out: variation among latencies of equal requests; dependence on the address (zones of a disk, cached
+//! data); dependence on time (a write buffer that fills, garbage collection beyond the average measured).
 
 use std::collections::VecDeque;
 
@@ -30,25 +30,25 @@ use crate::agenda::Agenda;
 use crate::device::{Done, Inside};
 use crate::ledger::{Ledger, Usage, Violation};
 
-/// Sequential streams that the device tells apart.
+/// Number of sequential streams that the device can track.
 const STREAMS: usize = 64;
-/// What one request adds to the share of reads.
+/// Weight of one request in the share of reads.
 const WEIGHT: f64 = 1.0 / 64.0;
 
-/// A device by its latency curves.
+/// A device modelled by its latency curves.
 #[derive(Debug)]
 pub struct Curves {
-    /// By [`Order`] and [`Op`].
+    /// Latencies by [`Order`] and [`Op`].
     latencies: [[Latencies; 2]; 2],
     tells_orders: bool,
-    /// Where the last requests ended, the latest first.
+    /// Ends of the last requests, the latest first.
     ends: VecDeque<Sectors>,
-    /// Share of reads among the last requests; not a number before the first.
+    /// Share of reads among the last requests; NaN before the first.
     reads: f64,
     inside: Slab<Option<Inner>>,
     finishes: Agenda<u32>,
     ledger: Ledger,
-    /// What requests took that are done, ns, at the rate of the most a second.
+    /// Sum over finished requests of the time that each takes at the highest throughput, ns.
     work: u64,
     marked: (SimTime, u64),
 }
@@ -65,10 +65,10 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 struct Latencies(Vec<(f64, Vec<OfSize>)>);
 
-/// A size in bytes, and its points.
+/// A size in bytes, and its curve.
 type OfSize = (f64, Vec<Point>);
 
-/// Requests outstanding, and latency in ns.
+/// Number of requests outstanding, and latency in ns.
 type Point = (f64, f64);
 
 impl Latencies {
@@ -88,7 +88,7 @@ impl Latencies {
         Self(latencies.collect())
     }
 
-    /// What `of` finds in the measurements, for a size and a share of reads.
+    /// Evaluates `of` for a size and a share of reads, with interpolation between the measurements.
     fn at(&self, reads: f64, bytes: f64, of: impl Fn(&[Point]) -> f64) -> f64 {
         between(&self.0, reads, |sizes| {
             let (largest, _) = sizes.last().expect("a share of reads has a size");
@@ -98,7 +98,8 @@ impl Latencies {
     }
 }
 
-/// What `of` finds at `at`, linearly between the neighbours; beyond the ends what it finds there.
+/// Evaluates `of` at `at`, with linear interpolation between neighbours; beyond the ends it is the value at the
+/// end.
 fn between<T>(known: &[(f64, T)], at: f64, of: impl Fn(&T) -> f64) -> f64 {
     let above = known.partition_point(|(place, _)| *place < at);
     let Some((high, after)) = known.get(above) else {
@@ -112,13 +113,13 @@ fn between<T>(known: &[(f64, T)], at: f64, of: impl Fn(&T) -> f64) -> f64 {
     of(before) * (1.0 - share) + of(after) * share
 }
 
-/// Latency with so many outstanding, ns.
+/// Latency with `outstanding` requests, ns.
 fn latency(points: &[Point], outstanding: f64) -> f64 {
     let (most, _) = points.last().expect("a curve has points");
     between(points, outstanding, |latency| *latency) * (outstanding / most).max(1.0)
 }
 
-/// The least time between two requests that are done, ns: where the device serves most a second.
+/// Shortest time between two completions, ns: at the number outstanding with the highest throughput.
 fn least(points: &[Point]) -> f64 {
     points.iter().map(|(count, latency)| latency / count).fold(f64::INFINITY, f64::min)
 }
@@ -130,7 +131,7 @@ impl Curves {
         let mut latencies = [Order::Random, Order::Sequential]
             .map(|order| ops.map(|op| Latencies::of(&spec.curves, order, op)));
         let tells_orders = (0..2).all(|order| latencies[order].iter().any(|of| !of.0.is_empty()));
-        // what was not measured is as the other order, else as the other operation
+        // a curve that was not measured is copied from the other order, else from the other operation
         for turn in 0..2 {
             for place in 0..4 {
                 let (order, op) = (place / 2, place % 2);
@@ -153,10 +154,10 @@ impl Curves {
         }
     }
 
-    /// How many requests of `bytes` those inside come to: smaller ones count for their share.
+    /// Number of requests of `bytes` that those in the device amount to; smaller ones count for a share of one.
     fn alike(&self, bytes: f64, least: impl Fn(f64) -> f64) -> f64 {
         let own = least(bytes);
-        // sizes are few: mostly it is that of the one before
+        // there are few sizes: a request mostly has the size of the one before
         let mut known = (bytes, 1.0);
         let mut count = 0.0;
         for inner in self.inside.places().flatten() {
@@ -186,7 +187,7 @@ impl Curves {
         if found.is_some() { Order::Sequential } else { Order::Random }
     }
 
-    /// Share of reads among the requests so far, with this one.
+    /// Updates and returns the share of reads, including this request.
     fn share(&mut self, op: Op) -> f64 {
         let read = if op == Op::Read { 1.0 } else { 0.0 };
         self.reads =
@@ -229,12 +230,12 @@ impl Inside for Curves {
         self.marked = (now, self.work);
     }
 
-    /// Utilization is the share of the most that the device can do, for what it was asked.
+    /// Utilization is relative to the highest throughput that the device reaches for the requests it got.
     fn usage(&mut self, now: SimTime) -> Usage {
         let (since, before) = self.marked;
         let work = self.work - before;
         let span = (now - since).as_ns().max(1);
-        // work is counted when it ends, which may be soon after the mark
+        // work is counted at completion, which may be soon after the mark
         let utilization = (work as f64 / span as f64).min(1.0);
         Usage { utilization, busy: SimSpan::from_ns(work.min(span)), ..self.ledger.usage(now, 1) }
     }
@@ -266,7 +267,7 @@ mod tests {
         Io { lbn: Sectors(lbn), sectors: Sectors(kib * 2), op, thread: 0, tag: 0 }
     }
 
-    /// When a request is done that comes to the idle device at 0, in us.
+    /// Completion time, in us, of a request that comes to the idle device at 0.
     fn alone(device: &mut Curves, io: Io<u32>) -> f64 {
         let begin = device.finishes.now();
         device.submit(begin, io);
@@ -292,7 +293,7 @@ mod tests {
             device.audit(at).unwrap();
             finishes.push(at.as_ns() / 1000);
         }
-        // 100, 120, 140, 160 and then 40 more for each: 25,000 a second, beyond eight as well
+        // 100, 120, 140, 160 and then 40 more for each: 25,000 a second, also beyond eight
         assert_eq!(finishes[..9], [100, 120, 140, 160, 200, 240, 280, 320, 360]);
         assert_eq!(finishes[15], 640);
     }
@@ -308,14 +309,14 @@ mod tests {
 
     #[test]
     fn a_large_request_waits_for_small_ones_as_for_what_they_are() {
-        // 4 KiB: 10 us each at most a second; 1 MiB: 1000 us
+        // 4 KiB: 10 us each at the highest throughput; 1 MiB: 1000 us
         let of = |kib, us| curve(Order::Random, Op::Write, 0.0, kib, &[(1, us), (4, 4 * us)]);
         let mut device = device(vec![of(4, 10), of(1024, 1000)]);
         for _ in 0..20 {
             device.submit(SimTime::ZERO, io(Op::Write, 8, 4));
         }
         device.submit(SimTime::ZERO, io(Op::Write, 8, 1024));
-        // one that is small waits for the large one as for one of its own size
+        // a small request waits for the large one as for one of its own size
         device.submit(SimTime::ZERO, io(Op::Write, 8, 4));
         let mut ends = Vec::new();
         while let Some(at) = device.wake(SimTime::ZERO) {
@@ -332,7 +333,7 @@ mod tests {
         let write = curve(Order::Random, Op::Write, 0.0, 4, &[(1, 50)]);
         let mut device = device(vec![of(1.0, 100), of(0.0, 300), write]);
         close(alone(&mut device, io(Op::Read, 8, 4)), 100.0);
-        // writes have one curve; each leaves 63/64 of the share of reads
+        // writes have one curve; each multiplies the share of reads by 63/64
         close(alone(&mut device, io(Op::Write, 8, 4)), 50.0);
         let share = 63.0 / 64.0 * 63.0 / 64.0 + 1.0 / 64.0;
         close(alone(&mut device, io(Op::Read, 8, 4)), 300.0 - 200.0 * share);
@@ -344,7 +345,7 @@ mod tests {
             curve(Order::Random, Op::Read, 1.0, 4, &[(1, 100)]),
             curve(Order::Sequential, Op::Read, 1.0, 4, &[(1, 10)]),
         ]);
-        // two streams, one beside the other, then a jump; writes are as reads
+        // two parallel streams, then a jump; writes use the curves of reads
         let times = [(0, 100.0), (1000, 100.0), (8, 10.0), (1008, 10.0), (4, 100.0), (16, 10.0)];
         for (lbn, us) in times {
             close(alone(&mut device, io(Op::Read, lbn, 4)), us);
@@ -357,7 +358,7 @@ mod tests {
         let points = [(1, 100), (8, 200)];
         let mut device = device(vec![curve(Order::Random, Op::Read, 1.0, 4, &points)]);
         device.mark(SimTime::ZERO);
-        // one at a time, 10,000 a second of 40,000
+        // one outstanding: 10,000 a second of at most 40,000
         for _ in 0..100 {
             alone(&mut device, io(Op::Read, 8, 4));
         }

@@ -1,8 +1,8 @@
-//! A scheduler in front of a device that takes several commands, such as a solid-state drive.
+//! A scheduler in front of a device that holds several commands, such as a solid-state drive.
 //!
-//! The drive is given as many commands as it takes (`queue_depth`), in the scheduler's order; the
-//! others wait in front of it. As long as there are fewer, nothing waits here and the scheduler has
-//! no say. A merged request is one command to the drive, and all its operations are done with it.
+//! The drive gets as many commands as it can hold (`queue_depth`), in the scheduler's order; the
+//! others wait in front of it. While there are fewer, nothing waits and the scheduler has no effect.
+//! A merged request is one command to the drive, and all its operations are done with it.
 
 use std::fmt::Debug;
 
@@ -16,21 +16,22 @@ use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::io_scheduler::{Choice, Request, Scheduler, scheduler};
 use foretell_algorithms::slab::Slab;
 
-/// What stands behind a scheduler: it takes commands, and names the time at which it is to be woken.
+/// The device behind a scheduler: it takes commands, and returns the time at which it must be
+/// called.
 pub(crate) trait Inside {
     /// Takes a command.
     fn submit(&mut self, now: SimTime, io: Io<u32>);
-    /// Appends what is done at `now` to `done`.
+    /// Appends the commands that are done at `now` to `done`.
     fn complete(&mut self, now: SimTime, done: &mut Vec<Done<u32>>);
-    /// When to wake it.
+    /// Time at which to call it next.
     fn wake(&self, now: SimTime) -> Option<SimTime>;
     /// Measuring begins.
     fn mark(&mut self, now: SimTime);
-    /// What it did since.
+    /// Usage since then.
     fn usage(&mut self, now: SimTime) -> Usage;
     /// Whether the operational laws hold.
     fn audit(&mut self, now: SimTime) -> Result<(), Violation>;
-    /// What was written to flash since the mark, if it is flash.
+    /// Bytes written to flash since the mark, if the device is flash.
     fn flash(&self) -> Option<Written> {
         None
     }
@@ -41,12 +42,12 @@ pub(crate) trait Inside {
 pub(super) struct Front<T, D> {
     scheduler: Box<dyn Scheduler<T>>,
     drive: D,
-    /// Inside the drive.
+    /// Requests in the drive.
     requests: Slab<Option<Request<T>>>,
     depth: usize,
-    /// When the scheduler wants to be asked again.
+    /// Time at which the scheduler wants to decide again.
     again: Option<SimTime>,
-    /// Where the last request that the drive was given ends.
+    /// End of the last request that the drive was given.
     head: Sectors,
     ledger: Ledger,
     /// Scratch.
@@ -54,7 +55,7 @@ pub(super) struct Front<T, D> {
 }
 
 impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
-    /// `queue_depth`: commands that the drive takes.
+    /// `queue_depth`: number of commands that the drive can hold.
     pub(super) fn new(drive: D, queue_depth: u32, name: Name) -> Self {
         Self {
             scheduler: scheduler(name, queue_depth),
@@ -76,10 +77,10 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
         self.wake(now)
     }
 
-    /// Appends what is done at `now` to `done`. Returns when to call again.
+    /// Appends the operations that are done at `now` to `done`. Returns when to call again.
     fn take(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
         let mut commands = std::mem::take(&mut self.done);
-        // what is let into the drive may be done at once
+        // a command may be done as soon as the drive gets it
         loop {
             self.drive.complete(now, &mut commands);
             if commands.is_empty() && self.again.is_none_or(|again| again > now) {
@@ -105,7 +106,7 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
         self.drive.wake(now).into_iter().chain(self.again).min()
     }
 
-    /// Gives the drive what it can take.
+    /// Gives the drive the requests that it can hold.
     fn go_on(&mut self, now: SimTime) {
         self.again = None;
         while self.requests.len() < self.depth {
@@ -147,7 +148,8 @@ impl<T: Copy + Debug + Send + 'static, D: Inside + Debug + Send> Model<T> for Fr
         self.drive.mark(now);
     }
 
-    /// Operations and queue are those in front and inside, busy time and utilization the drive's.
+    /// Operations and queue length include those in front and inside; busy time and utilization are
+    /// the drive's.
     fn usage(&mut self, now: SimTime) -> Usage {
         let Usage { utilization, busy, .. } = self.drive.usage(now);
         Usage { utilization, busy, ..self.ledger.usage(now, 1) }
@@ -181,7 +183,7 @@ mod tests {
         Io { lbn: Sectors(unit * 8), sectors: Sectors(8), op: Op::Read, thread: 1, tag }
     }
 
-    /// In which order a drive that takes one command at a time serves units 8, 40, 0 and 1.
+    /// The order in which a drive that takes one command at a time serves units 8, 40, 0 and 1.
     fn order(name: Name) -> Vec<u32> {
         let mut spec = small();
         spec.queue_depth = 1;

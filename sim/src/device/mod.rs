@@ -1,9 +1,9 @@
 //! A storage device of any kind, as a node sees it.
 //!
-//! A device never sees the agenda. [`Device::submit`] and [`Device::complete`] name the time at
-//! which the device is to be called again, and every time that is named must be answered by a call
-//! of [`Device::complete`] then. Usually an operation is done; but a device with an inner life may
-//! only have got on with it, and what came meanwhile may have made the call needless.
+//! A device never sees the agenda. [`Device::submit`] and [`Device::complete`] return the time of the next call, and
+//! the caller must then call [`Device::complete`] at every time returned. Usually an operation is done at that call.
+//! But a device with internal steps may only have advanced one of them, and later arrivals may have made the call
+//! unnecessary.
 
 pub mod array;
 pub mod curves;
@@ -28,56 +28,56 @@ use front::Front;
 pub(crate) use front::Inside;
 use slow::Slow;
 
-/// A storage device; `T` is what the caller needs to know when an operation is done.
+/// A storage device; `T` is the caller's tag for an operation, returned when it is done.
 #[derive(Debug)]
 pub struct Device<T> {
     model: Box<dyn Model<T>>,
     calls: Calls<T>,
-    /// If it may be slow at times.
+    /// Present if the device may be slow at times.
     slow: Option<Box<Slow>>,
 }
 
-/// What each kind of device does.
+/// The interface of every kind of device.
 pub trait Model<T>: Debug + Send {
-    /// Adds an operation. Returns when to call [`Model::complete`], unless an earlier call is due.
+    /// Adds an operation. Returns when to call [`Model::complete`], unless an earlier call is still to come.
     fn submit(&mut self, now: SimTime, io: Io<T>, calls: &mut Calls<T>) -> Option<SimTime>;
-    /// Takes an operation that is done at `now`, if there is one. Called once for each time that was named.
+    /// Returns an operation that is done at `now`, if there is one. Called once for each time that was returned.
     fn complete(&mut self, now: SimTime, calls: &mut Calls<T>) -> Completion<T>;
     /// Operations waiting or in service.
     fn present(&self) -> u64;
     /// Measuring begins.
     fn mark(&mut self, now: SimTime);
-    /// What the device did since the mark.
+    /// Usage of the device since the mark.
     fn usage(&mut self, now: SimTime) -> Usage;
     /// Whether the operational laws hold at each of its queues.
     fn audit(&mut self, now: SimTime) -> Result<(), Violation>;
 
-    /// This much will be told by [`Model::touch`], at the most.
+    /// Announces that [`Model::touch`] will be called for at most this number of bytes.
     fn expect(&mut self, _bytes: Bytes) {}
-    /// An operation was done before the simulation began: a device with caches remembers it, at no cost of time.
+    /// An operation was done before the simulation began: a device with caches updates them, and it takes no time.
     fn touch(&mut self, _op: Op, _lbn: Sectors, _sectors: Sectors) {}
-    /// What its caches did since the mark, if it is an array that has some.
+    /// Hits and misses in its caches since the mark, if it is an array with caches.
     fn array_hits(&self) -> Option<ArrayHits> {
         None
     }
-    /// What was written to flash since the mark, if there is any in it.
+    /// Bytes written to flash since the mark, if it has flash.
     fn flash(&self) -> Option<Written> {
         None
     }
-    /// How the platters in it turn.
+    /// The rotations of its platters.
     #[cfg(test)]
     fn spins(&self) -> Vec<crate::disk::Spin> {
         Vec::new()
     }
 }
 
-/// Times at which a device is to be called, and what it has to tell then; for devices that do several things at a
-/// time.
+/// The calls that a device has asked for, and the finished operations to return then; for devices that serve several
+/// operations at a time.
 #[derive(Debug)]
 pub struct Calls<T> {
-    /// The earliest time that was named and has not come.
+    /// The earliest requested call that is still to come.
     call: Option<SimTime>,
-    /// Operations that are done, but not told yet.
+    /// Operations that are done, but not yet returned.
     told: VecDeque<Done<T>>,
     /// Scratch.
     pub(crate) done: Vec<Done<T>>,
@@ -88,32 +88,31 @@ pub struct Calls<T> {
 pub struct Done<T> {
     /// The operation.
     pub io: Io<T>,
-    /// Service that it was given: of a disk, the time of its mechanism (of operations that were
-    /// merged, the first has it all); of a solid-state drive, the
-    /// time of dies that its pages take, without garbage collection; of a device by its curves, what a
-    /// request takes where it serves most a second; of an array, the time of its
-    /// interface and of the members' operations for which it waited.
+    /// Service time of the operation. For a disk: the time of its mechanism (of merged operations, the first has it
+    /// all). For a solid-state drive: the time of dies that its pages take, without garbage collection. For a device
+    /// modelled by its curves: the time of a request at the highest throughput. For an array: the time of its interface
+    /// and of the members' operations for which it waited.
     pub service: SimSpan,
 }
 
-/// What a call of [`Device::complete`] brings.
+/// The result of a call of [`Device::complete`].
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<T> {
     /// The operation that is done, if one is.
     pub done: Option<Done<T>>,
-    /// When to call again; `None` if an earlier call is due or nothing waits.
+    /// When to call again; `None` if an earlier call is still to come or nothing waits.
     pub next: Option<SimTime>,
 }
 
 impl<T: Copy + Debug + Send + 'static> Device<T> {
-    /// An idle device on the bench: whatever turns in it does so at nominal speed, and its turns begin
-    /// with the first part. Two of a kind behave alike.
+    /// An idle device on the bench: its platters turn at nominal speed, and round-robin choices inside it begin with
+    /// the first part. Two of a kind behave alike.
     pub fn new(spec: &model::Disk) -> Self {
         Self::of(spec, None)
     }
 
-    /// An idle device of a cluster: at which angle and how fast its platters turn, and whose turn it is
-    /// inside, is drawn from the owner's streams.
+    /// An idle device of a cluster: the angle and speed of its platters, and the first of its round-robin choices, are
+    /// drawn from the owner's random streams.
     pub fn installed(spec: &model::Disk, owner: &Owner) -> Self {
         Self::of(spec, Some(owner))
     }
@@ -144,33 +143,32 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         Self { model, calls, slow: None }
     }
 
-    /// The same, which may be slow at times. What is named is then to be answered by a call as ever, and calls that
-    /// were named before [`Device::slow_down`] change nothing.
+    /// The same device, which may be slow at times. The caller must still call it at every time returned; calls from
+    /// before [`Device::slow_down`] have no effect.
     pub fn with_slow_times(mut self) -> Self {
         self.slow = Some(Box::default());
         self
     }
 
-    /// Everything takes `factor` times as long from now on, 1: as long as ever; of a device with slow times. Returns when
-    /// it is to be called, instead of at the times that it has named.
+    /// From now on everything takes `factor` times as long as normal, for a device with slow times. Returns when to
+    /// call it, instead of at the times returned before.
     pub fn slow_down(&mut self, now: SimTime, factor: f64) -> impl Iterator<Item = SimTime> {
         let slow = self.slow.as_mut().expect("it may be slow at times");
         let usage = self.model.usage(slow.own(now));
         slow.set(now, factor, usage)
     }
 
-    /// This much will be told by [`Device::touch`], at the most.
+    /// Announces that [`Device::touch`] will be called for at most this number of bytes.
     pub fn expect(&mut self, bytes: Bytes) {
         self.model.expect(bytes);
     }
 
-    /// An operation was done before the simulation began: an array that is new remembers it in its
-    /// caches, at no cost of time.
+    /// An operation was done before the simulation began: a new array updates its caches, and it takes no time.
     pub fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
         self.model.touch(op, lbn, sectors);
     }
 
-    /// Adds an operation. Returns when to call [`Device::complete`], unless an earlier call is due.
+    /// Adds an operation. Returns when to call [`Device::complete`], unless an earlier call is still to come.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         let Some(slow) = &mut self.slow else {
             return self.model.submit(now, io, &mut self.calls);
@@ -180,8 +178,8 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         slow.names(next)
     }
 
-    /// Takes an operation that is done at `now`, if there is one. To be called once for each time
-    /// that the device has named.
+    /// Returns an operation that is done at `now`, if there is one. To be called once for each time that the device has
+    /// returned.
     pub fn complete(&mut self, now: SimTime) -> Completion<T> {
         let Some(slow) = &mut self.slow else {
             return self.model.complete(now, &mut self.calls);
@@ -193,7 +191,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         slow.completes(now, found)
     }
 
-    /// How the platters in it turn.
+    /// The rotations of its platters.
     #[cfg(test)]
     pub(crate) fn spins(&self) -> Vec<crate::disk::Spin> {
         self.model.spins()
@@ -211,19 +209,19 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         self.model.mark(slow.own(now));
     }
 
-    /// What the device did since the mark.
+    /// Usage of the device since the mark.
     pub fn usage(&mut self, now: SimTime) -> Usage {
         let Some(slow) = &mut self.slow else { return self.model.usage(now) };
         let usage = self.model.usage(slow.own(now));
         slow.usage(now, &usage)
     }
 
-    /// What its caches did since the mark, if it is an array that has some.
+    /// Hits and misses in its caches since the mark, if it is an array with caches.
     pub fn array_hits(&self) -> Option<ArrayHits> {
         self.model.array_hits()
     }
 
-    /// What was written to flash since the mark, if it is a solid-state drive or an array of some.
+    /// Bytes written to flash since the mark, if it is a solid-state drive or an array of such drives.
     pub fn flash(&self) -> Option<Written> {
         self.model.flash()
     }
@@ -235,8 +233,8 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
 }
 
 impl<T> Calls<T> {
-    /// Tells of an operation that is done; of the others at further calls at the same time. `wake`: when the device
-    /// wants to be called next.
+    /// Returns one operation that is done; the others are returned at further calls at the same time. `wake`: when the
+    /// device must be called next.
     pub(crate) fn tell(&mut self, now: SimTime, wake: Option<SimTime>) -> Completion<T> {
         if self.call.is_some_and(|call| call <= now) {
             self.call = None;
@@ -247,7 +245,7 @@ impl<T> Calls<T> {
         Completion { done, next: self.name(next) }
     }
 
-    /// Names the time of a call, unless one is due by then.
+    /// Records and returns the time of a call, unless an earlier call is still to come.
     pub(crate) fn name(&mut self, at: Option<SimTime>) -> Option<SimTime> {
         let at = at?;
         if self.call.is_some_and(|call| call <= at) {

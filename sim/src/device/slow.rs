@@ -1,32 +1,31 @@
-//! A device that may be slow for a while: everything in it takes a factor longer.
+//! A device that may be slow for a while: everything in it takes longer by a factor.
 //!
-//! The device has a clock of its own ([`SlowClock`]) and does not know that it is slow: platters turn slower, flash
-//! takes longer, and so do the pauses of the scheduler in front of it. What it had begun goes on more slowly, too.
-//! Here its times become those of the cluster, and its accounts too.
+//! The device has its own clock ([`SlowClock`]) and does not know that it is slow: platters turn slower, flash takes
+//! longer, and so do the pauses of the scheduler in front of it. Operations in progress slow down too. This module
+//! converts the device's times and accounts to those of the cluster.
 
 use foretell_units::{SimSpan, SimTime, SlowClock};
 
 use super::Completion;
 use crate::ledger::Usage;
 
-/// The clock of a device, and what it did by the cluster's.
+/// The clock of a device, and its accounts by the cluster's clock.
 #[derive(Debug, Default)]
 pub(super) struct Slow {
     clock: SlowClock,
-    /// Calls that the device has named and that have not come, by its clock.
+    /// Requested calls that are still to come, by the device's clock.
     named: Vec<SimTime>,
-    /// Operations in the device, and how many came out since the mark.
+    /// Operations in the device, and those completed since the mark.
     present: u64,
     operations: u64,
-    /// When what follows was brought up to date, and when it was marked.
+    /// Time of the last update of the accounts, and time of the mark.
     at: SimTime,
     mark: SimTime,
-    /// When it was marked by the device's clock.
+    /// Time of the mark by the device's clock.
     own_mark: SimTime,
     /// ∫ operations present dt since the mark, in operation-nanoseconds.
     present_ns: u128,
-    /// Of the device by its own clock, as far as it was taken into account: how long it was busy, and the seconds
-    /// for which it was utilized.
+    /// By the device's own clock, up to the last update: its busy time, and its utilization times seconds.
     seen: (SimSpan, f64),
     /// The same by the cluster's clock.
     busy: SimSpan,
@@ -50,7 +49,7 @@ impl Slow {
         self.present += 1;
     }
 
-    /// Whether the device has named a call that comes now. Others were named before it became slow, or fast again.
+    /// Whether the device has asked for a call at this time. Other calls date from before a change of its speed.
     pub(super) fn answers(&mut self, now: SimTime) -> bool {
         let place = self.named.iter().position(|own| self.clock.common(*own) == now);
         if let Some(place) = place {
@@ -59,13 +58,13 @@ impl Slow {
         place.is_some()
     }
 
-    /// The device names a call: when it comes.
+    /// Converts the time of a requested call to the cluster's clock.
     pub(super) fn names(&mut self, call: Option<SimTime>) -> Option<SimTime> {
         self.named.extend(call);
         call.map(|own| self.clock.common(own))
     }
 
-    /// What the device brings.
+    /// Converts a completion of the device to the cluster's clock.
     pub(super) fn completes<T>(&mut self, now: SimTime, mut found: Completion<T>) -> Completion<T> {
         if let Some(done) = &mut found.done {
             self.count(now);
@@ -77,19 +76,19 @@ impl Slow {
         found
     }
 
-    /// `usage`: the device's own, up to now.
+    /// Brings the accounts up to date. `usage`: the device's own, up to now.
     fn settle(&mut self, now: SimTime, usage: &Usage) {
         self.count(now);
         let own_s = self.own(now).saturating_since(self.own_mark).as_secs_f64();
         let seen = (usage.busy, usage.utilization * own_s);
         let before = std::mem::replace(&mut self.seen, seen);
         self.busy += self.clock.stretched(seen.0.saturating_sub(before.0));
-        // as many times as long as the clock says
+        // stretched by the clock's factor
         let second = self.clock.stretched(SimSpan::from_secs_f64(1.0)).as_secs_f64();
         self.utilized_s += (seen.1 - before.1) * second;
     }
 
-    /// Everything takes `factor` times as long from now on. Returns when the device is to be called.
+    /// From now on everything takes `factor` times as long as normal. Returns when the device must be called.
     pub(super) fn set(
         &mut self,
         now: SimTime,
@@ -109,7 +108,7 @@ impl Slow {
         (self.seen, self.busy, self.utilized_s) = Default::default();
     }
 
-    /// What the device did since the mark; `usage`: by its own clock.
+    /// Usage of the device since the mark; `usage`: the same by its own clock.
     pub(super) fn usage(&mut self, now: SimTime, usage: &Usage) -> Usage {
         self.settle(now, usage);
         let measured_ns = (now.saturating_since(self.mark).as_ns() as f64).max(1.0);
@@ -142,7 +141,7 @@ mod tests {
         Io { lbn, sectors: Sectors(8), op: Op::Read, thread: 0, tag }
     }
 
-    /// Reads take 100 us, whatever else is under way.
+    /// A device whose reads take 100 us, however many are outstanding.
     fn steady() -> Disk {
         let points = (1..=8).map(|n| (n, SimSpan::from_us(100))).collect();
         let block = Bytes::kib(4);
@@ -160,7 +159,7 @@ mod tests {
         }
     }
 
-    /// When each of some reads is done, which come at these times (us); the device becomes slow and fast at times.
+    /// Completion times of some reads that arrive at the given times (us); the device becomes slow and fast at times.
     fn done(
         device: &mut Device<u32>,
         reads: &[u64],
@@ -203,17 +202,17 @@ mod tests {
     fn closed_form_a_slow_device_takes_factor_times_as_long() {
         let mut device = Device::new(&steady()).with_slow_times();
         device.mark(at(0));
-        // the second has 60 of its 100 us left at 1040, which take 240; the third comes while it is slow; the fourth has
-        // 75 left at 2300, when 100 have passed of four times as much
+        // the second has 60 of its 100 us left at 1040, which take 240; the third comes while the device is slow; the
+        // fourth has 75 left at 2300, because 100 us at a factor of four were 25 of its own
         let reads = [0, 1000, 1500, 2200, 3000];
         let found = done(&mut device, &reads, &[(1040, 4.0), (2300, 1.0)]);
         let ends = [100, 1280, 1900, 2375, 3100];
         let wanted: Vec<(u32, SimTime)> = (0..).zip(ends.map(at)).collect();
         assert_eq!(found, wanted);
         let usage = device.usage(at(4000));
-        // reads were there for 100 + 280 + 400 + 175 + 100 us
+        // reads were present for 100 + 280 + 400 + 175 + 100 us
         assert!((usage.queue_length_mean - 1055.0 / 4000.0).abs() < 1e-9, "{usage:?}");
-        // it could do eight at a time: 12.5 us each, and four times as much of those done while it is slow
+        // it could serve eight at a time: 12.5 us each, and four times that for those served while it is slow
         assert_eq!((usage.operations, usage.busy), (5, SimSpan::from_ns(137_500)));
         assert!((usage.utilization - 137.5 / 4000.0).abs() < 1e-9, "{usage:?}");
     }

@@ -1,4 +1,4 @@
-//! What the drivers of workloads see: requests, bytes and response times of each interval.
+//! The measurements of workload drivers: requests, bytes and response times of each interval.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use foretell_metrics::ClientSample;
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 
-/// How often COSBench's drivers report (Hsu et al. 2016, IV-A).
+/// Reporting interval of COSBench's drivers (Hsu et al. 2016, IV-A).
 const INTERVAL: SimSpan = SimSpan::from_secs(5);
 
-/// All drivers: a workload on a client each.
+/// All drivers: one for each workload and client.
 pub(super) struct Drivers {
-    /// By workload and client.
+    /// Tallies by workload and client.
     tallies: BTreeMap<(u32, u32), [Tally; 2]>,
     due: SimTime,
 }
 
-/// Requests of one direction in the present interval.
+/// Requests of one direction in the current interval.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     operations: u64,
@@ -34,7 +34,7 @@ impl Drivers {
         Self { tallies, due: SimTime::ZERO + INTERVAL }
     }
 
-    /// When the present interval ends.
+    /// End of the current interval.
     pub(super) fn due(&self) -> SimTime {
         self.due
     }
@@ -55,7 +55,8 @@ impl Drivers {
         tally.response_ns = sum.min(i64::MAX as u64);
     }
 
-    /// Ends the interval: a sample of each driver and direction, of those without requests too.
+    /// Ends the interval: adds a sample for each driver and direction, also for those without
+    /// requests.
     pub(super) fn collect(&mut self, now: SimTime, samples: &mut Vec<ClientSample>) {
         for (&(workload, client), tallies) in &mut self.tallies {
             for (tally, is_write) in tallies.iter_mut().zip([false, true]) {

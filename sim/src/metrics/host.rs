@@ -1,29 +1,29 @@
-//! One host's metrics, from what it really did.
+//! One host's metrics, derived from its simulated activity.
 //!
-//! - *Processor*: busy time is the processor's own account, to the nanosecond. It is divided as the
-//!   work that it had to do: encoding, encryption and handling of requests are user code; sending,
-//!   copying and what is left are the kernel's. Half of what receiving costs is taken for the software
-//!   interrupt, the other half for the receiving thread's own system call; hardware interrupts take
-//!   [`HANDLER`] each out of the kernel's share. Idle cores count as waiting (`wai`), as many as
-//!   threads wait for disks, as Linux counts them. What is posted is counted in ticks: Linux charges the
-//!   whole of a tick to what a core does when the tick comes (`account_process_tick`, with
-//!   `CONFIG_TICK_CPU_ACCOUNTING`, its default), so that a second's percentages are a sample of
-//!   [`TIMER_HZ`] moments of each core. Moments are taken at random within the second.
+//! - *Processor*: busy time is the processor's own account, to the nanosecond. It is divided in
+//!   proportion to the work that was given to it: encoding, encryption and handling of requests are user
+//!   code; sending, copying and all the rest belong to the kernel. Half of the receiving cost counts as
+//!   software interrupt, the other half as the receiving thread's own system call. Hardware interrupts
+//!   take [`HANDLER`] each from the kernel's share. Idle cores count as waiting (`wai`), up to the
+//!   number of threads that wait for disks, as Linux counts them. Posted figures are counted in ticks:
+//!   Linux charges a whole tick to the activity of a core at that tick (`account_process_tick`, with
+//!   `CONFIG_TICK_CPU_ACCOUNTING`, its default), so a second's percentages are a sample of [`TIMER_HZ`]
+//!   moments of each core. The moments are random within the second.
 //! - *Load*: every fifth sample counts threads that run, are ready, or wait for disks, and decays by
 //!   exp(−5 s / 1, 5, 15 min): Linux' `calc_load`.
-//! - *Interrupts*: one for [`SEGMENTS_PER_INTERRUPT`] segments that come in, acknowledgements among
-//!   them; one for each disk operation; the timer's on busy cores.
-//! - *Memory*: cached is what the buffer cache holds. Buffers are the indirect blocks of what is
-//!   cached, one of 1,024 pointers for 1,024 blocks (ext3). Used is what the system holds without load,
-//!   and the messages of the threads at work.
-//! - *Pages*: messages of 128 KiB or more are in memory that is mapped anew each time (glibc's
-//!   `M_MMAP_THRESHOLD`), so that each of their pages faults; allocated and freed are those, what is
-//!   received, and what comes into and leaves the cache.
-//! - *Disks and network* are counted where operations complete, and frames as `/proc/net/dev` counts
-//!   them: without preamble, gap and check sum. A connection is counted once it was used.
+//! - *Interrupts*: one for [`SEGMENTS_PER_INTERRUPT`] incoming segments, including acknowledgements; one
+//!   for each disk operation; the timer's on busy cores.
+//! - *Memory*: cached is the content of the buffer cache. Buffers are the indirect blocks of the cached
+//!   data, one of 1,024 pointers for 1,024 blocks (ext3). Used is the memory of the idle system, plus
+//!   the messages of the threads at work.
+//! - *Pages*: messages of 128 KiB or more use memory that is mapped again each time (glibc's
+//!   `M_MMAP_THRESHOLD`), so each of their pages faults. Allocated and freed pages are these, those of
+//!   received data, and those that enter and leave the cache.
+//! - *Disks and network* are counted when operations complete. Frames are counted as `/proc/net/dev`
+//!   does: without preamble, gap and check sum. A connection is counted once it has been used.
 //!
-//! Left out, so zero: swapping, major faults (files are not mapped), sockets that come and go. Interrupt
-//! costs and the memory of an idle system are assumed; nothing else depends on them.
+//! Left out, so zero: swapping, major faults (files are not mapped), sockets that open and close.
+//! Interrupt costs and the memory of an idle system are assumed; nothing else depends on them.
 
 use foretell_metrics::{METRICS, Metric, Sample};
 use foretell_scenarios::model::{self, Host};
@@ -34,37 +34,37 @@ use crate::cpu::Cpu;
 use crate::network::segments;
 use crate::node::{Node, NodeCounts};
 
-/// How often a collector posts.
+/// Interval at which a collector posts.
 const PERIOD: SimSpan = SimSpan::from_secs(1);
 /// Time of a hardware interrupt's handler; assumed.
 const HANDLER: SimSpan = SimSpan::from_us(2);
-/// An adapter at 1 Gbit/s takes 81,000 full segments in, and e1000e's `InterruptThrottleRate` holds it
-/// to 8,000 interrupts a second.
+/// An adapter at 1 Gbit/s receives 81,000 full segments a second, and e1000e's `InterruptThrottleRate`
+/// limits it to 8,000 interrupts a second.
 const SEGMENTS_PER_INTERRUPT: u64 = 10;
-/// Ticks a second of a core that is busy (Linux' `CONFIG_HZ`; idle cores have none).
+/// Timer ticks a second on a busy core (Linux' `CONFIG_HZ`; idle cores have none).
 const TIMER_HZ: f64 = 250.0;
-/// A frame of a segment without data.
+/// Bytes of a frame for a segment without data.
 const ACKNOWLEDGEMENT: u64 = 66;
-/// Segments that an acknowledgement is for (RFC 1122, delayed acknowledgements).
+/// Segments for each acknowledgement (RFC 1122, delayed acknowledgements).
 const ACKNOWLEDGED: u64 = 2;
-/// Of a segment on the wire: preamble, check sum, gap.
+/// Uncounted bytes of a segment on the wire: preamble, check sum, gap.
 const UNCOUNTED: u64 = 24;
-/// A page of memory.
+/// Bytes in a page of memory.
 const PAGE: u64 = 4096;
-/// Memory blocks of that size are mapped by themselves.
+/// Memory blocks of at least this size are mapped separately.
 const MAPPED: u64 = 128 * 1024;
-/// What a host has beside its cache, and what of it an idle system holds; assumed.
+/// A host's memory besides its cache, and the part of it that an idle system uses; assumed.
 const BESIDE_CACHE: u64 = 512 * 1024 * 1024;
 const IDLE_SYSTEM: u64 = 384 * 1024 * 1024;
-/// Bytes of cached files that an indirect block is for.
+/// Bytes of cached files for each indirect block.
 const PER_POINTER_BLOCK: u64 = 1024;
-/// Sockets that listen: a storage server's and the remote shell's; elsewhere only the latter.
+/// Listening sockets: a storage server's and the remote shell's; on other hosts only the latter.
 const LISTENING: [f64; 2] = [1.0, 2.0];
-/// Samples between two looks at the load, and the minutes of its averages.
+/// Samples between two updates of the load, and the minutes of its averages.
 const LOAD_EVERY: u64 = 5;
 const LOAD_MINUTES: [f64; 3] = [1.0, 5.0, 15.0];
 
-/// Work for a host's processor, by what dstat calls it; nanoseconds.
+/// Work for a host's processor, by dstat's categories; nanoseconds.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Work {
     /// User code.
@@ -75,7 +75,7 @@ pub(crate) struct Work {
     pub(crate) siq: u64,
 }
 
-/// What is counted from the beginning.
+/// Counters since the beginning.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     busy_ns: u64,
@@ -89,7 +89,7 @@ struct Counts {
 
 #[derive(Clone, Copy, Default)]
 struct Traffic {
-    /// As the kernel counts them.
+    /// Bytes as the kernel counts them.
     bytes: u64,
     segments: u64,
     messages: u64,
@@ -115,19 +115,19 @@ impl Traffic {
         }
     }
 
-    /// Acknowledgements that the other side sends for these.
+    /// Number of acknowledgements that the other side sends for these segments.
     fn acknowledgements(self) -> u64 {
         self.segments.div_ceil(ACKNOWLEDGED)
     }
 }
 
-/// What one host's collector knows.
+/// The state of one host's collector.
 pub(super) struct HostMeter {
-    /// Of the moments of ticks.
+    /// Random stream for the moments of ticks.
     ticks: Stream,
-    /// Ahead of the simulation's time, or behind; nanoseconds.
+    /// Offset of the host's clock from simulated time; nanoseconds.
     clock_offset: i64,
-    /// When in each second it wakes, and how late on average.
+    /// Its wake-up time within each second, and its mean lateness.
     phase: i64,
     lateness: SimSpan,
     stream: Stream,
@@ -136,13 +136,13 @@ pub(super) struct HostMeter {
     cores: u32,
     memory: u64,
     is_node: bool,
-    /// Work that has not been done: user, kernel, software interrupts.
+    /// Work that is not yet done: user, kernel, software interrupts.
     undone: [f64; 3],
     idle_cores: u32,
     waiting: u32,
     since: SimTime,
     counts: Counts,
-    /// At the last sample, and when that was.
+    /// The counters at the last sample, and its time.
     before: Counts,
     before_at: SimTime,
     peers: Vec<bool>,
@@ -158,7 +158,7 @@ impl HostMeter {
         (mut stream, ticks): (Stream, Stream),
     ) -> Self {
         let draw: f64 = stream.sample(&StandardNormal);
-        // what is farther off than this is corrected at once
+        // NTP corrects larger offsets at once
         let offset = draw.clamp(-4.0, 4.0) * settings.clock_skew.as_ns() as f64;
         let phase = stream.below(PERIOD.as_ns()).cast_signed();
         let storage = host.role.storage();
@@ -189,17 +189,17 @@ impl HostMeter {
         meter
     }
 
-    /// When the collector wakes next.
+    /// Time of the collector's next wake-up.
     pub(super) fn due(&self) -> SimTime {
         self.due
     }
 
-    /// Plans to wake in the next second of the host's clock.
+    /// Schedules the wake-up in the next second of the host's clock.
     fn plan(&mut self) {
         let late = self.stream.exponential(self.lateness);
         let second = (PERIOD * (self.samples + 1)).as_ns().cast_signed();
         let at = (second + self.phase - self.clock_offset).max(1).cast_unsigned();
-        // a collector that is very late skips nothing, but wakes again at once
+        // a collector that is very late skips no second, but wakes again at once
         self.due = (SimTime::from_ns(at) + late).max(self.due + SimSpan::from_ns(1));
     }
 
@@ -213,7 +213,7 @@ impl HostMeter {
         self.counts.switches += 1;
     }
 
-    /// Counts the time up to now.
+    /// Updates the time-weighted counters up to now.
     fn advance(&mut self, now: SimTime) {
         let waiting = u64::from(self.waiting.min(self.idle_cores));
         self.counts.wait_ns += (now - self.since).as_ns() * waiting;
@@ -341,8 +341,8 @@ impl HostMeter {
         Sample { ts_ns, host: number, values }
     }
 
-    /// Divides time that the processor was busy as the work that it had; what goes beyond (switches of
-    /// context) is the kernel's.
+    /// Divides busy time in proportion to the work given. Any excess (context switches) belongs to the
+    /// kernel.
     fn divide(&mut self, busy_ns: f64) -> [f64; 3] {
         let undone: f64 = self.undone.iter().sum();
         if undone <= 0.0 {
@@ -358,7 +358,7 @@ impl HostMeter {
     }
 }
 
-/// Of so many ticks, how many meet each state, whose shares of the time are given.
+/// Draws how many of `ticks` ticks fall into each state, given the states' shares of the time.
 fn count_ticks<const STATES: usize>(
     stream: &mut Stream,
     ticks: u32,
@@ -390,7 +390,8 @@ mod tests {
         // all of the time, or none of it
         assert_eq!(count_ticks(&mut stream, 250, [0.0, 1.0, 0.0]), [0, 250, 0]);
         assert_eq!(count_ticks(&mut stream, 250, [0.0; 3]), [0; 3]);
-        // of a second, 20 % of 250 ticks are 50, with a deviation of 6.3; of 1,000 seconds, of 0.2
+        // in one second, 20 % of 250 ticks are 50, with a deviation of 6.3; over 1,000 seconds the mean
+        // has one of 0.2
         let seconds: Vec<u32> =
             (0..1000).map(|_| count_ticks(&mut stream, 250, [0.2, 0.1])[0]).collect();
         let mean = f64::from(seconds.iter().sum::<u32>()) / 1000.0;

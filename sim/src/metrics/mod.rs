@@ -1,10 +1,10 @@
-//! Collectors: what dstat would print on each host each second, and what a benchmark's drivers see.
+//! Collectors: the output of dstat on each host each second, and the measurements of a benchmark's drivers.
 //!
 //! Each host's collector wakes once in each second of the host's own clock and posts the 32 metrics of
-//! `foretell_metrics` (see `host` for what each is derived from). Hosts' clocks are off by what NTP
-//! leaves; collectors were not started at the same moment; each wakes a little late (Hsu et al. 2016, IV-A:
-//! "inefficiency of data collectors, system clock skews"). Drivers count the requests that complete in
-//! each interval of 5 s, as COSBench does. Collectors only look: a run with them is the same run.
+//! `foretell_metrics` (`host` says how each is derived). Hosts' clocks are off by the error that NTP
+//! leaves, collectors were not started at the same moment, and each wakes slightly late (Hsu et al. 2016,
+//! IV-A: "inefficiency of data collectors, system clock skews"). Drivers count the requests that complete
+//! in each interval of 5 s, as COSBench does. Collectors only observe: they do not change the run.
 
 mod clients;
 mod host;
@@ -27,16 +27,16 @@ pub(crate) use host::Work;
 pub(crate) struct Collectors {
     hosts: Vec<HostMeter>,
     drivers: Drivers,
-    /// When each collector wakes next, by host; [`DRIVERS`] for the drivers.
+    /// Next wake-up of each collector, by host; [`DRIVERS`] stands for the drivers.
     due: BinaryHeap<Reverse<(SimTime, u32)>>,
     collected: Collected,
 }
 
-/// Stands for the drivers where a host is named.
+/// Stands for the drivers in place of a host.
 const DRIVERS: u32 = u32::MAX;
 
 impl Collectors {
-    /// Those of a scenario that asks for them.
+    /// The collectors of a scenario that asks for metrics.
     pub(crate) fn new(scenario: &Scenario, settings: &model::Metrics) -> Self {
         let count = scenario.hosts.len();
         let hosts: Vec<HostMeter> = scenario
@@ -55,7 +55,7 @@ impl Collectors {
         Self { hosts, drivers, due, collected: Collected::default() }
     }
 
-    /// When the next collector wakes.
+    /// Time of the next collector's wake-up.
     pub(crate) fn next_due(&self) -> SimTime {
         self.due.peek().expect("collectors wake again and again").0.0
     }
@@ -84,12 +84,12 @@ impl Collectors {
         self.hosts[host.index()].give(work);
     }
 
-    /// A host's processor takes up another thread, or none.
+    /// A host's processor switches to another thread, or becomes idle.
     pub(crate) fn switched(&mut self, host: HostId) {
         self.hosts[host.index()].switched();
     }
 
-    /// A host has that many idle cores from `now` on.
+    /// A host has `cores` idle cores from `now` on.
     pub(crate) fn idle(&mut self, now: SimTime, host: HostId, cores: u32) {
         self.hosts[host.index()].set_idle(now, cores);
     }
@@ -99,17 +99,17 @@ impl Collectors {
         self.hosts[host.index()].waits(now, 1);
     }
 
-    /// A thread of a host waits no more.
+    /// A thread of a host stops waiting.
     pub(crate) fn waits_no_more(&mut self, now: SimTime, host: HostId) {
         self.hosts[host.index()].waits(now, -1);
     }
 
-    /// A host sends a message, of so many bytes on the wire, to another.
+    /// A host sends a message of `wire` bytes on the wire to another.
     pub(crate) fn sent(&mut self, host: HostId, to: HostId, wire: Bytes) {
         self.hosts[host.index()].sent(to, wire);
     }
 
-    /// A host has received one.
+    /// A host has received a message.
     pub(crate) fn received(&mut self, host: HostId, from: HostId, wire: Bytes) {
         self.hosts[host.index()].received(from, wire);
     }
@@ -125,7 +125,7 @@ impl Collectors {
         self.drivers.completed(workload, client, op, size, response);
     }
 
-    /// All that was posted; nothing is left here.
+    /// Returns all samples and keeps none.
     pub(crate) fn take(&mut self) -> Collected {
         std::mem::take(&mut self.collected)
     }

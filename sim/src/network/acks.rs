@@ -1,7 +1,7 @@
 //! Acknowledgements on their way to a sender.
 //!
-//! They are known as soon as the fate of the segments at the switch is, and come in the order of
-//! time.
+//! An acknowledgement is known as soon as the switch has passed or dropped its segments.
+//! Acknowledgements are kept in the order of time.
 
 use std::collections::VecDeque;
 
@@ -9,18 +9,18 @@ use foretell_units::SimTime;
 
 use super::segment::Run;
 
-/// The acknowledgement of what has passed of a train.
+/// The acknowledgement of the segments of a train that have passed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
-    /// When it is with the sender.
+    /// Arrival time at the sender.
     pub(super) at: SimTime,
 
     pub(super) run: Run,
-    /// Number of the train's last segment, counting all that were sent on the connection.
+    /// Number of the train's last segment, counting all segments sent on the connection.
     pub(super) number: u64,
 }
 
-/// The acknowledgements of one connection. A single one, the usual case, needs no memory beside
+/// The acknowledgements of one connection. A single one, the usual case, needs no memory besides
 /// the connection's own.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
@@ -29,7 +29,7 @@ pub(super) struct Acks {
 }
 
 impl Acks {
-    /// One more; not before those that are there.
+    /// Adds one that is not earlier than those already present.
     #[inline]
     pub(super) fn push(&mut self, ack: Ack) {
         if self.front.is_none() {
@@ -47,12 +47,12 @@ impl Acks {
         Some(front)
     }
 
-    /// In the order of time.
+    /// All of them, in the order of time.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Ack> {
         self.front.iter().chain(&self.others)
     }
 
-    /// When the `n`th segment from now is acknowledged, from one, if that is known.
+    /// When the `n`th segment from now, counting from one, is acknowledged, if that is known.
     pub(super) fn nth(&self, mut n: u64) -> Option<SimTime> {
         for ack in self.iter() {
             let segments = u64::from(ack.run.segments);

@@ -1,30 +1,29 @@
-//! What the sender of one TCP connection knows: its window, what is in flight, what was lost.
+//! The sender's state of one TCP connection: its window, the data in flight, and the losses.
 //!
-//! **Window.** It opens by slow start up to a threshold and then by a segment a round trip (RFC
-//! 5681), never beyond the receiver's, and only while it keeps data waiting (RFC 7661). It is kept
-//! from message to message; an idle timeout halves it, down to the initial window (RFC 2861, as
-//! Linux does).
+//! **Window.** It opens by slow start up to a threshold and then by a segment per round trip (RFC 5681),
+//! never beyond the receiver's window, and only while it keeps data waiting (RFC 7661). It is kept from
+//! message to message. An idle timeout halves it, down to the initial window (RFC 2861, as Linux does).
 //!
-//! **Losses.** A segment is taken for lost when three that were sent later have been acknowledged
-//! (SACK, RFC 6675). Then the window is halved once, and all that is known to be lost is sent again as
-//! the window allows. Until the gap is closed the window does not open. It is halved again only if a
+//! **Losses.** A segment counts as lost when three segments that were sent later have been acknowledged
+//! (SACK, RFC 6675). Then the window is halved once, and all segments known to be lost are sent again as
+//! the window allows. The window does not open until the gap is closed. It is halved again only if a
 //! segment is lost that was first sent after the last halving (beyond the recovery point). If too few
-//! segments follow for that, the retransmission timeout passes: the window closes to one segment, and the
-//! timeout doubles with each repetition (RFC 6298).
+//! segments follow to show a loss, the retransmission timeout expires: the window closes to one segment,
+//! and the timeout doubles with each repetition (RFC 6298).
 //!
-//! **Probes** (RACK-TLP, RFC 8985; Linux has had them since 2013 and 2016). One later segment
-//! acknowledged is enough, after an eighth of a round trip; or at once while a gap is open. When
-//! nothing has come back for two round trips, one more segment is sent, so that its
-//! acknowledgement shows the loss at the end. There is no probe while a gap is open, for a single
-//! segment in flight, or after a probe: then the timeout is all there is.
+//! **Probes** (RACK-TLP, RFC 8985; Linux has had them since 2013 and 2016). With probes, one later
+//! acknowledgement is enough, after an eighth of a round trip; or at once while a gap is open. When no
+//! acknowledgement has come for two round trips, one more segment is sent, so that its acknowledgement
+//! shows a loss at the end. There is no probe while a gap is open, for a single segment in flight, or
+//! after a probe: in these cases only the timeout is left.
 //!
-//! **Trains.** What goes out in one go is acknowledged in one go, when the last segment of it that
-//! passed has come, as receive offload does. New data goes out in trains of a third of the window
-//! (Linux: `tcp_tso_win_divisor`), of 64 KiB at the most (Linux: the greatest offloaded packet). Where a
-//! message is shorter than a train, the train goes on with the next message.
+//! **Trains.** Segments sent together are acknowledged together, when the last of them that passed has
+//! arrived, as with receive offload. New data goes out in trains of a third of the window (Linux:
+//! `tcp_tso_win_divisor`), but of 64 KiB at most (Linux: the greatest offloaded packet). If a message is
+//! shorter than a train, the train continues with the next message.
 //!
-//! A connection is told by the network what will be acknowledged when and what was dropped; it acts
-//! on it only when the acknowledgement arrives or a timer runs out.
+//! The network tells a connection in advance which segments will be acknowledged when, and which were
+//! dropped. The connection acts on this only when the acknowledgement arrives or a timer expires.
 
 use std::collections::VecDeque;
 
@@ -33,27 +32,27 @@ use foretell_units::{HostId, SimSpan, SimTime};
 use super::acks::{Ack, Acks};
 use super::segment::{Run, SEGMENT_WIRE};
 
-/// Later segments acknowledged before a segment is taken for lost (RFC 5681).
+/// Later segments acknowledged before a segment counts as lost (RFC 5681).
 const LATER_ACKS: u64 = 3;
-/// The smallest threshold after a loss (RFC 5681).
+/// Minimum threshold after a loss (RFC 5681).
 const LEAST_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
-/// New data waits until this part of the window is free (Linux: `tcp_tso_win_divisor`).
+/// New data waits until one of this many parts of the window is free (Linux: `tcp_tso_win_divisor`).
 const WINDOW_PARTS: u64 = 3;
-/// The most segments that go out as one train: as many as 64 KiB hold.
+/// Most segments in one train: those of 64 KiB.
 const LONGEST_TRAIN: u32 = 45;
-/// The longest retransmission timeout (Linux: `TCP_RTO_MAX`).
+/// Longest retransmission timeout (Linux: `TCP_RTO_MAX`).
 const LONGEST_TIMEOUT: SimSpan = SimSpan::from_secs(120);
-/// The weight of a new measurement in the smoothed round trip is one in so many (RFC 6298).
+/// A new measurement has a weight of one divided by this in the smoothed round trip (RFC 6298).
 const SMOOTHING: u64 = 8;
 
-/// What connections have in common.
+/// Settings common to all connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// The receiver's window, in bytes on the wire.
     pub(super) receive_window: u64,
-    /// The window to begin with, in bytes on the wire.
+    /// The initial window, in bytes on the wire.
     pub(super) initial_window: u64,
-    /// The retransmission timeout is this and a round trip.
+    /// Minimum retransmission timeout; the round trip is added to it.
     pub(super) least_timeout: SimSpan,
     /// Whether senders probe for losses.
     pub(super) probes: bool,
@@ -72,22 +71,22 @@ impl Piece {
     }
 }
 
-/// What a connection sends next.
+/// The segments that a connection sends next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     pub(super) message: u32,
     pub(super) run: Run,
-    /// Whether it was sent before.
+    /// Whether they were sent before.
     pub(super) again: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Nothing is known to be missing.
+    /// No segment is known to be missing.
     Open,
-    /// A loss showed; what is missing is being sent again.
+    /// A loss was detected; missing segments are being sent again.
     Recovery,
-    /// A timeout passed; what is missing is being sent again.
+    /// A timeout expired; missing segments are being sent again.
     Loss,
 }
 
@@ -98,87 +97,87 @@ pub(super) struct Connection {
     pub(super) to: HostId,
     /// The congestion window in bytes on the wire.
     window: u64,
-    /// Below it the window opens by slow start.
+    /// Below this threshold the window opens by slow start.
     threshold: u64,
-    /// Sent, and neither acknowledged nor known to be lost: bytes on the wire.
+    /// Bytes on the wire that were sent and are neither acknowledged nor known to be lost.
     in_flight: u64,
-    /// Segments sent, of these passed or dropped by the switch, and of these acknowledged.
+    /// Number of segments sent; of these, passed or dropped by the switch; of these, acknowledged.
     sent: u64,
     passed: u64,
     dropped: u64,
     acked: u64,
     last_sent: SimTime,
-    /// Smoothed, with all acknowledgements to come.
+    /// Smoothed round trip, including acknowledgements still to come.
     round_trip: SimSpan,
     acks: Acks,
-    /// When the last acknowledgement of what has passed so far arrives.
+    /// Arrival time of the last acknowledgement for the segments that have passed so far.
     last_ack: SimTime,
-    /// When the connection is to be looked at, which an event is pending for.
+    /// The next scheduled wake-up of the connection; an event is pending for it.
     pub(super) wake: Option<Wake>,
     state: State,
-    /// Whether the window kept data waiting when it was looked at last.
+    /// Whether the window kept data waiting at the last check.
     limited: bool,
-    /// Number of the segment that was sent again last.
+    /// Number of the segment that was last sent again.
     resent: u64,
-    /// Number of the first segment sent after the window was last halved: if that or a later one is lost,
+    /// Number of the first segment sent after the window was last halved. If that or a later one is lost,
     /// the window is halved again (the recovery point of RFC 6675).
     recovery_point: u64,
-    /// Messages that did not go out whole, or lost something, or follow such a one.
+    /// Messages that were not sent as a whole, or lost segments, or follow such a message.
     pub(super) backlog: Option<Box<Backlog>>,
 }
 
-/// When a connection is to be looked at.
+/// A scheduled wake-up of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wake {
-    /// The host gets round to it then.
+    /// Time at which the host acts.
     pub(super) at: SimTime,
-    /// There is something to do since then.
+    /// Time since which there is something to do.
     pub(super) due: SimTime,
 }
 
-/// What a connection has not got across.
+/// Data that have not yet arrived.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// Messages that the receiver cannot have yet, in the order of the stream.
+    /// Messages that cannot be complete at the receiver yet, in the order of the stream.
     pub(super) incomplete: VecDeque<u32>,
     unsent: VecDeque<Piece>,
-    /// Dropped, and the sender does not know; in the order in which they were sent.
+    /// Dropped segments of which the sender does not know yet, in the order in which they were sent.
     lost: VecDeque<Lost>,
-    /// Known to be lost.
+    /// Segments known to be lost.
     resend: VecDeque<Piece>,
-    /// Timeouts in a row.
+    /// Consecutive timeouts.
     timeouts: u32,
-    /// Whether a segment goes out whatever the window says: the first of a fast retransmission.
+    /// Whether one segment is sent regardless of the window: the first of a fast retransmission.
     urgent: bool,
     /// Whether a probe has been sent since the last acknowledgement.
     probed: bool,
-    /// Segments that still fit into the train that is being sent.
+    /// Number of segments that still fit into the train being sent.
     begun: u32,
 }
 
-/// Segments that the switch dropped, before the sender knows.
+/// Segments that the switch dropped, before the sender knows of it.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     piece: Piece,
-    /// Number of the first of them, counting all that were sent on the connection.
+    /// Number of the first of them, counting all segments sent on the connection.
     number: u64,
-    /// Whether they had been sent again.
+    /// Whether they were retransmissions.
     again: bool,
-    /// When the last segment of their train was at the switch: nothing happens to the train later.
+    /// When the last segment of their train reached the switch; the train cannot change after that.
     tail: SimTime,
 
-    /// Segments that had passed before.
+    /// Number of segments that had passed before.
     before: u64,
-    /// When the retransmission timer was set.
+    /// When the retransmission timer was started.
     since: SimTime,
-    /// The round trip by the acknowledgements up to then.
+    /// The round trip estimate from the acknowledgements up to then.
     round_trip: SimSpan,
-    /// When the sender takes a single later acknowledgement for a proof.
+    /// When a single later acknowledgement counts as proof of the loss.
     proof: Option<SimTime>,
 }
 
 impl Connection {
-    /// A connection that has sent nothing, and whose round trip was measured when it was set up.
+    /// A connection that has sent nothing. Its round trip was measured at set-up.
     pub(super) fn new(from: HostId, to: HostId, round_trip: SimSpan, settings: &Settings) -> Self {
         Self {
             from,
@@ -203,9 +202,9 @@ impl Connection {
         }
     }
 
-    /// Whether a message may go out at once and whole.
+    /// Whether a message may be sent at once and as a whole.
     ///
-    /// What was dropped and the sender does not know of is no hindrance.
+    /// Drops that the sender does not know of do not prevent this.
     #[inline]
     pub(super) fn may_send(&mut self, now: SimTime, run: Run, settings: &Settings) -> bool {
         let idle = self.backlog.as_ref().is_none_or(|backlog| backlog.is_idle());
@@ -221,12 +220,12 @@ impl Connection {
         may
     }
 
-    /// Each timeout that the connection was idle halves its window, down to the initial one.
+    /// Halves the window for each timeout that the connection was idle, down to the initial window.
     fn wake_from_idleness(&mut self, now: SimTime, settings: &Settings) {
         let timeout = settings.least_timeout + self.round_trip;
         let mut idle = now.saturating_since(self.last_sent);
         if idle > timeout {
-            // the way back is by slow start (RFC 2861)
+            // the window recovers by slow start (RFC 2861)
             self.threshold = self.threshold.max(self.window / 4 * 3);
         }
         while idle > timeout && self.window > settings.initial_window {
@@ -235,7 +234,7 @@ impl Connection {
         }
     }
 
-    /// Segments have gone out.
+    /// Records segments that were sent.
     #[inline]
     pub(super) fn note_sent(&mut self, now: SimTime, run: Run) {
         self.in_flight += run.wire;
@@ -243,19 +242,19 @@ impl Connection {
         self.last_sent = now;
     }
 
-    /// Segments sent whose fate is not known to the network.
+    /// Number of segments sent of which the network does not know yet whether they pass.
     pub(super) fn under_way(&self) -> u64 {
         self.sent - self.passed - self.dropped
     }
 
-    /// So many segments have passed the switch.
+    /// `segments` segments have passed the switch.
     #[inline]
     pub(super) fn pass(&mut self, segments: u32) {
         self.passed += u64::from(segments);
     }
 
-    /// The last segment of a train has reached the switch; what has passed of it will be
-    /// acknowledged.
+    /// The last segment of a train has reached the switch. The segments that passed will be acknowledged
+    /// at `at`.
     #[inline]
     pub(super) fn expect_ack(&mut self, at: SimTime, sent: SimTime, run: Run) {
         let at = at.max(self.last_ack);
@@ -265,7 +264,7 @@ impl Connection {
         self.acks.push(Ack { at, run, number });
     }
 
-    /// The switch has dropped a segment of a train that was sent at `sent` and is there at `tail`.
+    /// The switch has dropped a segment of a train that was sent at `sent` and ends there at `tail`.
     pub(super) fn drop(
         &mut self,
         (sent, tail): (SimTime, SimTime),
@@ -276,7 +275,7 @@ impl Connection {
         let piece = Piece { message, run };
         let (before, number) = (self.passed, self.passed + self.dropped);
         self.dropped += u64::from(piece.run.segments);
-        // the timer was set by the last acknowledgement before the gap
+        // the timer was started by the last acknowledgement before the gap
         let since = self.last_ack.max(sent);
         let lost = &mut self.backlog.as_mut().expect("the message is not complete").lost;
         match lost.back_mut() {
@@ -299,7 +298,7 @@ impl Connection {
         }
     }
 
-    /// Takes in the acknowledgements that have arrived by `now`.
+    /// Processes the acknowledgements that have arrived by `now`.
     #[inline]
     pub(super) fn settle(&mut self, now: SimTime, settings: &Settings) {
         while let Some(ack) = self.acks.take(now) {
@@ -314,7 +313,7 @@ impl Connection {
         }
     }
 
-    /// What the window and the state are after an acknowledgement, if they are so before it.
+    /// The window and state after an acknowledgement, given those before it.
     fn after(&self, ack: &Ack, window: u64, state: State, settings: &Settings) -> (u64, State) {
         let opens = state == State::Loss || (state == State::Open && self.limited);
         let window = if opens { self.opened(window, ack.run.wire, settings) } else { window };
@@ -329,25 +328,25 @@ impl Connection {
         (window, if closed { State::Open } else { state })
     }
 
-    /// The window, opened for so many bytes acknowledged.
+    /// The window after it has opened for `bytes` acknowledged bytes.
     fn opened(&self, window: u64, bytes: u64, settings: &Settings) -> u64 {
         let slow_start = bytes.min(self.threshold.saturating_sub(window));
         let window = window + slow_start;
         (window + (bytes - slow_start) * SEGMENT_WIRE / window).min(settings.receive_window)
     }
 
-    /// Half the window, from where it will open slowly.
+    /// Sets the threshold to half the window; from there the window opens slowly.
     fn halve(&mut self) {
         self.threshold = (self.window / 2).max(LEAST_THRESHOLD);
     }
 
-    /// Data waits for its turn.
+    /// Queues data of a message for sending.
     pub(super) fn enqueue(&mut self, message: u32, run: Run) {
         let backlog = self.backlog.as_mut().expect("its message is entered");
         backlog.unsent.push_back(Piece { message, run });
     }
 
-    /// Finds the losses that show by now; whether that halved the window.
+    /// Detects the losses that show by now. Returns whether that halved the window.
     pub(super) fn find_losses(&mut self, now: SimTime, settings: &Settings) -> bool {
         let Some(backlog) = &mut self.backlog else { return false };
         let (mut found, mut since_then) = (false, false);
@@ -371,7 +370,7 @@ impl Connection {
         let closes = match self.state {
             State::Open => found,
             State::Recovery => since_then,
-            // all goes out again anyhow, from a window of one segment
+            // everything is sent again anyway, from a window of one segment
             State::Loss => false,
         };
         if !closes {
@@ -385,7 +384,7 @@ impl Connection {
         true
     }
 
-    /// When the retransmission timeout passes, if something is lost.
+    /// When the retransmission timeout expires, if something is lost.
     fn deadline(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let lost = backlog.lost.front()?;
@@ -395,12 +394,12 @@ impl Connection {
             (lost.since + timeout).max(lost.tail)
         };
         let deadline = after(backlog.timeouts);
-        // an acknowledgement ends the row of timeouts
+        // an acknowledgement resets the doubling of the timeout
         let ends = self.acks.iter().next().filter(|ack| ack.at <= deadline);
         Some(ends.map_or(deadline, |ack| after(0).max(ack.at)))
     }
 
-    /// Acts on the retransmission timeout, if it has passed; whether it has.
+    /// Acts on the retransmission timeout if it has expired. Returns whether it has.
     pub(super) fn time_out(&mut self, now: SimTime, settings: &Settings) -> bool {
         if self.deadline(settings).is_none_or(|deadline| deadline > now) {
             return false;
@@ -421,12 +420,12 @@ impl Connection {
         true
     }
 
-    /// When a probe is due, if one is.
+    /// Time of the next probe, if one is due.
     fn probe_at(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let lost = backlog.lost.front().filter(|_| settings.probes)?;
         let due = (lost.since + lost.round_trip * 2).max(lost.tail);
-        // things as they will be then
+        // the state as it will be at that time
         let (mut state, mut in_flight, mut acked) = (self.state, self.in_flight, self.acked);
         let mut probed = backlog.probed;
         for ack in self.acks.iter().take_while(|ack| ack.at <= due) {
@@ -439,7 +438,8 @@ impl Connection {
         (needed && state == State::Open && !probed).then_some(due)
     }
 
-    /// Sends one segment more when the time for it has come: a new one or, failing that, the last.
+    /// Returns one more segment to send when a probe is due: a new one or, if there is none, the last one
+    /// sent.
     pub(super) fn probe(&mut self, now: SimTime, settings: &Settings) -> Option<Sending> {
         if self.probe_at(settings).is_none_or(|at| at > now) {
             return None;
@@ -468,7 +468,7 @@ impl Connection {
         Some(Sending { message, run, again: true })
     }
 
-    /// What the window allows to be sent now.
+    /// The next segments that the window allows to be sent.
     pub(super) fn next(&mut self) -> Option<Sending> {
         let backlog = self.backlog.as_mut()?;
         let Some(count) = backlog.room(self.window, self.in_flight) else {
@@ -483,21 +483,21 @@ impl Connection {
         if again {
             self.resent = self.sent + u64::from(piece.run.segments) - 1;
         } else {
-            // the next message goes on with the same train
+            // the next message continues the same train
             let left = if backlog.begun > 0 { backlog.begun } else { portion(self.window) };
             backlog.begun = left - piece.run.segments;
         }
         Some(piece.sending(again))
     }
 
-    /// When there will be something to do, as far as it is known now.
+    /// Time of the next action, as far as it is known now.
     pub(super) fn next_wake(&self, settings: &Settings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let room = self.room_at(backlog, settings);
         let (shows, proof) = match backlog.lost.front() {
             None => (None, None),
             Some(lost) => {
-                // if it shows already, the connection is to be looked at for that
+                // if the loss shows already, a wake-up is planned for it
                 let later = (lost.before + LATER_ACKS).saturating_sub(self.acked);
                 let shows = if later == 0 { None } else { self.acks.nth(later) };
                 let proof = lost.proof.or_else(|| {
@@ -512,7 +512,7 @@ impl Connection {
         [room, shows, proof].into_iter().chain(timers).flatten().min()
     }
 
-    /// After which acknowledgement the window has room for what is to be sent next.
+    /// Arrival time of the acknowledgement after which the window has room for the next data.
     fn room_at(&self, backlog: &Backlog, settings: &Settings) -> Option<SimTime> {
         if backlog.is_idle() {
             return None;
@@ -528,14 +528,14 @@ impl Connection {
         None
     }
 
-    /// Bytes in flight, as its parts make them up: acknowledgements to come, and losses.
+    /// Bytes in flight, summed from their parts: acknowledgements to come, and losses.
     pub(super) fn accounted_for(&self) -> u64 {
         let acks: u64 = self.acks.iter().map(|ack| ack.run.wire).sum();
         let lost = self.backlog.iter().flat_map(|backlog| &backlog.lost);
         acks + lost.map(|lost| lost.piece.run.wire).sum::<u64>()
     }
 
-    /// Sent, and neither acknowledged nor known to be lost: bytes on the wire.
+    /// Bytes on the wire that were sent and are neither acknowledged nor known to be lost.
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
     }
@@ -547,7 +547,7 @@ impl Backlog {
         self.unsent.is_empty() && self.resend.is_empty()
     }
 
-    /// How many segments of what waits first may go out, if enough may.
+    /// How many of the first waiting segments may be sent, if enough may.
     fn room(&self, window: u64, in_flight: u64) -> Option<u32> {
         let again = !self.resend.is_empty();
         let queue = if again { &self.resend } else { &self.unsent };
@@ -561,12 +561,12 @@ impl Backlog {
         if self.begun > 0 {
             return (room > 0).then(|| room.min(self.begun));
         }
-        // beyond the message, too
+        // the window may have more room than the message needs
         let free = room.max((window.saturating_sub(in_flight) / SEGMENT_WIRE) as u32);
         (free >= self.waiting(portion) || in_flight == 0).then(|| room.clamp(1, portion))
     }
 
-    /// Segments that wait to be sent for the first time, as far as `most`.
+    /// Number of segments that wait to be sent for the first time, up to `most`.
     fn waiting(&self, most: u32) -> u32 {
         let mut sum = 0;
         for piece in &self.unsent {
@@ -578,7 +578,7 @@ impl Backlog {
         sum
     }
 
-    /// Makes it ready to be used for another connection.
+    /// Resets it for use by another connection.
     pub(super) fn reset(&mut self) {
         debug_assert!(self.incomplete.is_empty() && self.unsent.is_empty());
         debug_assert!(self.lost.is_empty() && self.resend.is_empty());
@@ -586,13 +586,13 @@ impl Backlog {
     }
 }
 
-/// The least new data worth sending when more is waiting, and the most that goes out as one train,
+/// The smallest amount of new data worth sending when more is waiting, which is also the longest train,
 /// in segments.
 fn portion(window: u64) -> u32 {
     (window / (WINDOW_PARTS * SEGMENT_WIRE)).clamp(1, u64::from(LONGEST_TRAIN)) as u32
 }
 
-/// Takes so many segments off the front of a queue.
+/// Takes up to `count` segments off the front of a queue.
 fn take(queue: &mut VecDeque<Piece>, count: u32) -> Piece {
     let front = queue.front_mut().expect("something is queued");
     let message = front.message;

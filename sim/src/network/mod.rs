@@ -1,38 +1,36 @@
 //! The network: full-duplex cables to one switch whose output ports have finite buffers, and TCP.
 //!
-//! **Cables.** A message is a run of segments (see `segment`): payload is 94.1 % of line rate. It
-//! goes over the sender's cable, each segment reaches the switch after the cable's latency, and goes
-//! over the receiver's cable when those before it have: the switch takes segments in whole, first
-//! come, first served. The sender's cable serves trains of segments first come, first served.
+//! **Cables.** A message is a run of segments (see `segment`): payload is 94.1 % of line rate. It goes over the
+//! sender's cable. Each segment reaches the switch after the cable's latency, and goes over the receiver's cable after
+//! those before it: the switch is store-and-forward, first come, first served. The sender's cable serves trains of
+//! segments first come, first served.
 //!
-//! Virtual machines share the cable of their machine, and have connections of their own.
+//! Virtual machines share the cable of their machine, but have their own connections.
 //!
-//! **Ports.** A segment that finds the output port's buffer full is dropped (tail drop), as is one
-//! that finds the port beyond its share of a buffer that all ports have in common (see `pool`).
+//! **Ports.** A segment is dropped if the output port's buffer is full (tail drop), or if the port exceeds its share of
+//! a buffer that all ports have in common (see `pool`).
 //!
-//! **TCP.** There is a connection from each host to each other host, set up before the run; its
-//! window lives on from message to message (see `connection`). Messages on it are delivered in
-//! order, whole. What the window allows goes out in one go, as a *train*, as adapters with
-//! segmentation offload do. A host acts on an acknowledgement within the time of a segment on the
-//! receiver's cable, at random: without it, simulated senders fall into step with the port and some
-//! starve (Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, who add
-//! the same). For the same reason it is random who gets the last place in a port's buffer (see `port`).
+//! **TCP.** There is a connection from each host to each other host, set up before the run. Its window is kept from
+//! message to message (see `connection`). Messages on a connection are delivered in order and as a whole. Segments that
+//! the window allows are sent together, as a *train*, as adapters with segmentation offload do. A host acts on an
+//! acknowledgement after a random delay of at most the time of a segment on the receiver's cable. Without this delay,
+//! simulated senders fall into step with the port and some starve (Floyd & Jacobson, *On Traffic Phase Effects in
+//! Packet-Switched Gateways*, 1992, add the same delay). For the same reason it is random which segment gets the last
+//! place in a port's buffer (see `port`).
 //!
-//! **Events.** Segments are no events. When a train is sent, the time is known before which its last
-//! segment cannot be with the receiver; then the port is asked (see `port`) what became of it. If
-//! nothing else was sent there in the meantime, the message is delivered at that very moment: one
-//! event. Otherwise it is delivered when the port says. Where the port's buffer could overflow, it
-//! is asked as soon as a train has arrived, so that its sender is told of a loss in time.
-//! [`Network::segment_by_segment`] asks at each segment; it must give, and in the tests gives, the
-//! same times to the nanosecond, losses or not.
+//! **Events.** There is no event for each segment. When a train is sent, the earliest time at which its last segment
+//! can be at the receiver is known. At that time the port is asked what happened to the train (see `port`). If nothing
+//! else was sent there in the meantime, the message is delivered at that very moment: one event. Otherwise it is
+//! delivered at the time that the port gives. If the port's buffer could overflow, the port is asked as soon as a train
+//! has arrived, so that its sender learns of a loss in time. [`Network::segment_by_segment`] asks at each segment. It
+//! must give the same times to the nanosecond, with or without losses, and in the tests it does.
 //!
-//! **Incast.** Many servers that answer one client at once overflow its port. Most repair that by a
-//! fast retransmit; who loses too much waits for the timeout, and everybody waits for him: reads
-//! of several servers collapse (Phanishayee et al., FAST 2008; Chen et al., WREN 2009), unless the
-//! timeout is small (Vasudevan et al., SIGCOMM 2009). `cargo bench -p foretell-sim --bench incast`
-//! prints the model beside measurements.
+//! **Incast.** Many servers that answer one client at once overflow its port. Most repair that by a fast retransmit. A
+//! server that loses too much waits for the timeout, and the others wait for it: reads of several servers collapse
+//! (Phanishayee et al., FAST 2008; Chen et al., WREN 2009), unless the timeout is small (Vasudevan et al., SIGCOMM
+//! 2009). `cargo bench -p foretell-sim --bench incast` prints the model beside measurements.
 //!
-//! With [`NetworkModel::Queue`] buffers and windows have no end: cables alone. TCP with an ample
+//! With [`NetworkModel::Queue`] buffers and windows are unlimited, so only the cables are modelled. TCP with an ample
 //! buffer and ample windows gives the same times.
 //!
 //! **Left out:** connection set-up, acknowledgements' own bytes and queueing, delayed
@@ -62,96 +60,96 @@ use segment::Run;
 pub use segment::{segments, wire_bytes};
 use tcp::Tcp;
 
-/// Of the places in ports' buffers, among the draws of a network.
+/// Random stream for the places in ports' buffers, among the streams of a network.
 const PORTS: u64 = u64::MAX;
 
 /// All cables, the switch between them, and the connections over them.
 #[derive(Debug)]
 pub struct Network {
     ports: Vec<Port>,
-    /// By host, whose cable it has: its own, or its machine's.
+    /// The machine whose cable each host uses: the host itself, or its physical machine.
     machines: Vec<HostId>,
     pool: Option<Pool>,
     trains: Slab<Train>,
     /// Trains sent so far.
     sequence: u64,
-    /// `None`: cables alone.
+    /// `None`: only cables are modelled.
     tcp: Option<Tcp>,
-    /// What was found out at the ports and has not been acted on.
+    /// Results from the ports that have not been acted on.
     outcomes: Vec<Outcome>,
-    /// Messages of which something was sent again, and its bytes on the wire.
+    /// Messages with retransmissions, and the retransmitted bytes on the wire.
     resent: Vec<(u32, Bytes)>,
     counts: Counts,
-    /// Of the messages sent, those on their way that the table of messages does not know.
+    /// Messages on their way that are not in the table of messages.
     whole_messages: u64,
     /// Whether the ports are asked at each segment.
     eager: bool,
 }
 
-/// What happened since the beginning.
+/// Counters since the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// Messages handed to the network.
     pub messages_sent: u64,
-    /// Messages of which the receiver has every byte, or will have without fail.
+    /// Messages that the receiver has completely, or is certain to get.
     pub messages_delivered: u64,
-    /// Segments put on senders' cables, repetitions included.
+    /// Segments put on senders' cables, including retransmissions.
     pub segments_sent: u64,
     /// Segments dropped at a full port.
     pub segments_dropped: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub segments_resent: u64,
-    /// Losses that later acknowledgements showed and that halved a window.
+    /// Losses detected by later acknowledgements that halved a window.
     pub fast_retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
 }
 
-/// What went wrong on a host's cable.
+/// Problems on a host's cable.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Troubles {
-    /// Segments for the host that were dropped at its port.
+    /// Segments for the host that were dropped at its switch port.
     pub dropped: u64,
-    /// Segments that it sent again.
+    /// Segments that the host retransmitted.
     pub resent: u64,
     /// Retransmission timeouts of the host.
     pub timeouts: u64,
 }
 
-/// Segments that a sender put on its cable in one go.
+/// Segments that a sender put on its cable together.
 
 #[derive(Clone, Copy, Debug)]
 struct Train {
     connection: u32,
-    /// Whose port it goes through.
+    /// Machine of the switch port that the train goes through.
     to: HostId,
     cargo: Cargo,
     run: Run,
-    /// Whether it had been sent before.
+    /// Whether it is a retransmission.
     again: bool,
-    /// Of it, bytes on the wire that were dropped.
+    /// Bytes on the wire of its dropped segments.
     dropped: u64,
     segments_passed: u32,
     sent: SimTime,
-    /// When its last segment is at the switch.
+    /// When its last segment reaches the switch.
     tail: SimTime,
-    /// When what has passed is with the receiver, once that is known.
+    /// When the segments that passed are at the receiver, once that is known.
     arrival: Option<SimTime>,
-    /// Looks at the port that are still to come for it.
+    /// Number of pending events for it.
     looks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Cargo {
-    /// The whole of a message: its owner's number, and how many were sent up to it.
+    /// A whole message: its owner's number, and the number of messages sent up to it.
     Whole { number: u32, order: u64 },
     /// Part of a message of the table.
     Part { message: u32 },
-    /// It has been seen to.
+    /// The cargo has been dealt with.
     Done,
 }
 
-/// What the network wants to be told when its time has come.
+/// Steps that the network schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// A train has arrived at the switch or at its receiver: [`Network::forward`].
@@ -161,10 +159,10 @@ pub enum Step {
     },
     /// A connection has something to do: [`Network::wake`].
     Wake {
-        /// The connection, by which these steps are ordered at equal times.
+        /// The connection; these steps are ordered by it at equal times.
         connection: u32,
     },
-    /// The last byte of a message is with its receiver, and the network has forgotten it.
+    /// The last byte of a message is at the receiver, and the network has forgotten the message.
     Deliver {
         /// The number that was given to [`Network::send`].
         number: u32,
@@ -172,7 +170,7 @@ pub enum Step {
 }
 
 impl Network {
-    /// Idle cables with these adapters, for hosts in order. `delays`: of how long hosts take to act.
+    /// Idle cables with these adapters, for hosts in order. `delays`: seed for the delays of hosts.
     pub fn new(
         nics: impl IntoIterator<Item = model::Nic>,
         switch: &model::Switch,
@@ -203,28 +201,26 @@ impl Network {
         }
     }
 
-    /// Hosts share the cables of machines, each of which is one of the hosts. Connections are still from
-    /// host to host.
+    /// Lets hosts share the cables of machines, each of which is one of the hosts. Connections are still between hosts.
     pub fn with_machines(mut self, machines: impl IntoIterator<Item = HostId>) -> Self {
         self.machines = machines.into_iter().collect();
         assert_eq!(self.machines.len(), self.ports.len(), "each host has a machine");
         self
     }
 
-    /// Whose cable a host has.
+    /// The machine whose cable a host uses.
     pub fn machine(&self, host: HostId) -> HostId {
         self.machines[host.index()]
     }
 
-    /// How long a message takes the cable of a host: over the bridge between two virtual machines of one
-    /// machine, it takes none.
+    /// Time of a message on the cable of a host. Between two virtual machines of one machine it goes over the bridge
+    /// and takes no time.
     pub fn cable_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
         let together = self.machine(from) == self.machine(to);
         if together { SimSpan::ZERO } else { self.wire_time(of, wire) }
     }
 
-    /// Looks at every segment on its own, when it arrives: the slow model that the fast one is
-    /// compared with.
+    /// Examines every segment separately, when it arrives: the slow model that the fast one is compared with.
     pub fn segment_by_segment(mut self) -> Self {
         self.eager = true;
         for port in &mut self.ports {
@@ -236,12 +232,11 @@ impl Network {
         self
     }
 
-    /// Sends a message of so many bytes on the wire from one host to another, on another machine.
+    /// Sends a message of `wire` bytes on the wire from one host to another, on another machine.
     ///
-    /// `number` comes back with [`Network::forward`] or [`Step::Deliver`], once. `schedule` is told
-    /// which step is to be taken when; steps at equal times are to be taken in the order in which
-    /// it was told, but wakes after all else, in the order of their connections: a wake may be found
-    /// out early or late.
+    /// `number` is returned once, by [`Network::forward`] or [`Step::Deliver`]. `schedule` is called with each step and
+    /// its time. Steps at equal times must be taken in the order of these calls, except that wakes come after all
+    /// others, in the order of their connections: a wake may be scheduled early or late.
     pub fn send(
         &mut self,
         now: SimTime,
@@ -260,7 +255,7 @@ impl Network {
             connection = tcp.connection(from, to, round_trip);
             let planned = tcp.connections[connection as usize].wake;
             if planned.is_some_and(|wake| wake.due <= now) {
-                // a host that sends has looked at what has come
+                // a host that sends has processed its arrivals first
                 self.go_on(now, now, connection, schedule);
             }
             let tcp = self.tcp.as_mut().expect("it has just been there");
@@ -274,7 +269,7 @@ impl Network {
             }
             sender.note_sent(now, run);
             if sender.backlog.is_some() {
-                // it has taken acknowledgements in
+                // it has processed acknowledgements
                 self.plan(now, connection, schedule);
             }
         }
@@ -284,8 +279,8 @@ impl Network {
         self.transmit(now, (from, to), connection, (cargo, run, false), schedule);
     }
 
-    /// A host's cable has this rate from now on. What its adapter has taken, and what waits in the switch for it, still
-    /// goes at the rate of before.
+    /// Sets the rate of a host's cable from now on. Data that its adapter has taken, and data that wait in the switch
+    /// for it, still go at the old rate.
     pub fn set_rate(
         &mut self,
         now: SimTime,
@@ -298,7 +293,7 @@ impl Network {
         let Self { ports, trains, .. } = self;
         ports[machine.index()].set_rate(rate, |train| trains[train].run);
         if !self.eager {
-            // when a look at what is on its way is planned was known of the other rate
+            // the times of planned examinations were computed with the old rate
             self.watch(u32::MAX, machine, schedule);
         }
     }
@@ -340,7 +335,7 @@ impl Network {
             return;
         }
         if !self.is_safe(now, to) {
-            // perhaps what was there has left, and is known to have
+            // perhaps the queued data have left; the walk finds out
             self.walk(now, to, schedule);
         }
         if self.is_safe(now, to) {
@@ -351,14 +346,13 @@ impl Network {
         self.watch(train, to, schedule);
     }
 
-    /// Whether nothing that is at a port or on its way there could be dropped, or was without its
-    /// being known.
+    /// Whether no segment that is at a port or on its way there could be dropped, or has been dropped unnoticed.
     fn is_safe(&self, now: SimTime, to: HostId) -> bool {
         self.ports[to.index()].is_safe(now)
             && self.pool.as_ref().is_none_or(|pool| pool.is_safe(now, &self.ports))
     }
 
-    /// Plans a look at whatever could be dropped, for when it has arrived; `train` is new.
+    /// Plans an examination for each train that could be dropped, at its arrival; `train` is new.
     fn watch(&mut self, train: u32, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
         let trains = &mut self.trains;
         let mut watch = |other: u32, tail| {
@@ -376,8 +370,7 @@ impl Network {
         }
     }
 
-    /// A train is at the switch or at its receiver. Returns the number of the message that it
-    /// delivers now, if it does.
+    /// A train is at the switch or at its receiver. Returns the number of the message that it delivers now, if any.
     pub fn forward(
         &mut self,
         now: SimTime,
@@ -385,7 +378,7 @@ impl Network {
         schedule: &mut impl FnMut(SimTime, Step),
     ) -> Option<u32> {
         if !self.outcomes.is_empty() {
-            // something was found out by the way
+            // outcomes were found on the way
             self.act(now, schedule);
         }
         let Train { to, arrival, .. } = self.trains[train];
@@ -417,7 +410,7 @@ impl Network {
         delivered
     }
 
-    /// Finds out what became of a train that has arrived, or of as much of it as has.
+    /// Finds the outcome of a train that has arrived, or of the part of it that has.
     fn conclude(
         &mut self,
         now: SimTime,
@@ -440,13 +433,13 @@ impl Network {
         }
     }
 
-    /// Finds out what became of the segments that arrive at a port by `now`.
+    /// Finds the outcome of the segments that arrive at a port by `now`.
     fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
         self.look(now, to);
         self.act(now, schedule);
     }
 
-    /// Acts on what was found out.
+    /// Acts on the outcomes found.
     fn act(&mut self, now: SimTime, schedule: &mut impl FnMut(SimTime, Step)) {
         let mut outcomes = std::mem::take(&mut self.outcomes);
         for outcome in outcomes.drain(..) {
@@ -467,7 +460,7 @@ impl Network {
         }
     }
 
-    /// So many segments of a train have passed, and the next, perhaps the last, was dropped.
+    /// `passed` further segments of a train have passed, and then one, perhaps the last, was dropped.
     fn dropped(&mut self, id: u32, passed: u32, last: bool) {
         self.counts.segments_dropped += 1;
         let train = &mut self.trains[id];
@@ -489,7 +482,7 @@ impl Network {
         tcp.connections[train.connection as usize].drop(times, message, segment, train.again);
     }
 
-    /// A train has arrived at the switch; of its last segments so many have passed.
+    /// A train has arrived at the switch; `passed` further segments of it, up to its last, have passed.
     fn arrived(
         &mut self,
         now: SimTime,
@@ -517,7 +510,7 @@ impl Network {
         }
         let message = match train.cargo {
             Cargo::Part { message } => message,
-            // it is there, but perhaps what was sent before it is not
+            // it has arrived, but perhaps an earlier message has not
             Cargo::Whole { number, order } => {
                 self.whole_messages -= 1;
                 tcp.enter(train.connection, number, train.run.segments, order)
@@ -534,10 +527,10 @@ impl Network {
         self.plan(now, id, schedule);
     }
 
-    /// When is a connection to be looked at, after all that is known now?
+    /// Plans the next wake-up of a connection from all that is known now.
     ///
-    /// The answer depends on what is known of the past and the future, not on when it became known:
-    /// what was planned on a lesser knowledge is given up.
+    /// The result depends on the known past and future, not on when they became known. A plan based on less knowledge
+    /// is given up.
     fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &tcp.connections[id as usize];
@@ -556,7 +549,7 @@ impl Network {
         }
     }
 
-    /// Acknowledgements have come, or a timer has run out.
+    /// Acknowledgements have arrived, or a timer has expired.
     pub fn wake(
         &mut self,
         now: SimTime,
@@ -571,7 +564,7 @@ impl Network {
         }
     }
 
-    /// A connection takes in what came by `due`, and sends what it may.
+    /// A connection processes everything that arrived by `due`, and sends what its window allows.
     fn go_on(
         &mut self,
         now: SimTime,
@@ -606,23 +599,22 @@ impl Network {
         self.plan(now, id, schedule);
     }
 
-    /// A message of which something was sent again since it was asked last, and how many bytes on
-    /// the wire.
+    /// Takes a message with retransmissions since the last call, and the bytes retransmitted on the wire.
     pub fn take_resent(&mut self) -> Option<(u32, Bytes)> {
         self.resent.pop()
     }
 
-    /// Time that so many bytes on the wire, a message or full segments of one, take on a host's cable.
+    /// Time that `wire` bytes on the wire, a message or full segments of one, take on a host's cable.
     pub fn wire_time(&self, host: HostId, wire: Bytes) -> SimSpan {
         self.ports[self.machine(host).index()].service(Run::message(wire))
     }
 
-    /// What happened so far.
+    /// Counters up to now.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// What went wrong on a host's cable so far.
+    /// Problems on a host's cable up to now.
     pub fn troubles(&self, host: HostId) -> Troubles {
         let port = &self.ports[host.index()];
         Troubles { dropped: port.dropped, resent: port.resent, timeouts: port.timeouts }
@@ -636,9 +628,8 @@ impl Network {
         }
     }
 
-    /// What a host's cable did since the mark: (host to switch, switch to host). A job is a train
-    /// of segments; on its way to the host it is there from its first segment's arrival at the
-    /// switch until its last has left.
+    /// Usage of a host's cable since the mark: (host to switch, switch to host). A job is a train of segments. On its
+    /// way to the host it is present from the arrival of its first segment at the switch until its last has left.
     pub fn usage(&mut self, now: SimTime, host: HostId) -> (Usage, Usage) {
         self.look(now, host);
         self.ports[host.index()].usage(now)
@@ -650,7 +641,7 @@ impl Network {
         self.ports[host.index()].audit(now)
     }
 
-    /// Whether every message and every segment is where it should be.
+    /// Checks that no message and no segment is unaccounted for.
     pub fn audit_messages(&self) -> Result<(), Violation> {
         let Counts { messages_sent, messages_delivered, .. } = self.counts;
         let waiting = self.tcp.as_ref().map_or(0, |tcp| tcp.messages.len() as u64);

@@ -1,23 +1,22 @@
-//! A port of the switch, with its cable: what is queued there and what is on its way there.
+//! A port of the switch, with its cable: the segments queued there and those on their way to it.
 //!
-//! A train of segments that is on its way has a timetable: its segments reach the switch at known
-//! times, since its sender's cable is busy with nothing else. So a port need not be told of each
-//! segment. Now and then it *walks* its timetables up to the present and finds what became of the
-//! segments that have arrived: exactly what it would have found one by one, in the order of arrival
-//! and, at equal times, in the order in which the trains were sent.
+//! The sender's cable sends a train without interruption. So a train on its way has a timetable: its segments
+//! reach the switch at known times. Therefore a port need not be told of each segment. Now and then it *walks*
+//! its timetables up to the present and finds which of the arrived segments passed and which were dropped. The
+//! result is exactly that of one segment at a time, in the order of arrival and, at equal times, in the order in
+//! which the trains were sent.
 //!
-//! Where nothing can be dropped the walk goes from one train's end to the next: first come, first
-//! served, a train's last segment leaves when all that arrived up to it has been served; and a
-//! train from a cable that is no slower than the port's lets the port have no pause from its first
-//! segment to its last. Where the buffer could overflow the walk goes segment by segment.
+//! If nothing can be dropped, the walk goes from the end of one train to the end of the next. Service is first
+//! come, first served, so a train's last segment leaves when everything that arrived up to it has been served. A
+//! train from a cable that is no slower than the port's keeps the port busy from its first segment to its last.
+//! If the buffer could overflow, the walk goes segment by segment.
 //!
-//! **The last place.** Here cables of one rate have it to the bit. A sender whose cable feeds a full port
-//! at the port's own rate would find the place of the segment that has just left each time, and whoever
-//! came in between would find none, for ever. Real clocks drift against each other by up to 200 ppm
-//! (IEEE 802.3: 100 either way), a segment's time in sixty milliseconds, so that either comes first in
-//! turn. In place of that, up to a segment's worth of the buffer is missing for a segment that comes, at
-//! random: Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, say why
-//! simulations need it.
+//! **The last place.** Here cables of the same rate have exactly the same rate. A sender whose cable feeds a full
+//! port at the port's own rate would always find the place of the segment that has just left, and segments
+//! arriving in between would find none, for ever. Real clocks drift against each other by up to 200 ppm (IEEE
+//! 802.3: 100 either way), which is a segment's time in sixty milliseconds, so each is first in turn. To model
+//! that, a random part of the buffer, up to one segment, is unavailable to each arriving segment. Floyd &
+//! Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, explain why simulations need this.
 
 use std::collections::VecDeque;
 
@@ -28,43 +27,45 @@ use super::segment::{Run, SEGMENT_WIRE};
 use crate::ledger::{Usage, Violation};
 use crate::link::Link;
 
-/// One host's cable, and the switch's output queue for it. Amounts of data are in the time that
-/// they take on the cable to the host.
+/// One host's cable, and the switch's output queue for it. Amounts of data are expressed as the time that they
+/// take on the cable to the host.
 #[derive(Debug)]
 pub(super) struct Port {
-    /// Host to switch.
+    /// The direction from host to switch.
     pub(super) transmit: Link,
-    /// Switch to host. What is booked here and has not left is in the buffer. A job is a train.
+    /// The direction from switch to host. Data booked here that have not left are in the buffer. A job is a
+    /// train.
     receive: Link,
     pub(super) latency: SimSpan,
-    /// A full segment.
+    /// Time of a full segment.
     pub(super) segment: SimSpan,
-    /// A byte, if that is a whole number of nanoseconds.
+    /// Time of a byte, if that is a whole number of nanoseconds.
     byte: Option<SimSpan>,
-    /// What the buffer holds: in bytes, and in time.
+    /// Capacity of the buffer: in bytes, and in time.
     room: Bytes,
     buffer: SimSpan,
-    /// Of what is missing of it for a segment; `None`: nothing ever is.
+    /// Seed for the unavailable part of the buffer for each segment; `None`: all of it is always available.
     places: Option<Seed>,
-    /// Trains on their way, of which segments have not been walked, by the arrival of the first.
+    /// Trains on their way with segments that have not been walked, ordered by the arrival of their first
+    /// segment.
     coming: VecDeque<Coming>,
-    /// What these have left.
+    /// Service time of their remaining segments.
     coming_service: SimSpan,
-    /// When the last of them ends, and which it is.
+    /// End time of the last of them, with its sequence number.
     last_end: (SimTime, u64),
-    /// Whether something that has arrived since the last walk may have been dropped.
+    /// Whether a segment that arrived since the last walk may have been dropped.
     doubtful: bool,
-    /// Segments that have gone on to the host, and those dropped.
+    /// Segments that were passed to the host, and those dropped.
     pub(super) passed: u64,
     pub(super) dropped: u64,
-    /// Segments that the host sent again, and times that it waited in vain for an acknowledgement.
+    /// Segments that the host retransmitted, and its retransmission timeouts.
     pub(super) resent: u64,
     pub(super) timeouts: u64,
-    /// Whether the walk goes segment by segment always.
+    /// Whether the walk always goes segment by segment.
     pub(super) single_steps: bool,
 }
 
-/// No train.
+/// Stands for no train.
 const NONE: u32 = u32::MAX;
 
 /// The timetable of a train.
@@ -72,51 +73,50 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Coming {
     /// The train.
     pub(super) train: u32,
-    /// Segments left: full ones, but for the last.
+    /// Remaining segments: full ones, except for the last.
     left: u32,
-    /// When the next one arrives; the following ones after so long each, the last at `tail`.
+    /// Arrival of the next segment. The following ones come at intervals of `spacing`, the last at `tail`.
     next_at: SimTime,
     spacing: SimSpan,
     tail: SimTime,
     /// Trains are numbered in the order in which they were sent.
     sequence: u64,
-    /// The last segment's service here.
+    /// Service time of the last segment here.
     last: SimSpan,
-    /// Segments since the last drop, or in all.
+    /// Number of segments since the last drop, or in total without a drop.
     segments: u32,
-    /// When all that was queued at the first of the latest drops in a row has left; zero: nothing
-    /// was dropped.
+    /// When everything queued at the first of the latest consecutive drops has left; zero: nothing was dropped.
     cut: SimTime,
-    /// How many segments pass in one stride.
+    /// Number of segments that pass in the current stride.
     count: u32,
-    /// When the first segment arrives.
+    /// Arrival of the first segment.
     head: SimTime,
-    /// Whether a look at the port is planned for the moment when the last segment arrives.
+    /// Whether an examination of the port is planned for the arrival of the last segment.
     watched: bool,
     /// Whether the first segment has arrived.
     entered: bool,
 }
 
-/// The trains that matter next.
+/// The trains to examine next.
 #[derive(Clone, Copy, Debug)]
 struct Survey {
-    /// Whose segment arrives next.
+    /// The train whose segment arrives next.
     front: usize,
-    /// Whose last segment arrives first.
+    /// The train whose last segment arrives first.
     ending: usize,
-    /// How many begin before that, from the first.
+    /// Number of trains, from the first, that begin before that.
     count: usize,
 }
 
-/// What became of segments.
+/// The outcome for segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Outcome {
-    /// A segment was dropped, perhaps the last of its train, after so many segments of the train had
-    /// passed since the last drop.
+    /// A segment was dropped, perhaps the last of its train. `passed`: segments of the train that had passed
+    /// since the previous drop.
     Dropped { train: u32, passed: u32, last: bool },
-    /// The last segment of a train has arrived, after so many had passed since the last drop. What
-    /// has passed has left by `finish`; where the last segments were dropped, all that was queued
-    /// at the first of these drops has, and the last one has come.
+    /// The last segment of a train has arrived. `passed`: segments that had passed since the last drop. The
+    /// segments that passed have left by `finish`. If the last segments were dropped, `finish` is when everything
+    /// queued at the first of these drops has left and the last segment has arrived.
     Done { train: u32, passed: u32, finish: SimTime },
 }
 
@@ -157,14 +157,14 @@ impl Coming {
         (self.tail, self.sequence)
     }
 
-    /// Service of what is left.
+    /// Service time of the remaining segments.
     #[inline]
     fn service(&self, segment: SimSpan) -> SimSpan {
         segment * u64::from(self.left - 1) + self.last
     }
 
-    /// How many of the segments left arrive up to `end` (time and sequence number), in which no
-    /// other train's last segment comes later than this one's.
+    /// How many of the remaining segments arrive up to `end` (time and sequence number). No other train's last
+    /// segment may come before this one's within that time.
     #[inline]
     fn arriving(&self, end: (SimTime, u64)) -> u32 {
         if self.next() > end {
@@ -178,11 +178,11 @@ impl Coming {
         let intervals = span / spacing;
         let tie = span == intervals * spacing && self.sequence > end.1;
         let count = intervals + u64::from(!tie);
-        // the last comes after `end`
+        // the last one comes after `end`
         count.min(u64::from(self.left) - 1) as u32
     }
 
-    /// Moves on by so many segments.
+    /// Advances by `count` segments.
     #[inline]
     fn advance(&mut self, count: u32) {
         self.left -= count;
@@ -190,17 +190,17 @@ impl Coming {
             if self.left <= 1 { self.tail } else { self.next_at + self.spacing * u64::from(count) };
     }
 
-    /// Service of the next so many segments.
+    /// Service time of the next `count` segments.
     #[inline]
     fn part(&self, count: u32, segment: SimSpan) -> SimSpan {
         if count == self.left { self.service(segment) } else { segment * u64::from(count) }
     }
 
-    /// When the last of the next so many segments, one at least, leaves a port that is free at
-    /// `free`, if nothing else comes.
+    /// When the last of the next `count` segments, at least one, leaves a port that is free at `free`, if nothing
+    /// else comes.
     ///
-    /// Each but the last takes `segment`, and they come evenly: so the port has no pause after the
-    /// first of them, or pauses before each.
+    /// Each but the last takes `segment`, and they arrive evenly. So the port is either busy continuously after
+    /// the first of them, or pauses before each.
     #[inline]
     fn finish_alone(&self, count: u32, free: SimTime, segment: SimSpan) -> SimTime {
         let start = free.max(self.next_at);
@@ -218,7 +218,7 @@ impl Coming {
 }
 
 impl Port {
-    /// An idle port with so large a buffer. `places`: of what is missing of it.
+    /// An idle port with a buffer of size `buffer`. `places`: seed for the unavailable part of the buffer.
     pub(super) fn new(nic: &model::Nic, buffer: Bytes, places: Option<Seed>) -> Self {
         let unlimited = buffer == Bytes(u64::MAX);
         let mut port = Self {
@@ -244,8 +244,8 @@ impl Port {
         port
     }
 
-    /// What is booked on the cable from now on goes at this rate. What came before has been walked; `run`: of the
-    /// trains on their way.
+    /// Sets the rate of the cable for later bookings. Earlier arrivals have been walked; `run`: the segments of
+    /// each train on its way.
     pub(super) fn set_rate(&mut self, rate: Rate, run: impl Fn(u32) -> Run) {
         self.transmit.set_rate(rate);
         self.receive.set_rate(rate);
@@ -263,7 +263,7 @@ impl Port {
         }
     }
 
-    /// Time that a run takes on the cable: full segments, and the last.
+    /// Time that a run takes on the cable: full segments, and the last one.
     #[inline]
     pub(super) fn service(&self, run: Run) -> SimSpan {
         self.segment * u64::from(run.segments - 1) + self.last(run)
@@ -276,7 +276,7 @@ impl Port {
         self.byte.map_or_else(|| self.receive.rate().time_for(Bytes(bytes)), |byte| byte * bytes)
     }
 
-    /// Books a run on the cable to the switch: when its first and last segments are there.
+    /// Books a run on the cable to the switch. Returns when its first and last segments are there.
     #[inline]
     pub(super) fn transmit(&mut self, now: SimTime, run: Run) -> (SimTime, SimTime) {
         let busy = self.transmit.book(now, self.service(run));
@@ -285,26 +285,26 @@ impl Port {
         (head, tail)
     }
 
-    /// Whether nothing that is there or on its way could be dropped, or was without its being known.
+    /// Whether no segment that is here or on its way could be dropped, or has been dropped unnoticed.
     #[inline]
     pub(super) fn is_safe(&self, now: SimTime) -> bool {
         !self.doubtful && self.ample(now)
     }
 
-    /// Whether the buffer would hold all that is there, as far as the port was walked, and all that
+    /// Whether the buffer can hold everything that is here, as far as the port was walked, and everything that
     /// was on its way then.
     #[inline]
     fn ample(&self, now: SimTime) -> bool {
         self.receive.backlog(now) + self.coming_service + self.most_missing() <= self.buffer
     }
 
-    /// The most that may be missing of the buffer.
+    /// The largest part of the buffer that may be unavailable.
     #[inline]
     fn most_missing(&self) -> SimSpan {
         if self.places.is_some() { self.segment } else { SimSpan::ZERO }
     }
 
-    /// What is missing of the buffer for the segment of a train that arrives at `at`.
+    /// The unavailable part of the buffer for the segment of a train that arrives at `at`.
     pub(super) fn missing(&self, at: SimTime, train: u64) -> SimSpan {
         let Some(places) = self.places else { return SimSpan::ZERO };
         let Seed(bits) = places.child(train).child(at.as_ns());
@@ -312,22 +312,22 @@ impl Port {
         SimSpan::from_ns(part as u64)
     }
 
-    /// Whether nothing is there or on its way.
+    /// Whether no segment is here or on its way.
     pub(super) fn quiet(&self, now: SimTime) -> bool {
         self.coming.is_empty() && self.receive.backlog(now).is_zero()
     }
 
-    /// When the next segment arrives.
+    /// Arrival of the next segment.
     pub(super) fn next(&self) -> Option<(SimTime, u64)> {
         self.coming.iter().map(Coming::next).min()
     }
 
-    /// When the next segment of a train arrives.
+    /// Arrival of the next segment of a train.
     pub(super) fn next_of(&self, train: u32) -> Option<SimTime> {
         self.coming.iter().find(|coming| coming.train == train).map(|coming| coming.next_at)
     }
 
-    /// A train is on its way.
+    /// Records a train that is on its way.
     #[inline]
     pub(super) fn announce(&mut self, mut coming: Coming, run: Run) {
         coming.last = self.last(run);
@@ -340,8 +340,8 @@ impl Port {
         self.coming.insert(place, coming);
     }
 
-    /// When the last segment of a train on its way leaves, if nothing is dropped and nothing else is
-    /// sent; never too late if the port is safe.
+    /// When the last segment of a train on its way leaves, if nothing is dropped and nothing else is sent. It is
+    /// never too late if the port is safe.
     #[inline]
     pub(super) fn earliest(&self, train: u32) -> SimTime {
         let first = self.coming.front().expect("the train is on its way");
@@ -350,14 +350,14 @@ impl Port {
         let free = self.receive.free_at();
         let finish = coming.finish_alone(coming.left, free, self.segment);
         if self.last_end == coming.end() {
-            // all that is on its way arrives, and is served, before its last segment
+            // everything on its way arrives, and is served, before the train's last segment
             return finish.max(free.max(first.head) + self.coming_service);
         }
         finish
     }
 
-    /// Calls `watch` with each train on its way for which no look is planned at the moment when its
-    /// last segment arrives, and with that moment.
+    /// Calls `watch` with each train on its way for which no examination is planned at the arrival of its last
+    /// segment, and with the time of that arrival.
     pub(super) fn watch_all(&mut self, mut watch: impl FnMut(u32, SimTime)) {
         self.doubtful = true;
         for coming in &mut self.coming {
@@ -368,9 +368,9 @@ impl Port {
         }
     }
 
-    /// Finds out what became of a train that is on its way and has arrived by `now`, and of what
-    /// arrived before it. Returns when its last segment leaves, if all of it has passed; otherwise
-    /// its end is among the outcomes.
+    /// Finds the outcome of a train that is on its way and has arrived by `now`, and of everything that arrived
+    /// before it. Returns when its last segment leaves, if all of it has passed; otherwise its end is among the
+    /// outcomes.
     #[inline]
     pub(super) fn conclude(
         &mut self,
@@ -393,7 +393,7 @@ impl Port {
         }
     }
 
-    /// Finds out what became of the segments that arrive by `now`.
+    /// Finds the outcome of the segments that arrive by `now`.
     pub(super) fn walk(&mut self, now: SimTime, outcomes: &mut Vec<Outcome>) {
         while !self.coming.is_empty() {
             let survey = self.survey();
@@ -411,7 +411,7 @@ impl Port {
         self.doubtful &= !self.ample(now);
     }
 
-    /// Looks at the trains that begin before the first one ends.
+    /// Examines the trains that begin before the first one ends.
     #[inline]
     fn survey(&self) -> Survey {
         let mut survey = Survey { front: 0, ending: 0, count: 1 };
@@ -432,8 +432,8 @@ impl Port {
         survey
     }
 
-    /// Lets pass what arrives up to `end`, which is no later than the end of any train, if nothing
-    /// of it can be dropped; whether it has.
+    /// Passes all segments that arrive up to `end`, which is no later than the end of any train, if none can be
+    /// dropped. Returns whether it has.
     #[inline]
     fn stride(&mut self, survey: &Survey, end: (SimTime, u64)) -> bool {
         if self.single_steps {
@@ -457,7 +457,7 @@ impl Port {
                 if !steady {
                     return false;
                 }
-                // the first one lets the port have no pause
+                // the first train keeps the port busy
                 finish = start + work;
             }
         }
@@ -481,8 +481,8 @@ impl Port {
         true
     }
 
-    /// The last segment of a train has passed. Returns which train it is, and, if it is the one
-    /// that is `wanted` and all of it has passed, when it leaves; otherwise that is an outcome.
+    /// The last segment of a train has passed. Returns the train and, if it is `wanted` and all of it has passed,
+    /// when it leaves; otherwise its end is added to the outcomes.
     #[inline]
     fn end(
         &mut self,
@@ -501,8 +501,8 @@ impl Port {
         (train, None)
     }
 
-    /// What arrives next finds room, or is dropped. `room`: whether there is room elsewhere, of which so
-    /// many bytes are missing.
+    /// The next segment to arrive is queued or dropped. `room`: whether the shared memory has room for it, given
+    /// the number of unavailable bytes.
     pub(super) fn step_next(
         &mut self,
         room: impl FnOnce(&Self, u64) -> bool,
@@ -511,8 +511,7 @@ impl Port {
         self.step(self.survey().front, room, outcomes);
     }
 
-    /// The next segment of a train finds room, or is dropped; which train that was the last of, if
-    /// it was.
+    /// The next segment of a train is queued or dropped. Returns the train if the segment was its last.
     fn step(
         &mut self,
         index: usize,
@@ -523,7 +522,7 @@ impl Port {
             self.coming[index];
         let service = if left == 1 { last } else { self.segment };
         let waiting = self.receive.backlog(next_at);
-        // where nobody waits, there is a place
+        // if nothing waits, there is a place
         let missing =
             if waiting.is_zero() { SimSpan::ZERO } else { self.missing(next_at, sequence) };
         let fits = waiting + service + missing <= self.buffer && room(self, self.to_bytes(missing));
@@ -561,18 +560,18 @@ impl Port {
         None
     }
 
-    /// Bytes in the buffer, and on their way.
+    /// Bytes in the buffer, and bytes on their way.
     pub(super) fn bytes(&self, now: SimTime) -> (u64, u64) {
         (self.to_bytes(self.receive.backlog(now)), self.to_bytes(self.coming_service))
     }
 
-    /// Bytes of so much service.
+    /// Bytes that take `service` on the cable.
     fn to_bytes(&self, service: SimSpan) -> u64 {
         let bits_by_s = u128::from(self.receive.rate().as_bits_per_s());
         (u128::from(service.as_ns()) * bits_by_s / 8_000_000_000) as u64
     }
 
-    /// Segments on their way.
+    /// Number of segments on their way.
     pub(super) fn segments_coming(&self) -> u64 {
         self.coming.iter().map(|coming| u64::from(coming.left)).sum()
     }
@@ -583,7 +582,7 @@ impl Port {
         self.receive.mark(now);
     }
 
-    /// What the cable did since the mark: (host to switch, switch to host).
+    /// Usage of the cable since the mark: (host to switch, switch to host).
     pub(super) fn usage(&mut self, now: SimTime) -> (Usage, Usage) {
         (self.transmit.usage(now), self.receive.usage(now))
     }

@@ -1,27 +1,27 @@
-//! Segments: how messages are cut for the wire. What they take is in [`foretell_algorithms::message`].
+//! Segments: how messages are cut for the wire. Their sizes are in [`foretell_algorithms::message`].
 
 use foretell_units::Bytes;
 
 pub use foretell_algorithms::message::wire_bytes;
 pub(super) use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
 
-/// Consecutive segments of one message: full ones, but for the last of a message.
+/// Consecutive segments of one message: full ones, except for the last of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Run {
-    /// How many; at least one.
+    /// Number of segments; at least one.
     pub(super) segments: u32,
     /// Their bytes on the wire.
     pub(super) wire: u64,
 }
 
-/// Segments of a message of so many bytes on the wire.
+/// Number of segments of a message of `wire` bytes on the wire.
 pub fn segments(wire: Bytes) -> u64 {
     // each segment but the last is full, and the last is not empty
     wire.get().div_ceil(SEGMENT_WIRE).max(1)
 }
 
 impl Run {
-    /// A whole message of so many bytes on the wire; at most 6 TB.
+    /// A whole message of `wire` bytes on the wire; at most 6 TB.
     pub(super) fn message(wire: Bytes) -> Self {
         let segments =
             u32::try_from(segments(wire)).expect("a message has fewer than 2^32 segments");
@@ -49,13 +49,13 @@ impl Run {
         (Self { segments: count, wire }, Some(rest))
     }
 
-    /// Adds those that follow.
+    /// Appends the segments that follow.
     pub(super) fn append(&mut self, next: Self) {
         self.segments += next.segments;
         self.wire += next.wire;
     }
 
-    /// How many segments, from the first, fit into so many bytes.
+    /// Number of segments, from the first, that fit into `bytes` bytes.
     pub(super) fn fitting(self, bytes: u64) -> u32 {
         if self.wire <= bytes { self.segments } else { (bytes / SEGMENT_WIRE) as u32 }
     }
@@ -77,7 +77,7 @@ mod tests {
         for (data, segments) in [(0, 1), (1, 1), (1448, 1), (1449, 2), (2896, 2), (2897, 3)] {
             assert_eq!(Run::message(wire_bytes(Bytes(data))).segments, segments, "{data}");
         }
-        // 3000 bytes are 1448 + 1448 + 104, with 90 bytes each
+        // 3000 bytes are 1448 + 1448 + 104, with 90 bytes of overhead each
         let run = Run::message(wire_bytes(Bytes(3000)));
         let (head, tail) = run.split(2);
         assert_eq!((head.wire, tail.unwrap()), (3076, Run { segments: 1, wire: 194 }));

@@ -1,4 +1,4 @@
-//! The connections between hosts, and the messages on them that did not get across at once.
+//! The connections between hosts, and their messages that were not delivered at once.
 
 use foldhash::fast::FixedState;
 use foretell_scenarios::model;
@@ -16,25 +16,25 @@ pub(super) struct Tcp {
     pub(super) connections: Vec<Connection>,
     directory: Directory,
     pub(super) messages: Slab<Message>,
-    /// Backlogs to be used again.
+    /// Backlogs for reuse.
     #[expect(clippy::vec_box, reason = "connections hold boxes, and give them back")]
     spare: Vec<Box<Backlog>>,
-    /// Of how long hosts take to act.
+    /// Seed for the delays of hosts.
     delays: Seed,
 }
 
-/// Where connections are in their table, by hosts.
+/// Index of connections by hosts.
 #[derive(Debug)]
 enum Directory {
-    /// A row for each sender, made when it first sends.
+    /// A row for each sender, created when it first sends.
     Rows(Vec<Vec<u32>>),
-    /// For so many hosts that rows would take too much memory.
+    /// For a number of hosts with which rows would take too much memory.
     Sparse(HashMap<(HostId, HostId), u32, FixedState>),
 }
 
-/// No connection.
+/// Stands for no connection.
 const NONE: u32 = u32::MAX;
-/// With more hosts, rows would take more than 16 MiB.
+/// With more hosts than this, rows would take more than 16 MiB.
 const MOST_ROWS: usize = 2048;
 
 impl Directory {
@@ -61,21 +61,21 @@ impl Directory {
     }
 }
 
-/// A message that did not go out whole, or that lost something, or that follows such a one.
+/// A message that was not sent as a whole, or lost segments, or follows such a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {
     /// The number that its owner gave it.
     pub(super) number: u32,
     /// Segments that have not passed the switch.
     pub(super) missing: u32,
-    /// When the last byte of those that have is with the receiver.
+    /// When the last byte of the segments that have passed is at the receiver.
     arrival: SimTime,
-    /// Messages are numbered in the order in which they were sent.
+    /// Number of the message in the order of sending.
     order: u64,
 }
 
 impl Tcp {
-    /// No connection yet.
+    /// No connections yet.
     pub(super) fn new(switch: &model::Switch, delays: Seed, hosts: usize) -> Self {
         let wire = |data: Bytes| (data.get() / SEGMENT_DATA).saturating_mul(SEGMENT_WIRE);
         let settings = Settings {
@@ -94,7 +94,7 @@ impl Tcp {
         }
     }
 
-    /// The connection from one host to another; set up when it is first used.
+    /// The connection from one host to another; created when first used.
     pub(super) fn connection(
         &mut self,
         from: HostId,
@@ -109,16 +109,16 @@ impl Tcp {
         *place
     }
 
-    /// How long a connection's host takes to act on what is due at `due`, at most `most`. It
-    /// depends on nothing else, least of all on when that was found out.
+    /// How long a connection's host takes to act on something due at `due`, at most `most`. It
+    /// depends on nothing else, in particular not on when this was computed.
     pub(super) fn delay(&self, connection: &Connection, due: SimTime, most: SimSpan) -> SimSpan {
         let hosts = (u64::from(connection.from.0) << 32) | u64::from(connection.to.0);
         let Seed(bits) = self.delays.child(hosts).child(due.as_ns());
         SimSpan::from_ns(((u128::from(bits) * u128::from(most.as_ns())) >> 64) as u64)
     }
 
-    /// Enters a message of which so many segments have not passed. The receiver has it after those
-    /// of the same connection that were sent before it: `order` counts them.
+    /// Enters a message with `missing` segments that have not passed. The receiver gets it after
+    /// earlier messages of the same connection; `order` counts messages.
     pub(super) fn enter(&mut self, connection: u32, number: u32, missing: u32, order: u64) -> u32 {
         let connection = &mut self.connections[connection as usize];
         let spare = &mut self.spare;
@@ -134,8 +134,8 @@ impl Tcp {
         id
     }
 
-    /// So many segments of a message have passed the switch. Calls `deliver` with each message
-    /// that is complete now, and so are all before it: its number, and when it is.
+    /// `segments` segments of a message have passed the switch. Calls `deliver` for each message
+    /// that is now complete and whose predecessors are too: with its number, and the time.
     pub(super) fn passed(
         &mut self,
         connection: u32,
@@ -149,7 +149,7 @@ impl Tcp {
         entry.arrival = entry.arrival.max(arrival);
         let holder = &mut self.connections[connection as usize].backlog;
         let backlog = holder.as_mut().expect("the message is not complete");
-        // the receiver hands data over in the order of the stream
+        // the receiver delivers data in the order of the stream
         let mut earliest = SimTime::ZERO;
         while let Some(&front) = backlog.incomplete.front() {
             let Message { number, missing, arrival, .. } = self.messages[front];

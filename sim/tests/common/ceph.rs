@@ -1,16 +1,16 @@
-//! Ceph as tests have it.
+//! Ceph settings for tests.
 
 use std::collections::BTreeMap;
 
 use foretell_scenarios::model::{Ceph, Cost, OsdStore};
 use foretell_units::{Bytes, Rate, SimSpan};
 
-/// A fixed time in microseconds, and 4 GB/s.
+/// A fixed time in microseconds, and a rate of 4 GB/s.
 pub(crate) fn cost(us: u64) -> Cost {
     Cost { fixed: SimSpan::from_us(us), rate: Some(Rate::bytes_per_s(4_000_000_000)) }
 }
 
-/// With this number of placement groups for each OSD.
+/// Settings with this number of placement groups for each OSD.
 pub(crate) fn ceph(placement_groups_per_osd: u32) -> Ceph {
     Ceph {
         store: OsdStore::BlueStore { deferred_below: Bytes::kib(16) },

@@ -1,5 +1,5 @@
-//! Streams of messages from several senders to one receiver: each has so many messages outstanding, and
-//! asks for the next one when one is there.
+//! Streams of messages from several senders to one receiver. Each sender has a fixed number of messages
+//! outstanding, and sends the next one when one is delivered.
 
 use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_sim::agenda::Agenda;
@@ -21,7 +21,7 @@ pub struct Flows {
     pub seed: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Found {
     /// Data of each sender in each tenth of the time, Mbit/s.
@@ -31,12 +31,12 @@ pub struct Found {
 }
 
 impl Found {
-    /// Of each sender over all but the first tenth.
+    /// Mean rate of each sender over all tenths but the first.
     pub fn rates(&self) -> Vec<f64> {
         self.mbits.iter().map(|tenths| tenths[1..].iter().sum::<f64>() / 9.0).collect()
     }
 
-    /// Of all senders together.
+    /// Mean rate of all senders together.
     pub fn total(&self) -> f64 {
         self.rates().iter().sum()
     }
@@ -57,7 +57,8 @@ pub fn default_switch() -> Switch {
 }
 
 impl Flows {
-    /// 1 Gbit/s, 64 messages of 64 KiB outstanding each; latencies of the senders' cables in us.
+    /// 1 Gbit/s, with 64 messages of 64 KiB outstanding for each sender; latencies of the senders'
+    /// cables in us.
     pub fn of(senders_us: &[u64]) -> Self {
         Self {
             switch: default_switch(),
@@ -75,7 +76,7 @@ impl Flows {
         self.run_on(self.network())
     }
 
-    /// As [`Flows::run`], segment by segment.
+    /// Like [`Flows::run`], segment by segment.
     pub fn run_slowly(&self) -> Found {
         self.run_on(self.network().segment_by_segment())
     }
@@ -102,7 +103,7 @@ impl Flows {
         }
         let mut agenda: Agenda<Event> = Agenda::new();
         let receiver = HostId(0);
-        // senders do not begin at once
+        // senders do not begin at the same time
         let mut draws = Seed(self.seed).stream("flows/begin");
         for sender in 1..=self.senders.len() as u32 {
             let at = SimTime::from_ns(draws.below(10_000_000));

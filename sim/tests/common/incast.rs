@@ -1,4 +1,4 @@
-//! Barrier reads: a client asks each of N servers for a block, waits for all, and asks again.
+//! Barrier reads: a client asks each of N servers for a block, waits for all blocks, and asks again.
 //!
 //! The measured figures are of real Linux TCP over 1 Gbit/s with blocks of 256 KB, one run on a busy
 //! host; they are noisy.
@@ -8,7 +8,7 @@ use foretell_sim::agenda::Agenda;
 use foretell_sim::network::{Counts, Network, Step, wire_bytes};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
-/// What the client asks each server for.
+/// Size of the block that the client asks each server for.
 pub const BLOCK: Bytes = Bytes::kib(256);
 /// Numbers of servers measured.
 pub const SERVERS: [u32; 10] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 32];
@@ -19,20 +19,20 @@ pub const MEASURED: [(u64, [f64; 10]); 3] = [
     (128, [93., 92., 93., 93., 93., 87., 95., 41., 23., 27.]),
 ];
 
-/// One way of running it.
+/// One configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Incast {
     pub servers: u32,
     pub switch: Switch,
     pub nic: Nic,
-    /// Mean time that a server takes to answer, exponential.
+    /// Mean time that a server takes to answer, exponentially distributed.
     pub think: SimSpan,
     pub rounds: u32,
     pub seed: u64,
 }
 
 impl Incast {
-    /// As measured: the cable's latency is assumed, as within one machine room.
+    /// The measured configuration. The cable's latency is assumed, as within one machine room.
     pub fn measured(servers: u32, port_buffer: Bytes, min_timeout: SimSpan) -> Self {
         Self {
             servers,
@@ -53,12 +53,12 @@ impl Incast {
         }
     }
 
-    /// Runs it; goodput as a share of line rate, what happened, and events.
+    /// Runs it. Returns goodput as a share of line rate, the counters, and the number of events.
     pub fn run(&self) -> (f64, Counts, u64) {
         self.run_on(self.network())
     }
 
-    /// As [`Incast::run`], segment by segment.
+    /// Like [`Incast::run`], segment by segment.
     pub fn run_slowly(&self) -> (f64, Counts, u64) {
         self.run_on(self.network().segment_by_segment())
     }

@@ -18,7 +18,7 @@ use foretell_sim::truth::Truth;
 use foretell_sim::{Cluster, SimError};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId};
 
-/// A processor on which everything is free but a fixed cost of 10 us a request.
+/// A processor on which everything is free except a fixed cost of 10 us per request.
 pub(crate) fn cpu() -> CpuProfile {
     CpuProfile {
         name: "test".to_owned(),
@@ -81,7 +81,7 @@ pub(crate) fn nic() -> Nic {
     Nic { rate: Rate::bits_per_s(1_000_000_000), latency: SimSpan::from_us(50) }
 }
 
-/// TCP as scenarios have it by default, but for a larger buffer.
+/// TCP as scenarios have it by default, except for a larger buffer.
 pub(crate) fn switch() -> Switch {
     Switch {
         model: NetworkModel::Tcp,
@@ -95,7 +95,8 @@ pub(crate) fn switch() -> Switch {
     }
 }
 
-/// `nodes` nodes, then `clients` clients, one volume of 1 GiB m-of-n over all nodes, no workload yet.
+/// `nodes` nodes, then `clients` clients, and one volume of 1 GiB m-of-n over all nodes; no workload
+/// yet.
 pub(crate) fn cluster(nodes: u32, clients: u32, m: u8, n: u8) -> Scenario {
     let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
     cluster_with(nodes, clients, encoding)

@@ -1,4 +1,4 @@
-//! What tests of failures have in common.
+//! Common parts of the tests of failures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ pub(crate) fn ms(ms: u64) -> SimSpan {
     SimSpan::from_ms(ms)
 }
 
-/// Everything is noticed fast.
+/// Settings with which failures are noticed fast.
 pub(crate) fn recovery() -> Recovery {
     Recovery {
         heartbeat: ms(100),
@@ -32,7 +32,7 @@ pub(crate) fn recovery() -> Recovery {
     }
 }
 
-/// Settings are changed as well: by their times, ms.
+/// Adds changes of settings, with their times in ms.
 pub(crate) fn sets(scenario: &mut Scenario, settings: Vec<(u64, SettingChange)>) {
     let outages = scenario.outages.as_mut().expect("it has events");
     for (number, (at, change)) in (0..).zip(settings) {
@@ -43,7 +43,8 @@ pub(crate) fn sets(scenario: &mut Scenario, settings: Vec<(u64, SettingChange)>)
     outages.events.sort_by_key(|event| event.at);
 }
 
-/// An OSD gets another part of what the map would give to it, 65,536 of it all: by its host, of its first disk.
+/// Changes the weight of an OSD, the first disk of its host, to another part of what the map would give to it; 65,536
+/// stands for all.
 pub(crate) fn reweights(scenario: &mut Scenario, at: u64, host: u32, weight: u32) {
     let outages = scenario.outages.as_mut().expect("it has events");
     let number = outages.settings.len() as u32;
@@ -58,7 +59,7 @@ pub(crate) fn event(at: u64, host: u32, action: Action) -> Event {
     Event { name: format!("e{at}"), at: ms(at), host: HostId(host), part: Part::Whole, action }
 }
 
-/// The same of a part of the host.
+/// The same for a part of the host.
 pub(crate) fn event_of(at: u64, host: u32, part: Part, action: Action) -> Event {
     Event { part, ..event(at, host, action) }
 }
@@ -80,7 +81,7 @@ pub(crate) fn outages(truth: &Truth) -> &OutageTruth {
     truth.outages.as_ref().expect("there are events")
 }
 
-/// Disks that take so long for whatever they are asked, and caches in which hardly anything is found.
+/// Sets disks that take the time `each` for every operation, and caches with almost no hits.
 pub(crate) fn set_steady_disks(scenario: &mut Scenario, each: SimSpan) {
     let curve = |op| Curve {
         order: Order::Random,
@@ -90,7 +91,7 @@ pub(crate) fn set_steady_disks(scenario: &mut Scenario, each: SimSpan) {
         points: vec![(1, each)],
     };
     let curves = [Op::Read, Op::Write].map(|op| Curve {
-        // the same for larger ones, up to 1 MiB
+        // the same time for larger ones, up to 1 MiB
         points: vec![(1, each), (64, each)],
         ..curve(op)
     });
@@ -106,7 +107,7 @@ pub(crate) fn set_steady_disks(scenario: &mut Scenario, each: SimSpan) {
     }
 }
 
-/// What clients see in a phase, ms.
+/// Mean response time of clients in a phase, ms.
 pub(crate) fn mean_ms(truth: &Truth, phase: &str) -> f64 {
     let found = outages(truth).phases.iter().find(|found| found.phase == phase);
     let found = found.unwrap_or_else(|| panic!("no phase `{phase}`"));
@@ -121,8 +122,8 @@ pub(crate) fn set_working_set(scenario: &mut Scenario, set: Bytes, each: Bytes) 
     }
 }
 
-/// Failures and returns of `victims` hosts of a ring of `nodes`, the first drawn: each several times, until
-/// it stays away or the time is over.
+/// Draws failures and returns of `victims` hosts of a ring of `nodes`, and the first of these hosts. Each fails
+/// several times, until it stays away or the time is over.
 pub(crate) fn draw_failures(stream: &mut Stream, nodes: u32, victims: u32) -> (u32, Vec<Event>) {
     let first = stream.below(u64::from(nodes)) as u32;
     let mut events = Vec::new();
@@ -147,8 +148,8 @@ pub(crate) fn draw_failures(stream: &mut Stream, nodes: u32, victims: u32) -> (u
     (first, events)
 }
 
-/// Of the failures drawn, some hosts are cut off instead of stopping: nothing of theirs is lost. And disks and cables
-/// of some of `nodes` hosts are slow for a while, up to four times as long.
+/// Changes some of the failures drawn, so that hosts are cut off instead of stopping and lose no data. And lets disks
+/// and cables of some of `nodes` hosts be slow for a while, up to four times as slow.
 pub(crate) fn draw_parts(seed: u64, nodes: u32, events: &mut Vec<Event>) {
     let mut stream: Stream = Seed(seed).stream("parts");
     for host in 0..nodes {
@@ -173,7 +174,7 @@ pub(crate) fn draw_parts(seed: u64, nodes: u32, events: &mut Vec<Event>) {
     events.sort_by_key(|event| event.at);
 }
 
-/// A drawn schedule in words.
+/// Describes a drawn schedule in words.
 pub(crate) fn in_words(events: &[Event]) -> String {
     let mut text = String::new();
     for Event { at, host, part, action, .. } in events {
@@ -183,12 +184,12 @@ pub(crate) fn in_words(events: &[Event]) -> String {
     text
 }
 
-/// Runs drawn schedules: nothing is lost, no request fails, each read returns what was written last, and no
-/// request is left that has waited for longer than 1.5 s.
+/// Runs drawn schedules: no data are lost, no request fails, each read returns the data written last, and no
+/// outstanding request has waited for longer than 1.5 s at the end.
 ///
 /// `FORETELL_SCHEDULES=10000` runs more of them, `FORETELL_SCHEDULE=17` one.
 ///
-/// `once_failed`: schedules that a fault was found by, which are always run.
+/// `once_failed`: schedules that have once revealed a fault; these are always run.
 pub(crate) fn nothing_is_lost(
     once_failed: &[u64],
     drawn: impl Fn(u64) -> (Scenario, String) + Sync,

@@ -1,8 +1,8 @@
-//! The members of an array, and the jobs that they do for it.
+//! The members of an array, and the jobs that they do for the array.
 //!
-//! A job is a set of operations on members, or one after which another follows: what is read for the
-//! parity of a stripe, then what is written. Jobs that write to a stripe with parity take turns, for
-//! its parity must be that of all its data.
+//! A job is one set of operations on members, or two sets of which the second follows the first: the
+//! reads for the parity of a stripe, then its writes. Jobs that write to a stripe with parity take
+//! turns, because the parity must match all its data.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,7 +18,7 @@ use crate::ssd::Written;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::slab::Slab;
 
-/// Operations that members have done, by direction.
+/// Number of operations that members have finished, by direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MemberOps {
     /// Reads.
@@ -27,29 +27,29 @@ pub struct MemberOps {
     pub writes: u64,
 }
 
-/// The members and what they do.
+/// The members and their jobs.
 #[derive(Debug)]
 pub(super) struct Members {
     layout: Layout,
     devices: Vec<Device<u32>>,
-    /// When which member is to be called.
+    /// The times at which members must be called.
     calls: Agenda<u32>,
     jobs: Slab<Job>,
-    /// Stripes being written to, and the jobs that wait for them.
+    /// Stripes that are being written, and the jobs that wait for them.
     locked: BTreeMap<u64, VecDeque<u32>>,
-    /// The copy that was read last.
+    /// The copy that was read last; ties go to the next one.
     turn: u32,
     operations: MemberOps,
 }
 
 #[derive(Debug)]
 struct Job {
-    /// Operations that are not done.
+    /// Operations that are still outstanding.
     left: u32,
-    /// What is to be read first, and then written.
+    /// Pieces to read first, and then pieces to write.
     reads: Vec<Piece>,
     writes: Vec<Piece>,
-    /// The stripe that it has locked or waits for.
+    /// The stripe that the job has locked or waits for.
     stripe: Option<u64>,
     thread: u64,
     service: SimSpan,
@@ -59,13 +59,13 @@ struct Job {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JobDone {
     pub(super) job: u32,
-    /// Service that members gave to it.
+    /// Service time that the members spent on it.
     pub(super) service: SimSpan,
 }
 
 impl Members {
-    /// Idle members; each serves waiting operations in the order of that scheduler. Without an owner
-    /// they are on the bench.
+    /// Idle members. Each serves its waiting operations in the order of the scheduler. Without an
+    /// owner they start as bench devices do.
     pub(super) fn new(
         spec: &Spec,
         layout: Layout,
@@ -96,7 +96,7 @@ impl Members {
         }
     }
 
-    /// Starts reading sectors of the array; the job's number.
+    /// Starts reading sectors of the array. Returns the job's number.
     pub(super) fn read(&mut self, now: SimTime, range: Range, thread: u64) -> u32 {
         let mut reads = Vec::new();
         self.layout.pieces(range, &mut reads);
@@ -107,8 +107,8 @@ impl Members {
         self.start(now, Plan { way: Way::NoParity, reads, writes: Vec::new() }, None, thread)
     }
 
-    /// Which of the copies from `first` on is read: the one with the fewest operations, of equals the
-    /// one whose turn it is.
+    /// Chooses which of the copies from member `first` on is read: the one with the fewest
+    /// operations. Ties go to the copy whose turn it is.
     fn copy_to_read(&mut self, first: u32, copies: u32) -> u32 {
         if copies == 1 {
             return 0;
@@ -119,7 +119,7 @@ impl Members {
         copy.expect("there are copies")
     }
 
-    /// Starts writing ranges of a stripe of the array; the job's number.
+    /// Starts writing ranges of a stripe of the array. Returns the job's number.
     pub(super) fn write(
         &mut self,
         now: SimTime,
@@ -146,7 +146,7 @@ impl Members {
         job
     }
 
-    /// Starts what a job does next; whether there is anything.
+    /// Starts the next operations of a job. Returns whether there are any.
     fn go_on(&mut self, now: SimTime, job: u32) -> bool {
         let state = &mut self.jobs[job];
         let (op, pieces) = if state.reads.is_empty() {
@@ -166,12 +166,12 @@ impl Members {
         !pieces.is_empty()
     }
 
-    /// When a member is to be called next.
+    /// Time at which a member must next be called.
     pub(super) fn next_call(&self) -> SimTime {
         self.calls.next_at().unwrap_or(SimTime::MAX)
     }
 
-    /// Calls the member that is to be called next. Returns a job that is done by that.
+    /// Calls the member that is due next. Returns the job that this finishes, if any.
     pub(super) fn call(&mut self) -> Option<JobDone> {
         let member = self.calls.next()?;
         let now = self.calls.now();
@@ -207,7 +207,7 @@ impl Members {
         Some(JobDone { job, service })
     }
 
-    /// What members have done since the beginning.
+    /// Number of operations that members have done since the beginning.
     pub(super) fn operations(&self) -> MemberOps {
         self.operations
     }
@@ -218,7 +218,7 @@ impl Members {
         }
     }
 
-    /// What each member did since the mark.
+    /// Usage of each member since the mark.
     pub(super) fn usage(&mut self, now: SimTime) -> impl Iterator<Item = Usage> + '_ {
         self.devices.iter_mut().map(move |device| device.usage(now))
     }
@@ -228,7 +228,7 @@ impl Members {
         self.devices.iter().flat_map(Device::spins).collect()
     }
 
-    /// What was written to the flash of all members since the mark, if they have any.
+    /// Bytes written to the flash of all members since the mark, if they have flash.
     pub(super) fn flash(&self) -> Option<Written> {
         let of_members = self.devices.iter().filter_map(Device::flash);
         of_members.reduce(|all, one| all.and(&one))

@@ -3,25 +3,25 @@
 //! Modelled:
 //!
 //! - **layout** of RAID 0, 1, 1+0 and 5 (left-symmetric), and the operations on members that reads and
-//!   writes take (`plan.rs`): read-modify-write, reconstruct-write and full-stripe writes, one after
-//!   the other where they touch the same stripe with parity; of copies, the one with the fewest
+//!   writes take (`plan.rs`): read-modify-write, reconstruct-write and full-stripe writes. Writes to the
+//!   same stripe with parity are done one after the other. Of several copies, the one with the fewest
 //!   operations is read;
-//! - **volatile cache** of pages under any replacement policy: reads and writes enter it, reads of what
-//!   is there need no member; reads that follow one another are read ahead, as a node does it
-//!   (the window doubles up to `read_ahead`);
-//! - **write cache** that keeps data without power: a write is done when it is there and, over the link
-//!   between both halves of the controller, in the other half's volatile memory. It is destaged by
-//!   stripes, the one left alone for longest first, from a high mark down to a low one, or between them
-//!   at a pace that grows with what is in it (WOW's linear threshold); when it is full, writes wait.
-//!   Without one, a write is done when it is on the members;
-//! - **controller**: an interface with a rate in each direction, and a time that each operation takes
-//!   without keeping others waiting.
+//! - **volatile cache** of pages under any replacement policy: reads and writes enter it, and a read of
+//!   cached pages needs no member. Sequential reads are read ahead as on a node (the window doubles up
+//!   to `read_ahead`);
+//! - **write cache** that keeps data without power: a write is done when its data are there and have
+//!   also crossed the link to the volatile memory of the controller's other half. The write cache is
+//!   destaged by stripes, the least recently written first, from a high mark down to a low one. Between
+//!   the marks it can also be destaged at a pace that grows with its content (WOW's linear threshold).
+//!   When it is full, writes wait. Without a write cache, a write is done when it is on the members;
+//! - **controller**: an interface with a rate in each direction, and a fixed overhead for each operation
+//!   that does not delay other operations.
 //!
-//! Left out: failed members, spares and rebuilding; the controller's processors as a bottleneck;
-//! taking old data or parity from the cache; destaging by age or while members are idle (WOW's and
-//! AMP's refinements); several arrays behind one controller. A page that was written in part counts as
-//! there, as in a node's cache. Destaging makes members busy, but is in nobody's service: a stripe
-//! holds pages of several writers, and is often written more than once before it goes.
+//! Left out: failed members, spares and rebuilding; the controller's processors as a bottleneck; taking
+//! old data or parity from the cache; destaging by age or while members are idle (WOW's and AMP's
+//! refinements); several arrays behind one controller. A page that was written in part counts as cached,
+//! as in a node's cache. Destaging makes members busy but counts towards no operation's service time: a
+//! stripe holds pages of several writers, and is often written more than once before it is destaged.
 //!
 //! Sources: Chen et al., RAID: High-Performance, Reliable Secondary Storage, ACM Computing Surveys 26
 //! (1994); Gill & Modha, WOW: Wise Ordering for Writes, FAST 2005, for destaging by stripes and LRW; the
@@ -50,12 +50,12 @@ use foretell_algorithms::slab::Slab;
 pub use members::MemberOps;
 use members::{JobDone, Members};
 
-/// Index of the interface to the array, and of writes.
+/// Index of the interface to the array; also that of writes.
 const TO: usize = 0;
-/// Index of the interface from the array, and of reads.
+/// Index of the interface from the array; also that of reads.
 const FROM: usize = 1;
 
-/// An array; `T` is what the caller needs to know when an operation is done.
+/// An array; `T` is the caller's tag for an operation, returned when it is done.
 #[derive(Debug)]
 pub struct Array<T> {
     layout: Layout,
@@ -63,7 +63,7 @@ pub struct Array<T> {
     rate: Rate,
     overhead: SimSpan,
     cache: Option<Cache>,
-    /// Only with a cache.
+    /// Present only with a cache.
     write_cache: Option<WriteCache>,
     interface: [Line; 2],
     requests: Slab<Request<T>>,
@@ -71,9 +71,9 @@ pub struct Array<T> {
     arrivals: VecDeque<(SimTime, u32)>,
     /// Writes whose second copy is on its way, in order.
     mirroring: VecDeque<(SimTime, u32)>,
-    /// Operations that will be done: writes and reads, each in order.
+    /// Operations with a known time of completion: writes and reads, each in order.
     leaving: [VecDeque<(SimTime, u32)>; 2],
-    /// By job of the members: what it is for.
+    /// Purpose of each job of the members, by job number.
     purposes: Vec<Purpose>,
     done: Vec<Done<T>>,
     ledger: Ledger,
@@ -84,7 +84,7 @@ pub struct Array<T> {
     ranges: Vec<Range>,
 }
 
-/// What the caches of an array did.
+/// Hits and misses in an array's caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ArrayHits {
     /// Reads.
@@ -93,38 +93,39 @@ pub struct ArrayHits {
     pub write: Option<CacheHits>,
 }
 
-/// The write cache, and what belongs to it.
+/// The write cache, with its marks, its link and its waiting writes.
 #[derive(Debug)]
 struct WriteCache {
     written: Written,
     marks: Marks,
     mirror: Line,
     mirror_rate: Rate,
-    /// Stripes on their way to the members.
+    /// Stripes that are being destaged.
     destages: u32,
-    /// Writes that wait for room.
+    /// Writes that wait for room in the write cache.
     blocked: VecDeque<u32>,
 }
 
 impl WriteCache {
-    /// How many stripes are to be on their way to the members.
+    /// How many stripes should be in destaging now.
     fn wanted_destages(&self) -> u32 {
         self.marks.wanted(self.written.waiting(), !self.blocked.is_empty())
     }
 }
 
-/// What a job of the members is for.
+/// The purpose of a members' job.
 #[derive(Clone, Debug)]
 enum Purpose {
-    /// It brings data: the cache's ticket, if they enter there; reads that wait for them.
+    /// It fetches data. `ticket`: the cache's ticket if the data enter the cache; `waiting`: reads that
+    /// wait for the data.
     Fetch { ticket: Option<u32>, waiting: Vec<u32> },
-    /// It writes through.
+    /// It writes the data of a request through to the members.
     Store { request: u32 },
-    /// It empties the write cache of so many pages.
+    /// It destages this number of pages from the write cache.
     Destage { pages: u64 },
 }
 
-/// Notes what a job is for; jobs are numbered densely.
+/// Stores the purpose of a job; jobs are numbered densely.
 fn is_for(purposes: &mut Vec<Purpose>, job: u32, purpose: Purpose) {
     let job = job as usize;
     if job == purposes.len() {
@@ -134,28 +135,29 @@ fn is_for(purposes: &mut Vec<Purpose>, job: u32, purpose: Purpose) {
     }
 }
 
-/// An operation inside.
+/// An operation in the array.
 #[derive(Clone, Copy, Debug)]
 struct Request<T> {
     io: Io<T>,
     arrived: SimTime,
-    /// Its sectors.
+    /// The operation's sectors.
     range: Range,
-    /// Jobs that it waits for.
+    /// Number of jobs that it still waits for.
     waits: u32,
     service: SimSpan,
-    /// Whether it is there: places are used again.
+    /// Whether this slot is in use; slots are reused.
     live: bool,
 }
 
 impl<T: Copy + Debug> Array<T> {
-    /// An idle array on the bench, with empty caches, whose members serve what waits in the order of
-    /// `scheduler`.
+    /// An idle array on the bench, with empty caches. Its members serve waiting operations in the order
+    /// of `scheduler`.
     pub fn new(spec: &Spec, scheduler: Scheduler) -> Self {
         Self::of(spec, scheduler, None)
     }
 
-    /// The same in a cluster: its members have streams of their own, below those of `owner`.
+    /// The same array in a cluster: its members have their own random streams, named below those of
+    /// `owner`.
     pub fn installed(spec: &Spec, scheduler: Scheduler, owner: &Owner) -> Self {
         Self::of(spec, scheduler, Some(owner))
     }
@@ -204,16 +206,16 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
-    /// The sectors of an operation; what is beyond the end is taken for the last one.
+    /// The sectors of an operation; sectors beyond the end are replaced by the last one.
     fn range(&self, lbn: Sectors, sectors: Sectors) -> Range {
         let last = self.layout.sectors();
         let first = lbn.get().min(last - 1);
         (first, (first + sectors.get().max(1)).min(last))
     }
 
-    /// Adds an operation. Returns when the array wants to be woken, with [`Array::complete`].
+    /// Adds an operation. Returns when to call [`Array::complete`].
     ///
-    /// `now` must not go backwards. Sectors beyond the end are taken for the last one.
+    /// `now` must not go backwards. Sectors beyond the end are replaced by the last one.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.run(now);
         self.ledger.arrive(now);
@@ -236,36 +238,36 @@ impl<T: Copy + Debug> Array<T> {
         self.wake(now)
     }
 
-    /// Appends the operations that are done at `now` to `done`, in order. Returns when the array
-    /// wants to be woken next; `None`: when something is submitted.
+    /// Appends the operations that are done at `now` to `done`, in order. Returns when to call again;
+    /// `None`: not before something is submitted.
     pub fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
         self.run(now);
         done.append(&mut self.done);
         self.wake(now)
     }
 
-    /// When something may be done next.
+    /// Earliest time at which something may be done.
     fn wake(&self, now: SimTime) -> Option<SimTime> {
         if !self.done.is_empty() {
             return Some(now);
         }
         let [leaves, arrival, mirrored, call] = self.nexts();
         let inside = arrival.min(mirrored).min(call);
-        // whatever happens inside is followed by the overhead before a host sees it
+        // whatever happens inside, a host sees it only after the overhead
         let seen = if inside == SimTime::MAX { inside } else { inside + self.overhead };
         let at = leaves.min(seen);
         (at != SimTime::MAX).then_some(at)
     }
 
-    /// When the next operation is done, written data arrive or are in the other half, or a member is
-    /// to be called.
+    /// Times of the next events: an operation is done; written data arrive; written data are in the
+    /// other half; a member must be called.
     fn nexts(&self) -> [SimTime; 4] {
         let front = |queue: &VecDeque<(SimTime, u32)>| queue.front().map_or(SimTime::MAX, |f| f.0);
         let leaves = front(&self.leaving[TO]).min(front(&self.leaving[FROM]));
         [leaves, front(&self.arrivals), front(&self.mirroring), self.members.next_call()]
     }
 
-    /// Lets everything happen that happens up to `now`.
+    /// Processes all events up to `now`.
     fn run(&mut self, now: SimTime) {
         loop {
             let [leaves, arrival, mirrored, call] = self.nexts();
@@ -289,7 +291,7 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
-    /// Books the interface for the data of a request.
+    /// Books the interface for the data of a request. Returns when the transfer ends.
     fn transfer(&mut self, now: SimTime, id: u32, direction: usize) -> SimTime {
         let request = &mut self.requests[id];
         let (first, end) = request.range;
@@ -331,7 +333,7 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
-    /// Starts the jobs that bring what is missing; a request waits for them if one is given.
+    /// Starts the jobs that fetch missing data; the request waits for them if one is given.
     fn fetch(&mut self, now: SimTime, thread: u64, id: Option<u32>) {
         let missing = std::mem::take(&mut self.missing);
         for missing in &missing {
@@ -347,7 +349,7 @@ impl<T: Copy + Debug> Array<T> {
         self.missing = missing;
     }
 
-    /// The data of a read are in the controller and go to the host.
+    /// The data of a read are in the controller and start their transfer to the host.
     fn send(&mut self, now: SimTime, id: u32) {
         let at = self.transfer(now, id, FROM);
         self.leaving[FROM].push_back((at + self.overhead, id));
@@ -379,7 +381,7 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
-    /// Lets writes into the write cache, in order, as long as there is room.
+    /// Admits waiting writes to the write cache, in order, as long as there is room.
     fn unblock(&mut self, now: SimTime) {
         let (Some(write), Some(cache)) = (&mut self.write_cache, &mut self.cache) else { return };
         while let Some(&id) = write.blocked.front() {
@@ -397,7 +399,7 @@ impl<T: Copy + Debug> Array<T> {
         self.destage(now);
     }
 
-    /// Sends stripes from the write cache to the members, as far as it is to be emptied.
+    /// Starts destaging stripes until the wanted number is in progress.
     fn destage(&mut self, now: SimTime) {
         let (Some(write), Some(cache)) = (&mut self.write_cache, &self.cache) else { return };
         write.marks.look(write.written.waiting());
@@ -421,7 +423,7 @@ impl<T: Copy + Debug> Array<T> {
                     cache.arrived(ticket);
                 }
                 let waiting = std::mem::take(waiting);
-                // those who only wait for what another has fetched are charged for nothing
+                // the jobs' service is charged to the first request only: others wait for the same data
                 if let Some(&first) = waiting.first() {
                     self.requests[first].service += service;
                 }
@@ -451,7 +453,7 @@ impl<T: Copy + Debug> Array<T> {
         }
     }
 
-    /// A host sees an operation done.
+    /// An operation is done for the host.
     fn leaves(&mut self, now: SimTime) {
         let front = |queue: &VecDeque<(SimTime, u32)>| queue.front().map_or(SimTime::MAX, |f| f.0);
         let queue = usize::from(front(&self.leaving[TO]) > front(&self.leaving[FROM]));
@@ -469,18 +471,18 @@ impl<T: Copy + Debug> Array<T> {
         Sectors(self.layout.sectors())
     }
 
-    /// What members have done since the beginning.
+    /// Number of operations that members have done since the beginning.
     pub fn member_operations(&self) -> MemberOps {
         self.members.operations()
     }
 
-    /// What the caches did since the mark; `None`: there are none.
+    /// Hits and misses in the caches since the mark; `None` without caches.
     pub fn hits(&self) -> Option<ArrayHits> {
         let write = self.write_cache.as_ref().map(|write| write.written.hits());
         self.cache.as_ref().map(|cache| ArrayHits { read: cache.hits(), write })
     }
 
-    /// Bytes in the write cache, those on their way to the members included.
+    /// Bytes in the write cache, including those being destaged.
     pub fn written(&self) -> Bytes {
         match (&self.cache, &self.write_cache) {
             (Some(cache), Some(write)) => Bytes(write.written.held() * cache.page() * SECTOR_BYTES),
@@ -500,7 +502,7 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Array<T> {
         calls.tell(now, wake)
     }
 
-    /// Operations waiting or in service.
+    /// Number of operations waiting or in service.
     fn present(&self) -> u64 {
         self.ledger.present()
     }
@@ -521,11 +523,11 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Array<T> {
         self.marked = now;
     }
 
-    /// What the array did since the mark.
+    /// Usage of the array since the mark.
     ///
-    /// Queue length and operations are those of hosts' operations. Utilization and busy time are
-    /// those of the busiest part: the members (on average; their busy time is summed), the
-    /// interface to or from the host, or the link to the other half.
+    /// Queue length and operations are those of hosts' operations. Utilization and busy time are those
+    /// of the busiest part: the members (utilization on average, busy time summed), the interface in
+    /// either direction, or the link to the other half.
     fn usage(&mut self, now: SimTime) -> Usage {
         self.run(now);
         let span = (now - self.marked).as_ns().max(1) as f64;
@@ -555,15 +557,15 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Array<T> {
         self.members.audit(now)
     }
 
-    /// At most this much will be told by [`Model::touch`].
+    /// Announces that [`Model::touch`] will be called for at most this number of bytes.
     fn expect(&mut self, bytes: Bytes) {
         if let Some(cache) = &mut self.cache {
             cache.expect(bytes);
         }
     }
 
-    /// An operation was done before the simulation began, as far as the caches remember it; what leaves
-    /// them takes no time. To be called before anything is submitted.
+    /// Updates the caches for an operation that was done before the simulation began; destaging takes no
+    /// time. To be called before anything is submitted.
     fn touch(&mut self, op: Op, lbn: Sectors, sectors: Sectors) {
         let range = self.range(lbn, sectors);
         let Some(cache) = &mut self.cache else { return };
@@ -586,12 +588,12 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Array<T> {
         self.hits()
     }
 
-    /// What was written to the flash of all members since the mark, if they have any.
+    /// Bytes written to the flash of all members since the mark, if they have flash.
     fn flash(&self) -> Option<Flash> {
         self.members.flash()
     }
 
-    /// How the platters of its members turn.
+    /// The rotations of its members' platters.
     #[cfg(test)]
     fn spins(&self) -> Vec<crate::disk::Spin> {
         self.members.spins()

@@ -1,4 +1,4 @@
-//! The array as a whole: by hand, at its limits, under any load.
+//! Tests of whole arrays: against hand calculation, at their limits, under random load.
 
 use foretell_scenarios::device::{
     Array as Spec, ArrayCache, Destage, Device as Member, Level, WriteCache as WriteSpec,
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::ssd::tests::small;
 
-/// Members by which one can reckon: a read of 4 KiB takes 75.336 us, a write 15.096 us.
+/// Members with simple times: a read of 4 KiB takes 75.336 us, a write 15.096 us.
 const READ: u64 = 50_000 + 10_240 + 5_096 + 10_000;
 const WRITE: u64 = 5_096 + 10_000;
-/// 4 KiB on the array's interface, and the overhead of an operation.
+/// Time of 4 KiB on the array's interface, and the overhead of an operation.
 const PAGE: u64 = 4_096;
 const OVERHEAD: u64 = 2_000;
 
-/// An array of drives with units of 64 KiB, without memory.
+/// An array of drives with stripe units of 64 KiB, without caches.
 fn array(level: Level, members: u32) -> Spec {
     Spec {
         level,
@@ -30,7 +30,7 @@ fn array(level: Level, members: u32) -> Spec {
     }
 }
 
-/// The same with a cache of 256 pages, and a write cache of `written` pages, if any.
+/// The same with a cache of 256 pages, and with a write cache of `written` pages if that is not 0.
 fn cached(level: Level, members: u32, written: u64) -> Spec {
     let page = Bytes::kib(4);
     let write = (written > 0).then(|| WriteSpec {
@@ -47,7 +47,7 @@ fn cached(level: Level, members: u32, written: u64) -> Spec {
     Spec { cache: Some(cache), ..array(level, members) }
 }
 
-/// An operation on so many pages of 4 KiB.
+/// An operation on `pages` pages of 4 KiB.
 fn io(op: Op, page: u64, pages: u64) -> Io<u32> {
     Io { lbn: Sectors(page * 8), sectors: Sectors(pages * 8), op, thread: 0, tag: 0 }
 }
@@ -56,7 +56,7 @@ fn new(spec: &Spec) -> Array<u32> {
     Array::new(spec, Scheduler::Fcfs)
 }
 
-/// Submits operations at once; when each is done, by number, after `at`.
+/// Submits all operations at `at`. Returns for each, by number, how long after `at` it is done.
 fn times_from(array: &mut Array<u32>, at: SimTime, ios: &[Io<u32>]) -> Vec<u64> {
     let mut next = None;
     for (tag, io) in ios.iter().enumerate() {
@@ -78,7 +78,7 @@ fn times(spec: &Spec, ios: &[Io<u32>]) -> Vec<u64> {
     times_from(&mut new(spec), SimTime::ZERO, ios)
 }
 
-/// What members do for operations, one after the other.
+/// Member operations for the operations given, which are done one after the other.
 fn operations(spec: &Spec, ios: &[Io<u32>]) -> (u64, u64) {
     let mut array = new(spec);
     for (second, io) in (1..).zip(ios) {
@@ -95,7 +95,7 @@ fn one_operation_by_hand() {
         // the member, the interface, the overhead
         assert_eq!(times(&spec, &[io(Op::Read, 5, 1)]), [READ + PAGE + OVERHEAD], "{level:?}");
     }
-    // a write comes in first; copies are written at once
+    // a write's data first come in; copies are written at the same time
     for level in [Level::Raid0, Level::Raid1, Level::Raid10] {
         let spec = array(level, 4);
         assert_eq!(times(&spec, &[io(Op::Write, 5, 1)]), [PAGE + WRITE + OVERHEAD], "{level:?}");
@@ -113,7 +113,7 @@ fn members_operations_are_those_of_the_book() {
     assert_eq!(operations(&seven, &[io(write, 5, 1)]), (2, 2));
     assert_eq!(operations(&seven, &[io(write, 0, 4 * unit)]), (2, 5));
     assert_eq!(operations(&seven, &[io(write, 0, 6 * unit)]), (0, 7));
-    // a stripe and a page of the next
+    // a stripe and a page of the next stripe
     assert_eq!(operations(&seven, &[io(write, 0, 6 * unit + 1)]), (2, 9));
     assert_eq!(operations(&array(Level::Raid5, 3), &[io(write, 0, 1)]), (1, 2));
     assert_eq!(operations(&array(Level::Raid0, 4), &[io(write, 0, 4 * unit)]), (0, 4));
@@ -131,7 +131,8 @@ fn reads_are_spread_over_copies() {
     let reads = [io(Op::Read, 5, 1); 4];
     let found = times(&array(Level::Raid1, 4), &reads);
     assert_eq!(found, [one, one + PAGE, one + 2 * PAGE, one + 3 * PAGE]);
-    // of a pair, each member has two: the second is sensed (50 us) and sent (10.24 us) after the first
+    // of a pair, each member has two reads: the second is sensed (50 us) and sent (10.24 us) after the
+    // first
     let found = times(&array(Level::Raid10, 4), &reads);
     assert_eq!(found[..2], [one, one + PAGE]);
     assert_eq!(found[2..], [one + 60_240, one + 60_240 + PAGE]);
@@ -141,11 +142,11 @@ fn reads_are_spread_over_copies() {
 fn writes_to_a_stripe_with_parity_take_turns() {
     let spec = array(Level::Raid5, 7);
     let one = PAGE + READ + WRITE + OVERHEAD;
-    // on different units of a stripe; the second comes in while the first is read
+    // on different units of the same stripe; the second comes in while the first is read
     let found = times(&spec, &[io(Op::Write, 0, 1), io(Op::Write, 16, 1)]);
     assert_eq!(found[0], one);
     assert_eq!(found[1], one + READ + WRITE);
-    // two stripes apart no member is shared: stripe 0 has data on member 0, parity on 6; stripe 2 has
+    // two stripes apart they share no member: stripe 0 has data on member 0, parity on 6; stripe 2 has
     // data on 5, parity on 4
     let found = times(&spec, &[io(Op::Write, 0, 1), io(Op::Write, 2 * 96, 1)]);
     assert_eq!(found, [one, one + PAGE]);
@@ -157,16 +158,16 @@ fn what_was_read_is_there() {
     let mut array = new(&spec);
     let at = |ms| SimTime::ZERO + SimSpan::from_ms(ms);
     let missed = READ + PAGE + OVERHEAD;
-    // a second read of a page on its way waits for it, and no other is read
+    // a second read of a page that is being fetched waits for it; no member reads it again
     let found = times_from(&mut array, at(0), &[io(Op::Read, 9, 1), io(Op::Read, 9, 1)]);
     assert_eq!(found, [missed, missed + PAGE]);
     assert_eq!(times_from(&mut array, at(10), &[io(Op::Read, 9, 1)]), [PAGE + OVERHEAD]);
-    // of two pages the other is read
+    // of two pages only the missing one is read
     let found = times_from(&mut array, at(20), &[io(Op::Read, 9, 2)]);
     assert_eq!(found, [missed + PAGE]);
     assert_eq!(array.member_operations(), MemberOps { reads: 2, writes: 0 });
     assert_eq!(array.hits().unwrap().read, CacheHits { pages: 5, hits: 3 });
-    // a write goes through, and is there afterwards
+    // a write goes through to the members, and its page is cached afterwards
     let found = times_from(&mut array, at(30), &[io(Op::Write, 50, 1)]);
     assert_eq!(found, [PAGE + READ + WRITE + OVERHEAD]);
     assert_eq!(times_from(&mut array, at(40), &[io(Op::Read, 50, 1)]), [PAGE + OVERHEAD]);
@@ -174,11 +175,11 @@ fn what_was_read_is_there() {
 
 #[test]
 fn writes_are_done_in_memory_until_it_is_full() {
-    // room for 16 written pages, emptied beyond 12, down to 8
+    // room for 16 written pages, destaged beyond 12, down to 8
     let spec = cached(Level::Raid5, 7, 16);
     let mut array = new(&spec);
     let at = |ms| SimTime::ZERO + SimSpan::from_ms(ms);
-    // the interface and the link to the other half, one after the other
+    // the interface, then the link to the other half
     let done = PAGE + 2 * PAGE + OVERHEAD;
     for page in 0..12 {
         // each on a stripe of its own
@@ -186,22 +187,22 @@ fn writes_are_done_in_memory_until_it_is_full() {
     }
     assert_eq!(array.member_operations(), MemberOps::default());
     assert_eq!(array.written(), Bytes::kib(48));
-    // the thirteenth makes it too many, and five leave
+    // the thirteenth exceeds the high mark, and five are destaged
     assert_eq!(times_from(&mut array, at(20), &[io(Op::Write, 96 * 12, 1)]), [done]);
     assert_eq!(array.member_operations(), MemberOps { reads: 10, writes: 10 });
     assert_eq!(array.written(), Bytes::kib(32));
-    // those that were left alone for longest: a page that is still there needs no room
+    // the least recently written were destaged: a page that is still there needs no room
     assert_eq!(times_from(&mut array, at(30), &[io(Op::Write, 96 * 12, 1)]), [done]);
     assert_eq!(array.written(), Bytes::kib(32));
     assert_eq!(array.hits().unwrap().write, Some(CacheHits { pages: 14, hits: 1 }));
-    // a dozen at once: four find no room until what was taken at the fifth is on the members
+    // a dozen at once: four wait for room until the stripes destaged at the fifth are on the members
     let many: Vec<_> = (20..32).map(|page| io(Op::Write, 96 * page, 1)).collect();
     let found = times_from(&mut array, at(40), &many);
-    // those that do are done one after the other over the link
+    // the others are done one after the other over the link
     for (number, found) in (0..8).zip(&found) {
         assert_eq!(*found, done + number * 2 * PAGE);
     }
-    // the fifth is there after 5 pages on the interface; then 5 leave
+    // the fifth has arrived after 5 pages on the interface; then 5 are destaged
     let least = 5 * PAGE + READ + WRITE;
     assert!(found[8..].iter().all(|found| *found > least), "{found:?}");
     assert!(array.written() <= Bytes::kib(48));
@@ -211,20 +212,20 @@ fn writes_are_done_in_memory_until_it_is_full() {
 fn written_pages_of_a_stripe_leave_together() {
     let spec = cached(Level::Raid5, 7, 128);
     let mut array = new(&spec);
-    // ten stripes of 96 pages, a page at a time
+    // ten stripes of 96 pages, one page at a time
     for page in 0..960 {
         let at = SimTime::ZERO + SimSpan::from_ms(50) * page;
         times_from(&mut array, at, &[io(Op::Write, page, 1)]);
     }
     let MemberOps { reads, writes } = array.member_operations();
-    // all but the last is written whole: seven writes and no read
+    // all stripes but the last are written whole: seven writes and no read
     assert_eq!((reads, writes % 7), (0, 0));
     assert!(writes >= 7 * 8, "{writes}");
 }
 
 #[test]
 fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
-    // room for 1024 pages, marks at 512 and 768; each page is in a stripe of its own
+    // room for 1024 pages, marks at 512 and 768; each page is in its own stripe
     let mut spec = cached(Level::Raid0, 4, 1024);
     let cache = spec.cache.as_mut().unwrap();
     cache.size = Bytes::kib(4) * 4096;
@@ -236,7 +237,7 @@ fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
     }
     let wanted = |array: &Array<u32>| array.write_cache.as_ref().unwrap().wanted_destages();
     assert_eq!(wanted(&array), 0);
-    // most are 4 for each of 4 members: one for each sixteenth of the way
+    // at most 4 for each of 4 members: one more for each sixteenth of the way between the marks
     for (page, expected) in [(512, 1), (528, 2), (640, 9), (767, 16)] {
         let held = array.write_cache.as_ref().unwrap().written.waiting();
         for page in held..=page {
@@ -270,9 +271,9 @@ fn sequential_reads_are_read_ahead() {
         let found = times_from(&mut array, at, &[io(Op::Read, page, 1)]);
         waits += u64::from(found != [PAGE + OVERHEAD]);
     }
-    // the first two alone: the second finds the stream
+    // only the first two wait: the second starts the read-ahead
     assert_eq!(waits, 2);
-    // random ones are left alone
+    // random reads start no read-ahead
     let before = array.member_operations().reads;
     for (second, page) in (10..).zip([5000, 3001, 4002, 2003]) {
         let at = SimTime::ZERO + SimSpan::from_secs(second);
@@ -331,7 +332,7 @@ fn given() -> impl Strategy<Value = Given> {
         .prop_map(|(gap_ns, first, sectors, write)| Given { gap_ns, first, sectors, write })
 }
 
-/// When each of the operations is done if the array is woken when it wants and, besides, every
+/// Completion times of the operations if the array is called when it asks for it and also every
 /// `extra`.
 fn played(spec: &Spec, given: &[Given], extra: Option<u64>) -> (Vec<(u32, u64)>, MemberOps) {
     let mut array = new(spec);
@@ -388,7 +389,7 @@ proptest! {
         let mut tags: Vec<u32> = found.iter().map(|(tag, _)| *tag).collect();
         tags.sort_unstable();
         prop_assert_eq!(tags, (0..given.len() as u32).collect::<Vec<_>>());
-        // the oracle: an array that is woken all the time
+        // the oracle: an array that is called all the time
         prop_assert_eq!(played(&spec, &given, Some(extra)), (found, operations));
     }
 }

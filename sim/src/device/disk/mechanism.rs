@@ -1,14 +1,14 @@
-//! A disk arm over rotating platters: seek, rotation, transfer.
+//! A simple disk: an arm over rotating platters with seek, rotation and transfer.
 //!
-//! Seek time follows the three-part curve of the profile (Ruemmler & Wilkes 1994). The platter's
-//! angle is a function of time ([`Spin`]); an access waits until its first sector comes round. The number of
-//! sectors a track falls linearly from the outermost to the innermost cylinder. An access that
-//! continues where the last one ended, without a pause of the disk, goes on at media rate: the
-//! drive's own buffer has read on. Not modelled: zones as steps, skew, head switches, the on-board
-//! cache beyond that, bus transfer, thermal recalibration.
+//! Seek time follows the three-part curve of the profile (Ruemmler & Wilkes 1994). The platter's angle is a
+//! function of time ([`Spin`]); an access waits until its first sector comes round. The number of sectors
+//! per track falls linearly from the outermost to the innermost cylinder. An access that continues where the
+//! last one ended, without a pause of the disk, proceeds at media rate, because the drive has read ahead
+//! into its buffer. Not modelled: zones as steps, skew, head switches, any other effect of the on-board
+//! cache, bus transfer, thermal recalibration.
 //!
-//! [`super::drive`] has most of that. This model stays beside it: it needs less to be known and less
-//! to be kept, and where a drive's buffer does not matter the two must agree.
+//! [`super::drive`] models most of that. This model is kept because it needs fewer parameters and less
+//! state. Where a drive's buffer does not matter, the two must agree.
 
 use foretell_scenarios::device::{Mechanical, Seek};
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors, SimSpan, SimTime};
@@ -27,21 +27,21 @@ pub struct Mechanism {
     outer_sectors: f64,
     inner_sectors: f64,
     cylinder: u32,
-    /// Where the last access ended, and when.
+    /// Sector and time at which the last access ended.
     end: Sectors,
     ended: SimTime,
 }
 
 impl Mechanism {
-    /// The arm at the outermost cylinder, on the bench: at nominal speed, its index mark passing as
-    /// time begins.
+    /// The arm at the outermost cylinder, on the bench: at nominal speed, with the index mark passing at
+    /// time zero.
     pub fn new(spec: &Mechanical) -> Self {
         Self::turning(spec, Spin::nominal(spec.revolution()))
     }
 
-    /// The same, whose platters turn in that way.
+    /// The same with the rotation `spin`.
     pub fn turning(spec: &Mechanical, spin: Spin) -> Self {
-        // how much a track holds does not depend on how fast it passes
+        // the capacity of a track does not depend on its speed
         let revolution = spec.revolution();
         let per_revolution = |bytes_per_s: f64| {
             (bytes_per_s * revolution.as_secs_f64() / SECTOR_BYTES as f64).max(1.0)
@@ -65,14 +65,14 @@ impl Mechanism {
         self.spin
     }
 
-    /// Moves the arm, waits for the sector, transfers; returns when it is done.
+    /// Moves the arm, waits for the sector, transfers. Returns when the access is done.
     pub fn access(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> SimTime {
         let cylinder = self.cylinder_of(lbn);
         let track = self.sectors_per_revolution(cylinder);
         let sector_ns = self.spin.period_ns() as f64 / track;
         let transfer = SimSpan::from_ns((sectors.get().max(1) as f64 * sector_ns) as u64);
         let ready = now + self.overhead;
-        // What follows at once on the medium has been read into the drive's buffer meanwhile.
+        // Sectors that follow on the medium have been read into the drive's buffer meanwhile.
         let streams = lbn == self.end
             && self.ended != SimTime::ZERO
             && now.saturating_since(self.ended) <= self.spin.period();
@@ -90,7 +90,7 @@ impl Mechanism {
         finish
     }
 
-    /// Time until sector `lbn`, on a track of so many sectors, comes under the head.
+    /// Time until sector `lbn`, on a track of `track` sectors, comes under the head.
     fn rotation(&self, now: SimTime, lbn: Sectors, track: f64) -> SimSpan {
         let turn = self.spin.period_ns();
         // the angle at which the sector lies, as a time after the index mark
@@ -119,13 +119,13 @@ impl Mechanism {
         self.outer_sectors + (self.inner_sectors - self.outer_sectors) * inwards
     }
 
-    /// Media rate where `lbn` lies, bytes in a second.
+    /// Media rate at `lbn`, in bytes a second.
     pub fn media_rate_bytes_per_s(&self, lbn: Sectors) -> f64 {
         self.sectors_per_revolution(self.cylinder_of(lbn)) * SECTOR_BYTES as f64
             / self.spin.period().as_secs_f64()
     }
 
-    /// Bytes that it holds.
+    /// Capacity in bytes.
     pub fn capacity(&self) -> Bytes {
         Sectors(self.total).bytes()
     }

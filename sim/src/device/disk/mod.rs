@@ -1,17 +1,16 @@
 //! Disks: a scheduler in front of a mechanism.
 //!
-//! A disk never sees the agenda. [`Disk::submit`] and [`Disk::complete`] name the time at which the
-//! disk is to be called again, and every time that is named must be answered by a call of
-//! [`Disk::complete`] then. Usually an operation is done; but a scheduler may only have wanted to
-//! think again (CFQ waits for a thread's next operation), and what came meanwhile may have made the
-//! call needless.
+//! A disk never sees the agenda. [`Disk::submit`] and [`Disk::complete`] return the time of the next
+//! call, and the caller must then call [`Disk::complete`] at every time returned. Usually an
+//! operation is done at that call. But a scheduler may only have asked to decide again (CFQ waits
+//! for a thread's next operation), and later arrivals may have made the call unnecessary.
 //!
 //! One request is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
-//! detailed [`drive::Drive`], which may go on writing or reading ahead by itself. Such a drive may
-//! hold several commands (`queue_depth`), also while one is in service: it takes up the one that its
-//! head reaches first, but one that it has held for a second before all others (assumed: firmware
-//! is not documented, but none is known to starve a command). The bus transfer of a command does not
-//! overlap with the seek of the next.
+//! detailed [`drive::Drive`], which may continue with write-behind or read-ahead. Such a drive may
+//! hold several commands (`queue_depth`), also while one is in service. It chooses the command that
+//! its head reaches first, except that a command held for a second goes before all others (assumed:
+//! firmware is not documented, but no drive is known to starve a command). The bus transfer of a
+//! command does not overlap with the seek of the next.
 
 pub mod drive;
 mod mechanism;
@@ -33,7 +32,7 @@ pub use spin::Spin;
 use crate::device::{self, Calls, Model};
 use crate::ledger::{Ledger, Usage, Violation};
 
-/// A drive holds no command back for longer.
+/// Longest time for which a drive may pass over a command that it holds.
 const HELD_BACK: SimSpan = SimSpan::from_secs(1);
 
 /// A disk with its queue.
@@ -41,21 +40,21 @@ const HELD_BACK: SimSpan = SimSpan::from_secs(1);
 pub struct Disk<T> {
     arm: Arm,
     scheduler: Box<dyn Scheduler<T>>,
-    /// Commands that the drive holds beside the one in service, in the order in which it got them.
+    /// Commands that the drive holds besides the one in service, in the order of arrival.
     held: Vec<Held<T>>,
-    /// So many commands may be held and in service.
+    /// Most commands that may be held and in service.
     depth: usize,
     serving: Option<Serving<T>>,
-    /// Operations that are done with the one in service they were merged with, but not told yet.
+    /// Operations merged with one in service and done with it, but not yet returned.
     followers: VecDeque<Follower<T>>,
-    /// The earliest time that was named and has not come.
+    /// The earliest requested call that is still to come.
     call: Option<SimTime>,
-    /// Where the last request that the drive was given ends.
+    /// End of the last request that the drive was given.
     head: Sectors,
     ledger: Ledger,
 }
 
-/// What serves the operations.
+/// The part that serves the operations.
 #[derive(Debug)]
 enum Arm {
     Simple(Mechanism),
@@ -88,24 +87,24 @@ struct Follower<T> {
 pub struct Done<T> {
     /// The operation.
     pub io: Io<T>,
-    /// When the mechanism took it up, or the one with which it was merged.
+    /// When the mechanism began it, or the operation with which it was merged.
     pub started: SimTime,
-    /// How long the mechanism was busy with it; nothing if it was merged with another.
+    /// Mechanism time spent on it; zero if it was merged with another.
     pub service: SimSpan,
 }
 
-/// What a call of [`Disk::complete`] brings.
+/// The result of a call of [`Disk::complete`].
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<T> {
     /// The operation that is done, if one is.
     pub done: Option<Done<T>>,
-    /// When to call again; `None` if an earlier call is due or nothing waits.
+    /// When to call again; `None` if an earlier call is still to come or nothing waits.
     pub next: Option<SimTime>,
 }
 
 impl<T: Copy + Debug + Send + 'static> Disk<T> {
-    /// An idle disk on the bench, its arm at the outermost cylinder: it turns at nominal speed, its
-    /// index mark passing as time begins.
+    /// An idle disk on the bench: its arm is at the outermost cylinder, it turns at nominal speed,
+    /// and its index mark passes at time zero.
     ///
     /// # Panics
     ///
@@ -114,7 +113,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         Self::turning(spec, |revolution, _| Spin::nominal(revolution))
     }
 
-    /// The same, installed: its platters are at an angle and turn at a speed that `stream` draws.
+    /// The same disk in a cluster: `stream` draws its platters' angle and speed.
     pub fn installed(spec: &model::Disk, mut stream: Stream) -> Self {
         Self::turning(spec, |revolution, tolerance| Spin::drawn(revolution, tolerance, &mut stream))
     }
@@ -145,15 +144,16 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         }
     }
 
-    /// Adds an operation. Returns when to call [`Disk::complete`], unless an earlier call is due.
+    /// Adds an operation. Returns when to call [`Disk::complete`], unless an earlier call is still
+    /// to come.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.ledger.arrive(now);
         self.scheduler.add(now, io);
         self.go_on(now)
     }
 
-    /// Takes an operation that is done at `now`, if there is one, and starts the next. To be called
-    /// once for each time that the disk has named.
+    /// Returns an operation that is done at `now`, if there is one, and starts the next. To be
+    /// called once for each time that the disk has returned.
     pub fn complete(&mut self, now: SimTime) -> Completion<T> {
         if self.call.is_some_and(|call| call <= now) {
             self.call = None;
@@ -180,8 +180,8 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         Completion { done, next }
     }
 
-    /// Gives the drive what it can take and starts a service if none goes on. Returns when to call
-    /// again, unless an earlier call is due.
+    /// Gives the drive the requests that it can hold, and starts a service if none is in progress.
+    /// Returns when to call again, unless an earlier call is still to come.
     fn go_on(&mut self, now: SimTime) -> Option<SimTime> {
         let mut again = None;
         while self.held.len() + usize::from(self.serving.is_some()) < self.depth {
@@ -213,7 +213,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         self.name(next)
     }
 
-    /// Names the time of a call, unless one is due by then.
+    /// Records and returns the time of a call, unless an earlier call is still to come.
     fn name(&mut self, at: SimTime) -> Option<SimTime> {
         if self.call.is_some_and(|call| call <= at) {
             return None;
@@ -222,7 +222,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
         self.call
     }
 
-    /// Which of the held commands the drive takes up.
+    /// Chooses which of the held commands the drive serves next.
     fn take_up(&mut self, now: SimTime) -> usize {
         match &mut self.arm {
             Arm::Drive(drive) if self.held.len() > 1 && now < self.held[0].since + HELD_BACK => {
@@ -276,7 +276,7 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Disk<T> {
 
     fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         let serving = self.serving.iter().flat_map(|serving| {
-            // those that were merged have no service of their own
+            // merged operations have no service time of their own
             let started = std::iter::once(Some(serving.started)).chain(std::iter::repeat(None));
             serving.request.operations().map(|(arrived, _)| arrived).zip(started)
         });

@@ -1,11 +1,11 @@
-//! A drive against its real counterpart: replay of DiskSim's `validate` traces.
+//! Compares a drive with its real counterpart: replay of DiskSim's `validate` traces.
 //!
-//! A line is `R|W  buffer-action  block  sectors  service_us  next_us`: what the real drive was
-//! asked, how long it took, and how long after its completion the next request came. The replay is
+//! A line is `R|W  buffer-action  block  sectors  service_us  next_us`: the request to the real
+//! drive, how long it took, and how long after its completion the next request came. The replay is
 //! the closed loop of DiskSim's `validate` format: one request outstanding, each arriving `next_us`
-//! after the *model's* completion of the one before. So the model's rotational position is not that
-//! of the real drive, and the two are compared as distributions: the demerit figure of Ruemmler &
-//! Wilkes (1994) is the root mean square horizontal distance between the two cumulative
+//! after the *model's* completion of the one before. So the model's rotational position differs
+//! from the real drive's, and the two are compared as distributions. The demerit figure of Ruemmler
+//! & Wilkes (1994) is the root mean square horizontal distance between the two cumulative
 //! distributions of response time, here at quantiles 0.0001, 0.0002 … 1.
 
 use std::io::{BufRead, Read};
@@ -16,12 +16,12 @@ use thiserror::Error;
 use super::Mechanism;
 use super::drive::Drive;
 
-/// A disk that serves one operation after the other.
+/// A disk that serves one operation at a time.
 pub trait Spindle {
-    /// Sectors that it holds.
+    /// Number of sectors that it holds.
     fn sectors(&self) -> Sectors;
 
-    /// Serves an operation that arrives at `now`, when the last has been done; when it is done.
+    /// Serves an operation that arrives at `now`, after the last is done. Returns when it is done.
     fn serve(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) -> SimTime;
 }
 
@@ -45,9 +45,9 @@ impl Spindle for Mechanism {
     }
 }
 
-/// A line is not longer: what is, is cut, and found wrong.
+/// Longest line. A longer one is cut, and is then rejected.
 const MOST_LINE: u64 = 4096;
-/// So many characters of what is wrong are shown.
+/// Number of characters of a rejected field that are shown.
 const SHOWN: usize = 40;
 
 /// One request of a trace, and how the real drive served it.
@@ -57,7 +57,7 @@ pub struct Exchange {
     pub op: Op,
     /// First sector.
     pub lbn: Sectors,
-    /// How many.
+    /// Number of sectors.
     pub sectors: Sectors,
     /// Response time of the real drive.
     pub service: SimSpan,
@@ -73,23 +73,23 @@ pub enum TraceError {
         "line {line}: {field} is {found}; a line is `R|W action block sectors service_us next_us`"
     )]
     Line {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: u64,
         /// The field at fault.
         field: &'static str,
-        /// What stands there.
+        /// The field's text.
         found: String,
     },
     /// A request reaches beyond the drive's end.
     #[error("line {line}: sectors {first} to {last} are asked for, the drive ends before {total}")]
     Beyond {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: u64,
         /// First sector.
         first: u64,
         /// Last sector.
         last: u64,
-        /// Sectors that there are.
+        /// Number of sectors of the drive.
         total: u64,
     },
     /// There is no request.
@@ -98,14 +98,14 @@ pub enum TraceError {
     /// The trace cannot be read.
     #[error("line {line}: {error}")]
     Read {
-        /// The line that was to be read.
+        /// The line that could not be read.
         line: u64,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
 }
 
-/// Response times in short.
+/// Summary of response times.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Summary {
     /// Mean, milliseconds.
@@ -119,13 +119,13 @@ pub struct Summary {
 /// Model and real drive side by side.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Comparison {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Those that are reads.
+    /// Number of reads among them.
     pub reads: u64,
-    /// The model.
+    /// Response times of the model.
     pub model: Summary,
-    /// The real drive.
+    /// Response times of the real drive.
     pub real: Summary,
     /// The demerit figure, milliseconds.
     pub rms_ms: f64,
@@ -167,8 +167,8 @@ pub fn replay(drive: &mut impl Spindle, exchanges: &[Exchange]) -> Vec<SimSpan> 
         .collect()
 }
 
-/// Compares response times as distributions: either in short, and the demerit figure in
-/// milliseconds. `None` if there are none.
+/// Compares response times as distributions. Returns the two summaries and the demerit figure in
+/// milliseconds; `None` if there are no response times.
 pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<(Summary, Summary, f64)> {
     if model.is_empty() || real.is_empty() {
         return None;
@@ -186,7 +186,8 @@ pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<(Summa
 
 const QUANTILES: u64 = 10_000;
 
-/// The smallest of the sorted times that a share of `number` in [`QUANTILES`] does not exceed, ms.
+/// The smallest of the sorted times that is not exceeded by a share of `number` in [`QUANTILES`],
+/// ms.
 fn at_quantile(sorted: &[SimSpan], number: u64) -> f64 {
     let rank = (number * sorted.len() as u64).div_ceil(QUANTILES).max(1);
     sorted[rank as usize - 1].as_ms_f64()
@@ -201,7 +202,7 @@ fn summary(sorted: &[SimSpan]) -> Summary {
     }
 }
 
-/// Reads a `validate` trace. Empty lines are passed over.
+/// Reads a `validate` trace. Empty lines are skipped.
 pub fn read_trace(trace: impl BufRead) -> Result<Vec<Exchange>, TraceError> {
     read_lines(trace, |_, _| Ok(()))
 }
@@ -276,7 +277,7 @@ fn whole_number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Microseconds with a fraction, to the nanosecond (digits beyond are cut off).
+/// Parses microseconds with a fraction, to the nanosecond (further digits are cut off).
 fn time_us(text: &[u8]) -> Option<SimSpan> {
     let mut parts = text.splitn(2, |byte| *byte == b'.');
     let whole = whole_number(parts.next()?)?;
@@ -289,7 +290,7 @@ fn time_us(text: &[u8]) -> Option<SimSpan> {
         nanoseconds += u64::from(byte - b'0') * unit;
         unit /= 10;
     }
-    // a thousand years are too long for a request
+    // a request of more than a thousand years is rejected
     let whole = whole.checked_mul(1000).filter(|ns| *ns < u64::MAX / 1000)?;
     Some(SimSpan::from_ns(whole + nanoseconds))
 }
@@ -305,10 +306,10 @@ mod tests {
 
     #[test]
     fn the_demerit_figure_is_the_distance_between_the_distributions() {
-        // order does not matter; every quantile is 2 ms apart
+        // order does not matter; every quantile differs by 2 ms
         let (_, _, rms_ms) = compare(vec![ms(4), ms(3)], vec![ms(1), ms(2)]).unwrap();
         assert_eq!(rms_ms, 2.0);
-        // half of the quantiles agree, half are 2 ms apart: √(4 / 2)
+        // half of the quantiles agree, half differ by 2 ms: √(4 / 2)
         let (model, _, rms_ms) = compare(vec![ms(1), ms(4)], vec![ms(1), ms(2)]).unwrap();
         assert!((rms_ms - 2.0_f64.sqrt()).abs() < 1e-12);
         assert_eq!((model.mean_ms, model.p95_ms), (2.5, 4.0));

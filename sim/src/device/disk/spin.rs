@@ -1,32 +1,32 @@
-//! How a disk's platters turn: how fast, and at which angle they are.
+//! The rotation of a disk's platters: their speed and angle.
 //!
-//! No two disks turn together. A disk was switched on at some time, so the angle of its platters when
-//! the simulation begins is any; and its motor keeps its speed within a tolerance, so two disks of one
-//! kind drift apart. Both are drawn from a stream of the disk's own. Assumed: the speed is uniform
-//! within the tolerance (data sheets give bounds, no distribution), and constant.
+//! No two disks turn in step. A disk was switched on at an unknown time, so its platters' angle at the
+//! start of the simulation is random. Its motor keeps its speed within a tolerance, so two disks of
+//! one kind drift apart. Both are drawn from the disk's own random stream. Assumed: the speed is
+//! uniform within the tolerance (data sheets give bounds, no distribution), and constant.
 //!
-//! A turn takes a whole number of nanoseconds, so the angle at any time is exact: no rounding adds up.
-//! A disk on the bench, whose behaviour is compared or measured, turns at its nominal speed and is at
-//! its index mark when time begins.
+//! A turn takes a whole number of nanoseconds, so the angle at any time is exact and no rounding error
+//! accumulates. A disk on the bench, whose behaviour is compared or measured, turns at its nominal
+//! speed and is at its index mark at time zero.
 
 use foretell_scenarios::device::Tolerance;
 use foretell_units::{SimSpan, SimTime, Stream};
 
-/// How platters turn.
+/// The rotation of platters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spin {
     period_ns: u64,
-    /// How long before the simulation began the index mark passed last.
+    /// Time before the start of the simulation at which the index mark last passed.
     ahead_ns: u64,
 }
 
 impl Spin {
-    /// At nominal speed, the index mark passing as time begins.
+    /// At nominal speed, with the index mark passing at time zero.
     pub fn nominal(revolution: SimSpan) -> Self {
         Self { period_ns: revolution.as_ns().max(1), ahead_ns: 0 }
     }
 
-    /// At a speed within `tolerance` of the nominal one and at any angle.
+    /// At a random speed within `tolerance` of the nominal one, and at a random angle.
     pub fn drawn(revolution: SimSpan, tolerance: Tolerance, stream: &mut Stream) -> Self {
         let nominal = revolution.as_ns().max(1);
         let most = tolerance.of(nominal);
@@ -44,7 +44,7 @@ impl Spin {
         self.period_ns
     }
 
-    /// Time since the index mark passed last, nanoseconds: less than a turn.
+    /// Time since the index mark last passed, nanoseconds: less than a turn.
     pub fn since_index_ns(self, now: SimTime) -> u64 {
         (now.as_ns() + self.ahead_ns) % self.period_ns
     }
@@ -83,7 +83,7 @@ mod tests {
             quarters[(spin.since_index_ns(SimTime::ZERO) * 4 / spin.period_ns) as usize] += 1;
         }
         assert!(slowest > TURN.as_ns() + 16_000 && fastest < TURN.as_ns() - 16_000);
-        // 1000 each, standard deviation 27; four of them
+        // 1000 each, standard deviation 27; the limit is four of them
         assert!(quarters.iter().all(|count| (count - 1000).abs() < 110), "{quarters:?}");
     }
 

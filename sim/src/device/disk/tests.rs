@@ -34,7 +34,7 @@ fn mechanical() -> Device {
     })
 }
 
-/// The shipped drive of 2005, holding so many commands.
+/// The shipped drive of 2005, holding up to `queue_depth` commands.
 fn sata(queue_depth: u32) -> Device {
     let text = include_str!("../../../../scenarios/devices/sata-7200-2005.toml");
     let drive = drive_file::parse(text).unwrap();
@@ -62,15 +62,16 @@ fn at_ms(ms: u64) -> SimTime {
     SimTime::ZERO + SimSpan::from_ms(ms)
 }
 
-/// What was asked, when, and when it was done.
+/// An operation, when it arrived, and when it was done.
 struct Served {
     io: Io<usize>,
     arrived: SimTime,
     finished: SimTime,
 }
 
-/// Runs a disk. `first` arrives by itself; `follow` says what an operation that is done brings, and
-/// when. Tags are replaced by the order of arrival. Ends when nothing is left.
+/// Runs a disk. The operations of `first` arrive by themselves; `follow` returns the operation that
+/// follows a completion, and its time. Tags are replaced by the order of arrival. Ends when nothing is
+/// outstanding.
 fn run(
     disk: &mut Disk<usize>,
     first: impl IntoIterator<Item = (SimTime, Io<usize>)>,
@@ -118,8 +119,8 @@ fn read(thread: u64, lbn: u64, sectors: u64) -> Io<usize> {
     Io { lbn: Sectors(lbn), sectors: Sectors(sectors), op: Op::Read, thread, tag: 0 }
 }
 
-/// Threads that read 64 KiB after 64 KiB from places 40 GB apart, each a millisecond after its
-/// last, for so long: bytes a second in all.
+/// Threads that read sequentially in pieces of 64 KiB from places 40 GB apart, each a millisecond
+/// after its last completion, for `span`. Returns bytes a second in total.
 fn streams(scheduler: Scheduler, threads: u64, span: SimSpan) -> f64 {
     let device = sata(1);
     let first = (0..threads).map(|thread| (SimTime::ZERO, read(thread, thread * 80_000_000, 128)));
@@ -134,18 +135,18 @@ fn streams(scheduler: Scheduler, threads: u64, span: SimSpan) -> f64 {
 #[test]
 fn two_streams_alternate_under_deadline_and_take_turns_under_cfq() {
     let span = SimSpan::from_secs(20);
-    // alone, 64 KiB at 84 MB/s and a millisecond between: 1.8 ms for 64 KiB, and at times a turn
+    // alone, 64 KiB at 84 MB/s and a millisecond between: 1.8 ms for 64 KiB, and sometimes a turn
     let alone = streams(Deadline, 1, span) / 1e6;
     assert!((25.0..40.0).contains(&alone), "{alone} MB/s");
-    // two: a seek over some 40 GB (8 ms or so), half a turn, 64 KiB, for each
+    // two: for each 64 KiB a seek over some 40 GB (8 ms or so), half a turn, and the transfer
     let deadline = streams(Deadline, 2, span) / 1e6;
     assert!((4.0..7.0).contains(&deadline), "{deadline} MB/s");
-    // 100 ms for each between two seeks
+    // 100 ms for each thread between two seeks
     let cfq = streams(Cfq, 2, span) / 1e6;
     assert!(cfq > 0.8 * alone && cfq <= alone, "{cfq} MB/s of {alone}");
 }
 
-/// Mean response time of random reads by so many that wait for each, in milliseconds.
+/// Mean response time, in milliseconds, of random reads with `outstanding` requests in a closed loop.
 fn random_reads(scheduler: Scheduler, device: &Device, outstanding: u64) -> f64 {
     let mut stream = Seed(1).stream("places");
     let mut place = move || stream.below(488_000_000);
@@ -164,17 +165,17 @@ fn a_drive_that_holds_32_commands_serves_random_reads_faster() {
     // one at a time: seek 8, half a turn 4.17, command 0.15, 0.1 of transfer: 12.4 ms a read
     let one = random_reads(Fcfs, &sata(1), 32);
     assert!((one - 12.4).abs() < 0.3, "{one}");
-    // of 32 the one that the head reaches first; measured drives with 32 commands serve two to
-    // three times as many
+    // of 32, the one that the head reaches first; measured drives with 32 commands serve two to three
+    // times the rate
     let held = random_reads(Fcfs, &sata(32), 32);
     assert!((2.0..3.0).contains(&(one / held)), "{one} {held}");
     // an elevator above the drive shortens seeks, not rotation
     let elevator = random_reads(Elevator, &sata(1), 32);
     assert!(held < elevator && elevator < one, "{held} {elevator} {one}");
-    // and it does not matter above a drive that holds all
+    // and it makes no difference above a drive that holds all commands
     let both = random_reads(Elevator, &sata(32), 32);
     assert!((both / held - 1.0).abs() < 0.05, "{both} {held}");
-    // CFQ does not keep such a drive waiting
+    // CFQ does not keep such a drive idle
     let cfq = random_reads(Cfq, &sata(32), 32);
     assert!((cfq / held - 1.0).abs() < 0.05, "{cfq} {held}");
 }
@@ -198,11 +199,11 @@ fn a_drive_holds_no_command_back_for_more_than_a_second() {
     });
     let far = served.iter().find(|served| served.io.lbn > Sectors(400_000_000)).unwrap();
     let waited = far.finished - far.arrived;
-    // then the one in service ends, it seeks and turns
+    // then the one in service ends, and the arm seeks and turns
     assert!(waited > SimSpan::from_secs(1) && waited < SimSpan::from_ms(1050), "{waited}");
 }
 
-/// A read far away, that arrives among so many reads near each other: how long it takes.
+/// Response time of one distant read that arrives among many reads near each other.
 fn far_read(scheduler: Scheduler, far: Op) -> SimSpan {
     let far = Io { op: far, ..read(9, 150_000_000, 8) };
     let mut stream = Seed(3).stream("places");
@@ -219,7 +220,7 @@ fn far_read(scheduler: Scheduler, far: Op) -> SimSpan {
 #[test]
 fn sstf_starves_what_deadline_and_cfq_do_not() {
     assert!(far_read(Sstf, Op::Read) > SimSpan::from_secs(19));
-    // four threads that seek have their turns of 100 ms at the most
+    // at most four threads that seek have their time slices of 100 ms first
     let cfq = far_read(Cfq, Op::Read);
     assert!(cfq < SimSpan::from_ms(450), "{cfq}");
     let cfq = far_read(Cfq, Op::Write);
@@ -232,7 +233,7 @@ fn sstf_starves_what_deadline_and_cfq_do_not() {
     assert!(deadline < SimSpan::from_ms(34 * 30), "{deadline}");
 }
 
-/// Four to twelve operations at once, their followers anywhere or nearby.
+/// Four to twelve operations at once; the operations that follow them are anywhere or nearby.
 #[derive(Clone, Debug)]
 struct Crowd {
     seed: u64,
@@ -287,10 +288,10 @@ proptest! {
 
     #[test]
     fn nobody_starves_under_deadline_or_cfq(crowd in crowd()) {
-        // at most 12 wait, each takes 27 ms at the most: the arm's 14 ms, a turn, a few sectors.
-        // Deadline: a write's 5 s; then each of those before it is the first of a batch of 16, after
-        // two batches of reads. CFQ: a round of 12 turns, each 100 ms, one service and 8 ms of idling,
-        // and a place in it that is at most 12 × 140 ms late; the oldest begins a slice.
+        // at most 12 wait, each takes at most 27 ms: the arm's 14 ms, a turn, a few sectors. Deadline:
+        // a write's 5 s; then each of those before it is the first of a batch of 16, after two batches
+        // of reads. CFQ: a round of 12 time slices, each 100 ms, one service and 8 ms of idling, and a
+        // place in it that is at most 12 × 140 ms late; the oldest begins a slice.
         let bound = |scheduler| match scheduler {
             Deadline => SimSpan::from_ms(5000 + 12 * 3 * 16 * 27),
             _ => SimSpan::from_ms(12 * (140 + 100 + 27 + 8) + 12 * 27),

@@ -1,4 +1,4 @@
-//! A bit for each unit of each block of a die. Most are clear, and only words in which one is set take
+//! A bit for each unit of each block of a die. Most bits are clear, and only words with a set bit take
 //! memory.
 
 use foldhash::fast::FixedState;
@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 /// The bits.
 #[derive(Debug)]
 pub(super) struct Bits {
-    /// By number, blocks one after the other: the words that are not zero.
+    /// The words that are not zero, by number, blocks one after the other.
     words: HashMap<u32, u64, FixedState>,
     /// Words for each block.
     of_block: u32,

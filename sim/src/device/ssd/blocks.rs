@@ -1,6 +1,6 @@
-//! The blocks of one die: which are free, open or closed, and how much of each is valid.
+//! The blocks of one die: which are free, open or closed, and how many of their units are valid.
 //!
-//! Closed blocks hang in lists by the number of valid units, so the block with the fewest is found
+//! Closed blocks are in linked lists by number of valid units. So the block with the fewest is found
 //! without a search, and losing a unit moves a block by one list.
 
 use std::collections::VecDeque;
@@ -9,28 +9,28 @@ use super::bits::Bits;
 use super::geometry::{Geometry, Unit};
 use super::home::Home;
 
-/// Free blocks that are for the collector, so that it can always go on.
+/// Free blocks that are reserved for the collector, so that it can always proceed.
 const KEPT_FREE: u32 = 1;
 
-/// Blocks' worth of room below which a die collects garbage. Room are free blocks, the rest of both
-/// open blocks, and what the collector has emptied of its victim; so at this much, if the host's
-/// block is full, two blocks are free and the host may open one.
+/// A die collects garbage when it has room for less than this many blocks. Room means free blocks,
+/// the rest of both open blocks, and the rows of its victim that the collector has emptied. So with
+/// exactly this room and a full host block, two blocks are free and the host may open one.
 pub(super) const ENOUGH_ROOM: u32 = 3;
 
-/// No block; no unit.
+/// Stands for no block, or for no unit.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Who writes.
+/// The two sources of writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Writer {
     /// Data from the host.
     Host = 0,
-    /// Data moved by the collector. They lie in blocks of their own: what has survived long is
-    /// likely to survive longer.
+    /// Data moved by the collector. They have their own blocks, because data that have survived long
+    /// are likely to survive longer.
     Collector = 1,
 }
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Free,
@@ -44,10 +44,10 @@ pub(super) enum State {
 struct Block {
     state: State,
     valid: u32,
-    /// Neighbours in the list of closed blocks with as many valid units.
+    /// Neighbours in the list of closed blocks with the same number of valid units.
     previous: u32,
     next: u32,
-    /// Index of its list in [`Blocks::owners`]; [`NONE`] while the block holds what it held at first.
+    /// Index of its list in [`Blocks::owners`]; [`NONE`] while the block has its initial content.
     owners: u32,
 }
 
@@ -55,27 +55,27 @@ struct Block {
 #[derive(Debug)]
 pub(super) struct Blocks {
     all: Vec<Block>,
-    /// By number of valid units: the first closed block with so many.
+    /// First closed block of each number of valid units.
     heads: Vec<u32>,
-    /// No closed block has fewer valid units.
+    /// Lower bound for the valid units of closed blocks.
     fewest: u32,
     free: VecDeque<u32>,
-    /// By writer: the open block and its next row.
+    /// The open block and its next row, by writer.
     open: [(u32, u32); 2],
-    /// Valid units of all blocks.
+    /// Valid units of all blocks together.
     valid: u32,
-    /// Whether what was programmed to a unit, or was there at first, is no longer valid.
+    /// Marks units whose programmed or initial content is no longer valid.
     stale: Bits,
-    /// By block that was written to: the unit that was written to each of its places.
+    /// The unit that was written to each place, for each block that was written to.
     owners: Vec<Box<[Unit]>>,
-    /// Indices of lists that no block uses any more.
+    /// Indices of lists that are no longer in use.
     spare: Vec<u32>,
     units: u32,
     row: u32,
 }
 
 impl Blocks {
-    /// The blocks as they are at first.
+    /// The blocks in their initial state.
     pub(super) fn new(geometry: &Geometry, home: &Home) -> Self {
         let empty =
             Block { state: State::Free, valid: 0, previous: NONE, next: NONE, owners: NONE };
@@ -102,12 +102,12 @@ impl Blocks {
         this
     }
 
-    /// Blocks that are free.
+    /// Number of free blocks.
     fn free(&self) -> u32 {
         self.free.len() as u32
     }
 
-    /// Units in free blocks and the rest of open ones.
+    /// Number of units in free blocks and in the rest of open ones.
     pub(super) fn room(&self) -> u32 {
         let rest = |(block, row): (u32, u32)| {
             if block == NONE { 0 } else { self.units - row * self.row }
@@ -115,25 +115,25 @@ impl Blocks {
         self.free() * self.units + rest(self.open[0]) + rest(self.open[1])
     }
 
-    /// Valid units of the die.
+    /// Number of valid units of the die.
     pub(super) fn valid(&self) -> u32 {
         self.valid
     }
 
-    /// Valid units of a block.
+    /// Number of valid units of a block.
     #[cfg(test)]
     pub(super) fn valid_in(&self, block: u32) -> u32 {
         self.all[block as usize].valid
     }
 
-    /// Which units were written to a block; `None`: it holds what it held at first.
+    /// The units that were written to a block; `None` if it has its initial content.
     pub(super) fn owners(&self, block: u32) -> Option<&[Unit]> {
         let owners = self.all[block as usize].owners;
         (owners != NONE).then(|| &*self.owners[owners as usize])
     }
 
-    /// The next row to be written by `writer`, as block and row; `None` if the host may not open
-    /// another block. The units of the row are `units` from now on.
+    /// Assigns the next row for `writer`, as block and row; `None` if the host may not open another
+    /// block. From now on the row belongs to `units`.
     pub(super) fn next_row(
         &mut self,
         writer: Writer,
@@ -167,7 +167,8 @@ impl Blocks {
         Some((block, row))
     }
 
-    /// A row has been programmed; a block whose last row that is can be collected from now on.
+    /// A row has been programmed. If it is the last of its block, the block can be collected from now
+    /// on.
     pub(super) fn programmed(&mut self, block: u32, row: u32) {
         if (row + 1) * self.row == self.units {
             assert_eq!(self.all[block as usize].state, State::Open);
@@ -175,7 +176,7 @@ impl Blocks {
         }
     }
 
-    /// So many units of a row that was programmed are valid.
+    /// Counts `units` units of a programmed row as valid.
     pub(super) fn add_valid(&mut self, block: u32, units: u32) {
         let block = &mut self.all[block as usize];
         debug_assert!(block.state == State::Open);
@@ -183,17 +184,17 @@ impl Blocks {
         self.valid += units;
     }
 
-    /// Marks a unit of a block as not valid, although it was programmed.
+    /// Marks a programmed unit of a block as not valid.
     pub(super) fn set_stale(&mut self, block: u32, unit: u32) {
         self.stale.set(block, unit);
     }
 
-    /// Whether a unit of a block is not valid, although it was programmed.
+    /// Whether a programmed unit of a block is not valid.
     pub(super) fn is_stale(&self, block: u32, unit: u32) -> bool {
         self.stale.get(block, unit)
     }
 
-    /// So many units of a victim, which are marked as stale, were moved.
+    /// `units` units of a victim, which are marked as stale, were moved.
     pub(super) fn moved(&mut self, victim: u32, units: u32) {
         let block = &mut self.all[victim as usize];
         debug_assert!(block.state == State::Victim);
@@ -215,8 +216,8 @@ impl Blocks {
         }
     }
 
-    /// Takes the closed block with the fewest valid units as victim; `None` if nothing is gained
-    /// by any.
+    /// Takes the closed block with the fewest valid units as victim; `None` if all closed blocks are
+    /// fully valid.
     pub(super) fn choose_victim(&mut self) -> Option<u32> {
         while self.fewest < self.units && self.heads[self.fewest as usize] == NONE {
             self.fewest += 1;
@@ -230,7 +231,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// A victim, of which nothing is valid any more, has been erased.
+    /// A victim without valid units has been erased.
     pub(super) fn erased(&mut self, block: u32) {
         let erased = &mut self.all[block as usize];
         assert!(erased.state == State::Victim && erased.valid == 0);
@@ -270,7 +271,7 @@ impl Blocks {
         }
     }
 
-    /// The fewest valid units of any closed block, by looking at all: the oracle of
+    /// The fewest valid units of any closed block, found by examining all: the oracle of
     /// [`Blocks::choose_victim`].
     #[cfg(test)]
     pub(super) fn fewest_by_search(&self) -> Option<u32> {

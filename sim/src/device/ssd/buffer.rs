@@ -1,22 +1,22 @@
-//! The write buffer: units that the host has written and the flash has not.
+//! The write buffer: units that the host has written and that are not yet in flash.
 //!
-//! A unit has a place here from the moment when its transfer is booked until its row is
-//! programmed. Rows are formed from units in the order in which they became ready.
+//! Room for a unit is taken when its transfer is booked, and held until its row is programmed. Rows
+//! are formed from units in the order in which they became ready.
 
 use std::collections::VecDeque;
 
 use super::geometry::Unit;
 
-/// How far a unit in the buffer is.
+/// The state of a unit in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// Part of it is being read from flash, because only the rest was written.
+    /// The write covered only a part of it; the rest is being read from flash.
     Filling,
-    /// Ready; may be written again in place.
+    /// Ready; may be overwritten in place.
     Waiting,
-    /// In a row on its way to flash, or kept for the collector: its content is fixed.
+    /// In a row on its way to flash, or kept for the collector: its content can no longer change.
     Leaving,
-    /// The same, and written again meanwhile: its content is garbage.
+    /// Like `Leaving`, but written again meanwhile: its content is garbage.
     Superseded,
 }
 
@@ -26,16 +26,16 @@ pub(super) struct Buffer {
     units: Vec<(Unit, Stage)>,
     free: Vec<u32>,
     waiting: VecDeque<u32>,
-    /// Units for which there is room.
+    /// Number of units that fit.
     capacity: u64,
-    /// Units that have room, those still on their way from the host included.
+    /// Number of units that have room, including those still on their way from the host.
     held: u64,
     filling: u64,
     leaving: u64,
 }
 
 impl Buffer {
-    /// An empty buffer with room for so many units.
+    /// An empty buffer with room for `capacity` units.
     pub(super) fn new(capacity: u64) -> Self {
         assert!(capacity > 0);
         Self {
@@ -49,7 +49,7 @@ impl Buffer {
         }
     }
 
-    /// Takes room for up to `most` units; how many it took.
+    /// Takes room for up to `most` units. Returns for how many.
     pub(super) fn reserve(&mut self, most: u32) -> u32 {
         let count = u64::from(most).min(self.capacity - self.held);
         self.held += count;
@@ -61,12 +61,12 @@ impl Buffer {
         self.held < self.capacity
     }
 
-    /// Gives the room of a unit back.
+    /// Frees the room of a unit.
     pub(super) fn release(&mut self) {
         self.held -= 1;
     }
 
-    /// Enters a unit that has room; its place.
+    /// Enters a unit that has room. Returns its place.
     pub(super) fn enter(&mut self, unit: Unit, filling: bool) -> u32 {
         let stage = if filling { Stage::Filling } else { Stage::Waiting };
         let place = self.put(unit, stage);
@@ -88,24 +88,24 @@ impl Buffer {
         }
     }
 
-    /// Keeps a unit for the collector, in memory of its own; its place.
+    /// Keeps a unit for the collector, in separate memory. Returns its place.
     pub(super) fn keep(&mut self, unit: Unit) -> u32 {
         self.put(unit, Stage::Leaving)
     }
 
-    /// A unit kept for the collector is in flash.
+    /// Forgets a unit kept for the collector: it is in flash.
     pub(super) fn forget(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// The rest of a unit has been read.
+    /// The rest of a partly written unit has been read.
     pub(super) fn filled(&mut self, place: u32) {
         self.units[place as usize].1 = Stage::Waiting;
         self.filling -= 1;
         self.waiting.push_back(place);
     }
 
-    /// How far the unit at a place is.
+    /// The state of the unit at a place.
     pub(super) fn stage(&self, place: u32) -> Stage {
         self.units[place as usize].1
     }
@@ -115,14 +115,14 @@ impl Buffer {
         self.units[place as usize].0
     }
 
-    /// A unit that leaves was written again.
+    /// A unit on its way to flash was written again.
     pub(super) fn supersede(&mut self, place: u32) {
         let stage = &mut self.units[place as usize].1;
         debug_assert_eq!(*stage, Stage::Leaving);
         *stage = Stage::Superseded;
     }
 
-    /// Units that are ready to leave.
+    /// Number of units that are ready to leave.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
@@ -132,7 +132,7 @@ impl Buffer {
         self.filling == 0 && self.leaving == 0
     }
 
-    /// Appends the places of the next units to leave, `most` at the most, to `row`.
+    /// Appends the places of the next units to leave, at most `most`, to `row`.
     pub(super) fn take(&mut self, most: u32, row: &mut Vec<u32>) {
         for _ in 0..most {
             let Some(place) = self.waiting.pop_front() else { break };

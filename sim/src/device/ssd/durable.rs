@@ -1,10 +1,10 @@
-//! Writes that wait for flash: those of a drive whose buffer would be lost with power.
+//! Writes that wait until they are in flash, for a drive whose buffer would lose its data with the power.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-/// Which writes wait for the places of the buffer.
+/// The writes that wait for each place of the buffer.
 #[derive(Debug)]
 pub(super) struct Durable {
     waiting: HashMap<u32, SmallVec<[u32; 4]>, FixedState>,
@@ -17,12 +17,13 @@ impl Default for Durable {
 }
 
 impl Durable {
-    /// A write waits for one unit: the one at this place.
+    /// Lets a write wait for the unit at this place.
     pub(super) fn wait(&mut self, place: u32, request: u32) {
         self.waiting.entry(place).or_default().push(request);
     }
 
-    /// What is at this place is in flash: the writes that waited for it, once for each unit that they wrote to it.
+    /// The unit at this place is in flash. Returns the writes that waited for it, once for each time that they
+    /// wrote it.
     pub(super) fn programmed(&mut self, place: u32) -> Option<SmallVec<[u32; 4]>> {
         self.waiting.remove(&place)
     }

@@ -1,23 +1,23 @@
-//! When each die ends what it is doing.
+//! When each die finishes its current work.
 //!
-//! A die does one thing at a time, so there is one time for each; the earliest is found by a knock-out
-//! tournament, of which one path is played again when a die's time changes. Of equal times that
-//! of the lower die comes first, whenever it was set.
+//! A die does one thing at a time, so there is one time for each. The earliest is found by a knock-out
+//! tournament; when a die's time changes, one path of it is replayed. Of equal times, that of the
+//! lower die comes first, whenever it was set.
 
 use foretell_units::SimTime;
 
 /// The times of all dies.
 #[derive(Debug)]
 pub(super) struct Ends {
-    /// By die, up to a power of two; never: `SimTime::MAX`.
+    /// Time by die, padded to a power of two; `SimTime::MAX` means never.
     at: Vec<SimTime>,
-    /// The winner of each match: that of match k plays the winners of 2k and 2k + 1. Those from
-    /// `at.len()` on are the dies themselves; the first is not used.
+    /// The winner of each match: match k is between the winners of 2k and 2k + 1. Numbers from
+    /// `at.len()` on are the dies themselves; the first entry is not used.
     winners: Vec<u32>,
 }
 
 impl Ends {
-    /// So many dies that do nothing.
+    /// `dies` dies that do nothing.
     pub(super) fn new(dies: u32) -> Self {
         let leaves = dies.next_power_of_two();
         let mut winners = vec![0; leaves as usize];
@@ -43,7 +43,7 @@ impl Ends {
 
     /// The earliest time, and the die.
     pub(super) fn first(&self) -> (SimTime, u32) {
-        // of a single die there is no match: the winner is die 0
+        // a single die has no match: the winner is die 0
         let die = if self.at.len() == 1 { 0 } else { self.winners[1] };
         (self.at[die as usize], die)
     }
@@ -69,7 +69,7 @@ mod tests {
                 ends.set(die, at);
                 list[die as usize] = at;
                 let expected = (0..).zip(&list).map(|(die, at)| (*at, die)).min();
-                // of no time at all, any die
+                // if no time is set, any die
                 let found = ends.first();
                 assert_eq!(Some(found.0), expected.map(|(at, _)| at));
                 assert!(found.0 == SimTime::MAX || Some(found) == expected);

@@ -1,4 +1,4 @@
-//! The flash's side: what each die does next.
+//! The flash side: the next step of each die.
 
 use std::collections::VecDeque;
 
@@ -10,29 +10,29 @@ use super::buffer::{Buffer, Stage};
 use super::geometry::{Address, Unit};
 use super::translation::Place;
 
-/// Rows that may wait at a die, besides the one that it programs.
+/// Rows that may wait at a die, besides the one that it is programming.
 const ROWS_WAITING: usize = 2;
 
-/// A page, or neighbours in several planes, to be read.
+/// A read of a page, or of neighbouring pages in several planes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sensing {
     pub(super) purpose: Purpose,
-    /// Bytes to be sent.
+    /// Bytes to send over the channel.
     pub(super) bytes: u32,
 }
 
-/// What data are read for.
+/// The purpose of a read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
-    /// A command.
+    /// Data for a command.
     Host(u32),
-    /// The rest of the unit at that place in the buffer.
+    /// The rest of the partly written unit at that place in the buffer.
     Fill(u32),
-    /// Moving them.
+    /// Data that the collector moves.
     Collect,
 }
 
-/// What a die is doing.
+/// The current work of a die.
 #[derive(Clone, Copy, Debug, Default)]
 enum Work {
     #[default]
@@ -52,16 +52,16 @@ pub(super) struct Die {
     work: Work,
     since: SimTime,
     reads: VecDeque<Sensing>,
-    /// Rows of places in the buffer.
+    /// Rows that wait, as places in the buffer.
     rows: VecDeque<Vec<u32>>,
     /// The row that is being programmed.
     row: Vec<u32>,
-    /// Reads that may still pass what is waiting.
+    /// Number of reads that may still pass the waiting writes.
     credit: u32,
     collection: Option<Collection>,
-    /// Units that have been read for the collector, and where they are.
+    /// Units that have been read for the collector, and their places.
     found: Vec<(Unit, Place)>,
-    /// Units of the row that is being programmed for the collector, and where they are.
+    /// Units of the row that is being programmed for the collector, and their places.
     moving: Vec<(Unit, Option<Place>)>,
 }
 
@@ -69,12 +69,12 @@ pub(super) struct Die {
 #[derive(Clone, Copy, Debug)]
 struct Collection {
     victim: u32,
-    /// The next row to be looked at.
+    /// The next row to examine.
     row: u32,
 }
 
 impl Die {
-    /// Since when it has been at what it does; `None`: it does nothing.
+    /// When its current work began; `None` if it does nothing.
     pub(super) fn since(&self) -> Option<SimTime> {
         (!matches!(self.work, Work::Nothing)).then_some(self.since)
     }
@@ -84,7 +84,7 @@ impl Die {
     }
 }
 
-/// A place in the buffer, if what is there is the latest content of its unit.
+/// The buffer's place, if it still holds the latest content of its unit.
 fn latest(buffer: &Buffer, place: u32) -> Option<Place> {
     (buffer.stage(place) != Stage::Superseded).then_some(Place::Buffer(place))
 }
@@ -98,7 +98,7 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Sends units that wait in the buffer to dies, a row each, as long as dies have room.
+    /// Sends units that wait in the buffer to dies, one row each, as long as dies have room.
     pub(super) fn form_rows(&mut self, now: SimTime) {
         let row = u64::from(self.translation.geometry().row);
         while self.buffer.waiting() >= row || self.must_pad() {
@@ -112,8 +112,9 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Whether writes would wait for ever for a row to be filled. Those of a drive without power-loss
-    /// protection wait for flash, so that none of them waits for the next: what is there leaves at once.
+    /// Whether a row must leave although it is not full. Otherwise writes that wait for room would wait
+    /// for ever. On a drive without power-loss protection writes wait for flash, so units leave at once
+    /// and no write waits for the next one.
     fn must_pad(&self) -> bool {
         if self.durable.is_some() {
             return self.buffer.waiting() > 0 && self.arrivals.is_empty();
@@ -124,7 +125,7 @@ impl<T: Copy> Ssd<T> {
             && self.arrivals.is_empty()
     }
 
-    /// The next die in turn that can take a row.
+    /// The next die, in round-robin order, that can take a row.
     fn die_with_room(&mut self) -> Option<u32> {
         if self.full {
             return None;
@@ -146,7 +147,7 @@ impl<T: Copy> Ssd<T> {
         None
     }
 
-    /// What a die was doing has ended.
+    /// A die has finished its current work or a part of it.
     pub(super) fn die_ends(&mut self, now: SimTime, die: u32) {
         let state = &mut self.dies[die as usize];
         if let Work::Sense(sensing) = state.work {
@@ -165,7 +166,7 @@ impl<T: Copy> Ssd<T> {
             Work::Erase => self.erased(die),
             Work::Nothing | Work::Sense(_) => unreachable!("it was doing something else"),
         }
-        // what has just come to an end may have given it something to do
+        // the completion may already have given the die new work
         if self.dies[die as usize].is_idle() {
             self.take_up(now, die);
         }
@@ -227,7 +228,7 @@ impl<T: Copy> Ssd<T> {
         self.full = false;
     }
 
-    /// Lets an idle die take up what comes next, if anything does.
+    /// Lets an idle die begin its next work, if there is any.
     fn take_up(&mut self, now: SimTime, die: u32) {
         let collects = self.collects(die);
         let state = &mut self.dies[die as usize];
@@ -244,10 +245,10 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Whether a die is to collect garbage: when there is too little room. So collection keeps pace
-    /// with the host, row by row.
+    /// Whether a die must collect garbage because it has too little room. Since this is checked for each
+    /// row, collection keeps pace with the host.
     fn collects(&mut self, die: u32) -> bool {
-        // a die that has nothing to write needs no room
+        // a die that was never written needs no room
         if !self.translation.is_written(die) {
             return false;
         }
@@ -266,8 +267,8 @@ impl<T: Copy> Ssd<T> {
         true
     }
 
-    /// The next step of collection: program what was read if it fills a row; else read the next row
-    /// that has valid units; else erase. What does not fill a row is kept until more comes.
+    /// The next step of collection. If the valid units read fill a row, program it. Else read the next
+    /// row that has valid units. Else erase; units left over are kept until they fill a row.
     fn collect(&mut self, now: SimTime, die: u32) {
         let geometry = *self.translation.geometry();
         let row = geometry.row as usize;
@@ -303,7 +304,7 @@ impl<T: Copy> Ssd<T> {
                     *from = Place::Buffer(place);
                 }
             }
-            // what was written again meanwhile need not be kept
+            // units that were written again meanwhile need not be kept
             state.found.retain(|(_, from)| matches!(from, Place::Buffer(_)));
             self.work_on(now, die, Work::Erase, self.times.erase);
         }
@@ -318,7 +319,7 @@ impl<T: Copy> Ssd<T> {
         self.start_program(now, die, Writer::Host, address, count);
     }
 
-    /// Sends a row of `count` units to a die and lets it program.
+    /// Sends a row of `count` units to a die and starts programming.
     fn start_program(
         &mut self,
         now: SimTime,

@@ -1,9 +1,9 @@
-//! How flash is counted: in units, rows and blocks.
+//! The measures of flash: units, rows and blocks.
 //!
-//! A *unit* is what one entry of the mapping table maps. A *row* is a page of each plane of a die:
-//! it is programmed at once. A *block* here is a block of each plane of a die, erased at once
-//! (others say superblock). A unit of flash has an *address*: its number, dies first, then blocks,
-//! rows, and places in the row.
+//! A *unit* is the amount of data that one entry of the mapping table maps. A *row* is a page of
+//! each plane of a die, programmed together. A *block* here is a block of each plane of a die,
+//! erased together (also called a superblock). A unit of flash has an *address*: its number,
+//! counting dies first, then blocks, rows, and places in the row.
 
 use foretell_scenarios::device::Ssd;
 use foretell_units::Bytes;
@@ -18,15 +18,15 @@ pub(super) type Unit = u32;
 pub(super) struct Geometry {
     pub(super) dies: u32,
     pub(super) channels: u32,
-    /// Units of a row.
+    /// Units in a row.
     pub(super) row: u32,
-    /// Rows of a block.
+    /// Rows in a block.
     pub(super) rows: u32,
-    /// Blocks of a die.
+    /// Blocks on a die.
     pub(super) blocks: u32,
-    /// Rows of a die that the host's data fill: whole rows, on every die the same.
+    /// Rows that the host's data fill on a die: whole rows, the same number on every die.
     pub(super) user_rows: u32,
-    /// Bytes of a unit.
+    /// Bytes in a unit.
     pub(super) unit: Bytes,
 }
 
@@ -46,22 +46,23 @@ impl Geometry {
         }
     }
 
-    /// Units of a block.
+    /// Units in a block.
     pub(super) fn block(&self) -> u32 {
         self.row * self.rows
     }
 
-    /// Units that the host can address; a little more than its capacity, as rows are whole.
+    /// Number of units that the host can address; slightly above its capacity, because rows are
+    /// whole.
     pub(super) fn user(&self) -> Unit {
         self.user_rows * self.row * self.dies
     }
 
-    /// Units of flash on a die that hold the host's data if it is evenly spread.
+    /// Units of flash that the host's data take on a die if they are spread evenly.
     pub(super) fn user_per_die(&self) -> u32 {
         self.user_rows * self.row
     }
 
-    /// The channel on which a die is. Dies are numbered so that neighbours are on different ones.
+    /// The channel of a die. Dies are numbered so that neighbours are on different channels.
     pub(super) fn channel(&self, die: u32) -> u32 {
         die % self.channels
     }
@@ -71,7 +72,7 @@ impl Geometry {
         ((die * self.blocks + block) * self.rows + row) * self.row
     }
 
-    /// The row that an address is in, numbered over the whole drive.
+    /// The row of an address, numbered over the whole drive.
     pub(super) fn row_of(&self, address: Address) -> u32 {
         address / self.row
     }
@@ -81,13 +82,13 @@ impl Geometry {
         row / (self.rows * self.blocks)
     }
 
-    /// The die and its block that an address is in.
+    /// The die, and its block, of an address.
     pub(super) fn die_and_block(&self, address: Address) -> (u32, u32) {
         let block = address / self.block();
         (block / self.blocks, block % self.blocks)
     }
 
-    /// Which unit of its block an address is.
+    /// The number of an address within its block.
     pub(super) fn in_block(&self, address: Address) -> u32 {
         address % self.block()
     }

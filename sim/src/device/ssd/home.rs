@@ -1,28 +1,28 @@
-//! Where data lies before the simulation begins, without a table.
+//! The place of all data before the simulation begins, computed without a table.
 //!
-//! The host's rows go over the dies in turn. On each die they fill its blocks in order, each block
-//! as far as it is valid; the same on every die, so one short list describes the whole drive. After
-//! random writes the blocks are filled as greedy collection leaves them: a block loses valid data
-//! at a rate proportional to what it has, and is collected when it has the least of all, so the
-//! k-th youngest of n has v^(k/n), where v is what the victim has left. The mean of that from 0 to 1
-//! is (1 − v) / ln(1/v), which must be the share of the flash that the host's data fill (the fluid
-//! limit: Desnoyers 2012; Bux & Iliadis 2010). Ages are dealt out so that every part of the
-//! address space lies in blocks of all ages.
+//! The host's rows are assigned to the dies in turn. On each die they fill its blocks in order, each
+//! up to its number of valid rows. Those numbers are the same on every die, so one short list
+//! describes the whole drive. After random writes the blocks are filled as greedy collection leaves
+//! them: a block loses valid data at a rate proportional to what it has, and is collected when it has
+//! the least of all. So the k-th youngest of n has the valid share v^(k/n), where v is the victim's.
+//! The mean of that over k/n from 0 to 1 is (1 − v) / ln(1/v). It must equal the share of the flash
+//! that the host's data fill (the fluid limit: Desnoyers 2012; Bux & Iliadis 2010). Ages are spread
+//! so that every part of the address space lies in blocks of all ages.
 
 use foretell_scenarios::device::Precondition;
 
 use super::geometry::{Address, Geometry, Unit};
 
-/// Free blocks of a die after random writes: the first row that the host writes starts collection.
+/// Free blocks of a die after random writes: the first row from the host starts collection.
 const FREE_AFTER_RANDOM: u32 = super::blocks::ENOUGH_ROOM;
 
-/// Where data lies at first.
+/// The initial place of all data.
 #[derive(Debug)]
 pub(super) struct Home {
-    /// By block of a die: how many of the host's rows lie before it; last: all.
+    /// Number of the host's rows before each block of a die; the last entry is their total.
     before: Vec<u32>,
-    /// By stretch of so many of the host's rows, as a power of two: the block that its first lies in.
-    /// From there it is a step or two to the block of another.
+    /// The block of the first row of each stretch of host rows; a stretch has a power of two of rows.
+    /// The block of any row in the stretch is a step or two further.
     stretches: Vec<u32>,
     stretch: u32,
 }
@@ -46,25 +46,25 @@ impl Home {
             Some(*sum)
         }));
         assert_eq!(before.last(), Some(&wanted));
-        // about as long as what half a block holds
+        // about as long as the data of half a block
         let stretch = (wanted / (before.len() as u32 - 1).max(1)).max(2).ilog2() - 1;
         let block_of = |row| before.partition_point(|before| *before <= row) as u32 - 1;
         let stretches = (0..=wanted >> stretch).map(|number| block_of(number << stretch)).collect();
         Self { before, stretches, stretch }
     }
 
-    /// Blocks of a die that hold data.
+    /// Number of blocks of a die that hold data.
     pub(super) fn used(&self) -> u32 {
         self.before.len() as u32 - 1
     }
 
-    /// Rows of a block that hold data.
+    /// Number of rows of a block that hold data.
     pub(super) fn filled(&self, block: u32) -> u32 {
         let block = block as usize;
         self.before.get(block + 1).map_or(0, |end| end - self.before[block])
     }
 
-    /// Where a unit lies.
+    /// The initial address of a unit.
     pub(super) fn address(&self, geometry: &Geometry, unit: Unit) -> Address {
         let (row, place) = (unit / geometry.row, unit % geometry.row);
         let (index, die) = (row / geometry.dies, row % geometry.dies);
@@ -76,7 +76,7 @@ impl Home {
         geometry.address(die, block as u32, row) + place
     }
 
-    /// The first of the units that lie in a row, if any do.
+    /// The first of the units that are initially in a row, if there are any.
     pub(super) fn unit(&self, geometry: &Geometry, die: u32, block: u32, row: u32) -> Option<Unit> {
         let filled = self.filled(block);
         let number = (u64::from(row) * u64::from(filled)).div_ceil(u64::from(geometry.rows)) as u32;
@@ -87,19 +87,19 @@ impl Home {
         Some((index * geometry.dies + die) * geometry.row)
     }
 
-    /// The row in which the host's row of that number in a block lies: they are spread evenly, so
-    /// that collection finds garbage all along.
+    /// The row of a block that holds the block's host row `number`. Rows with data are spread evenly,
+    /// so that collection finds garbage throughout.
     fn spread(&self, geometry: &Geometry, block: u32, number: u32) -> u32 {
         let filled = u64::from(self.filled(block));
         (u64::from(number) * u64::from(geometry.rows) / filled) as u32
     }
 }
 
-/// Rows of each block that are valid in the steady state; `wanted` in all.
+/// Valid rows of each block in the steady state; `wanted` in total.
 fn valid_rows(blocks: u32, rows: u32, wanted: u32) -> Vec<u32> {
     let share = f64::from(wanted) / (f64::from(blocks) * f64::from(rows));
     let log_least = libm::log(least(share));
-    // by age, rounded so that the sum is right
+    // by age, rounded so that the sum is exact
     let mut by_age = Vec::with_capacity(blocks as usize);
     let (mut exact, mut given) = (0.0, 0);
     for age in 0..blocks {
@@ -114,7 +114,8 @@ fn valid_rows(blocks: u32, rows: u32, wanted: u32) -> Vec<u32> {
         *here += more;
         given += more;
     }
-    // a step near the golden section, without a common divisor, comes by every age
+    // a step near the golden section, with no divisor in common with the number of blocks, visits
+    // every age
     let mut step = (f64::from(blocks) * 0.618_034) as u32;
     while gcd(step.max(1), blocks) != 1 {
         step += 1;
@@ -124,7 +125,7 @@ fn valid_rows(blocks: u32, rows: u32, wanted: u32) -> Vec<u32> {
     (0..u64::from(blocks)).map(|block| by_age[age(block)]).collect()
 }
 
-/// What a victim of greedy collection has left, if data fill `share` of the blocks.
+/// Valid share of a victim of greedy collection, if data fill `share` of the blocks.
 fn least(share: f64) -> f64 {
     let mean = |least: f64| (1.0 - least) / -libm::log(least);
     let (mut low, mut high) = (1e-12, 1.0 - 1e-9);
@@ -153,7 +154,7 @@ mod tests {
     fn the_least_solves_its_equation() {
         // (1 − v) / ln(1/v) for v = 0.5: 0.5 / 0.693147
         assert!((least(0.5 / std::f64::consts::LN_2) - 0.5).abs() < 1e-9);
-        // 30 % more flash than data: write amplification 1 / (1 − v) is 2.36 (Xiang & Kurkoski)
+        // 30 % more flash than data: the write amplification 1 / (1 − v) is 2.36 (Xiang & Kurkoski)
         assert!((1.0 / (1.0 - least(1.0 / 1.3)) - 2.36).abs() < 0.01);
     }
 
@@ -195,7 +196,7 @@ mod tests {
                     }
                 }
             }
-            // as many places as units, each the only one of its unit
+            // the number of places equals that of units, and no two units share a place
             prop_assert_eq!(found, geometry.user());
         }
     }

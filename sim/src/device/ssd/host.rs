@@ -1,4 +1,4 @@
-//! The host's side: commands, the interface, and what is in the buffer.
+//! The host side: commands, the interface, and the content of the buffer.
 
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
@@ -10,33 +10,33 @@ use super::{Ssd, Times};
 use crate::device::Done;
 use foretell_algorithms::io_scheduler::Io;
 
-/// Index of the interface to the drive, and of writes.
+/// Index of the interface to the drive; also that of writes.
 const WRITE: usize = 0;
-/// Index of the interface from the drive, and of reads.
+/// Index of the interface from the drive; also that of reads.
 const READ: usize = 1;
 
-/// A command inside the drive.
+/// A command in the drive.
 #[derive(Clone, Copy, Debug)]
 struct Request<T> {
     io: Io<T>,
     arrived: SimTime,
-    /// Its bytes.
+    /// Its first byte, and the byte after its last.
     first: u64,
     end: u64,
-    /// Read: transfers that are still to come. Write: units that are.
+    /// Of a read: transfers still to come. Of a write: units still to come.
     left: u32,
-    /// Write: units whose transfer is not booked.
+    /// Of a write: units whose transfer is not booked.
     unbooked: u32,
-    /// Read: rows sensed, and the bytes of them.
+    /// Of a read: rows sensed, and their bytes.
     sensed: u32,
     from_flash: Bytes,
-    /// Whether it has had the interface.
+    /// Whether it has already used the interface.
     begun: bool,
-    /// Whether it is there: places are used again.
+    /// Whether this slot is in use; slots are reused.
     live: bool,
 }
 
-/// The commands inside the drive.
+/// The commands in the drive.
 #[derive(Debug)]
 pub(super) struct Requests<T> {
     places: Vec<Request<T>>,
@@ -72,7 +72,7 @@ impl<T: Copy> Requests<T> {
         *request
     }
 
-    /// When each of them arrived.
+    /// Arrival times of the commands.
     pub(super) fn arrivals(&self) -> impl Iterator<Item = SimTime> {
         self.places.iter().filter(|request| request.live).map(|request| request.arrived)
     }
@@ -81,7 +81,7 @@ impl<T: Copy> Requests<T> {
 /// Written data on their way from the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// When they are there.
+    /// When they arrive.
     pub(super) at: SimTime,
     request: u32,
     first: Unit,
@@ -89,13 +89,13 @@ pub(super) struct Arrival {
 }
 
 impl<T: Copy> Ssd<T> {
-    /// The drive takes a command.
+    /// The drive begins a command.
     pub(super) fn begin(&mut self, now: SimTime, arrived: SimTime, io: Io<T>) {
         self.inside += 1;
         let geometry = self.translation.geometry();
         let capacity = u64::from(geometry.user()) * geometry.unit.get();
         let unit = geometry.unit.get();
-        // what lies beyond the end is taken for the last sector
+        // sectors beyond the end are replaced by the last one
         let sector = foretell_units::SECTOR_BYTES;
         let first = io.lbn.bytes().get().min(capacity - sector);
         let end = (first + io.sectors.get().max(1) * sector).min(capacity);
@@ -116,21 +116,21 @@ impl<T: Copy> Ssd<T> {
         match io.op {
             Op::Read => self.read(now, id),
             Op::Write => {
-                // looked up again when the data arrive: a mapping table of gigabytes is slow memory,
-                // and the look-up that will be needed can begin now
+                // A prefetch: the same look-up is needed when the data arrive. A mapping table of
+                // gigabytes is slow memory, so the look-up begins now.
                 std::hint::black_box(self.translation.place((first / unit) as Unit));
                 if self.stalled.is_empty() {
                     self.accept(now, id);
                 } else {
                     self.stalled.push_back(id);
                 }
-                // what fills the buffer may have to leave although it is less than a row
+                // the buffer's content may have to leave although it is less than a row
                 self.form_rows(now);
             }
         }
     }
 
-    /// Starts the transfers of a read: what lies in one row together is one.
+    /// Starts the transfers of a read: units in one row form one transfer.
     fn read(&mut self, now: SimTime, id: u32) {
         let Request { first, end, .. } = *self.requests.get(id);
         let geometry = *self.translation.geometry();
@@ -138,7 +138,7 @@ impl<T: Copy> Ssd<T> {
         let mut transfers = 0;
         let mut memory = 0;
         let (mut row, mut bytes) = (u32::MAX, 0);
-        // the last row is only started when all transfers are counted
+        // the last row is started only after all transfers are counted
         for unit in first / unit_bytes..end.div_ceil(unit_bytes) {
             let part = end.min((unit + 1) * unit_bytes) - first.max(unit * unit_bytes);
             match self.translation.place(unit as Unit) {
@@ -175,7 +175,7 @@ impl<T: Copy> Ssd<T> {
         self.add_read(now, die, sensing);
     }
 
-    /// Data of a read are in the controller and go to the host.
+    /// Data of a read are in the controller; books their transfer to the host.
     pub(super) fn send_to_host(&mut self, now: SimTime, id: u32, bytes: Bytes) {
         let finish = self.book(now, id, if self.times.duplex { READ } else { WRITE }, bytes);
         let request = self.requests.get(id);
@@ -185,7 +185,7 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Books the interface for data of a command, and for the command itself if they are the first.
+    /// Books the interface for data of a command; the first booking includes the command itself.
     fn book(&mut self, now: SimTime, id: u32, direction: usize, bytes: Bytes) -> SimTime {
         let mut span = self.times.host_rate.time_for(bytes);
         let request = self.requests.get(id);
@@ -196,7 +196,7 @@ impl<T: Copy> Ssd<T> {
         self.interface[direction].book(now, span)
     }
 
-    /// Takes as much of a write as the buffer has room for; the rest stalls.
+    /// Accepts as much of a write as the buffer has room for; the rest stalls.
     fn accept(&mut self, now: SimTime, id: u32) {
         let Request { first, end, unbooked, .. } = *self.requests.get(id);
         let units = self.buffer.reserve(unbooked);
@@ -215,7 +215,7 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Lets stalled writes go on for which there is room again.
+    /// Continues stalled writes for which there is room again.
     pub(super) fn unstall(&mut self, now: SimTime) {
         while self.buffer.has_room() {
             let Some(id) = self.stalled.pop_front() else { break };
@@ -248,7 +248,7 @@ impl<T: Copy> Ssd<T> {
         self.form_rows(now);
     }
 
-    /// The unit at a place of the buffer is in flash: the writes that waited for it go on.
+    /// The unit at a place of the buffer is in flash: writes that waited for it continue.
     pub(super) fn programmed(&mut self, now: SimTime, place: u32) {
         let Some(waiting) = self.durable.as_mut().and_then(|durable| durable.programmed(place))
         else {
@@ -259,7 +259,7 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// `units` of a write are safe; the write is done when all of them are.
+    /// `units` of a write are safe; the write is done when all its units are.
     fn is_kept(&mut self, now: SimTime, id: u32, units: u32) {
         let request = self.requests.get(id);
         request.left -= units;
@@ -268,8 +268,8 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Enters a unit into the buffer: its place, and whether it was there already and its room is free
-    /// again.
+    /// Enters a unit into the buffer. Returns its place, and whether it was already there so that its
+    /// room is free again.
     fn enter(&mut self, now: SimTime, unit: Unit, partial: bool) -> (u32, bool) {
         let filling = match self.translation.place(unit) {
             Place::Buffer(place) if self.buffer.stage(place) != Stage::Leaving => {
@@ -298,8 +298,8 @@ impl<T: Copy> Ssd<T> {
         (place, false)
     }
 
-    /// The time of dies that the pages of a command take: of a read, those that were sensed; of a
-    /// write, its units' part of rows.
+    /// Die time of a command's pages: for a read, those that were sensed; for a write, its units'
+    /// share of rows.
     fn die_time(&self, request: &Request<T>) -> SimSpan {
         let Times { read, program, channel_rate, .. } = self.times;
         match request.io.op {
@@ -316,7 +316,7 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// The host sees a command done, and the next may come in.
+    /// A command is done for the host, and the next one may enter.
     pub(super) fn leaves(&mut self, now: SimTime, direction: usize) {
         let (_, id) = self.leaving[direction].pop_front().expect("it is there");
         let request = self.requests.remove(id);

@@ -7,14 +7,15 @@ use foretell_units::{SimSpan, SimTime};
 pub(crate) struct Line {
     /// When the last transfer booked ends.
     free: SimTime,
-    /// All time ever booked.
+    /// Total time booked since the beginning.
     booked: SimSpan,
-    /// Time busy until measuring began.
+    /// Busy time until measuring began.
     before: SimSpan,
 }
 
 impl Line {
-    /// Books a transfer that could begin at `now`, which must not go backwards; when it ends.
+    /// Books a transfer that could begin at `now`. Returns when it ends. `now` must not go
+    /// backwards.
     pub(crate) fn book(&mut self, now: SimTime, span: SimSpan) -> SimTime {
         self.free = self.free.max(now) + span;
         self.booked += span;
@@ -26,12 +27,13 @@ impl Line {
         self.before = self.busy(now);
     }
 
-    /// Time busy since measuring began.
+    /// Busy time since measuring began.
     pub(crate) fn busy_since_mark(&self, now: SimTime) -> SimSpan {
         self.busy(now) - self.before
     }
 
-    /// Time busy until `now`. What is booked beyond it is one piece that begins at `now` or before.
+    /// Busy time until `now`. Bookings that reach beyond `now` are one contiguous piece that begins
+    /// at `now` or before.
     fn busy(&self, now: SimTime) -> SimSpan {
         self.booked - self.free.saturating_since(now)
     }

@@ -2,38 +2,35 @@
 //!
 //! Modelled, with the parts and times of the profile ([`Ssd`](foretell_scenarios::device::Ssd)):
 //!
-//! - **flash**: a die does one thing at a time: it senses a page (or one of each plane, if they are
-//!   neighbours) and sends it, receives and programs a page of each plane, or erases a block of each
-//!   plane. It keeps its register until a transfer is over, so sensing and programming do not
-//!   overlap with the die's own transfers. Dies on a channel share it, first come, first served;
-//! - **translation**: one entry for each *unit* (a page or a part of one); data are written to the
-//!   die whose turn it is, first channels, then chips, then dies in a chip; greedy garbage
-//!   collection on each die, which keeps pace with what is written: a row is emptied when room is
-//!   less than three blocks;
-//! - **write buffer**: a write is done when it is in the buffer, which keeps it without power; it
-//!   leaves for flash at once, a row at a time. Of a drive without power-loss protection, a write is
-//!   done when all that it wrote is in flash (`durable.rs`). A write of part of a unit reads the rest first. A
-//!   write to a unit that still waits replaces it, a read of it is served from memory;
-//! - **host**: a queue of limited depth in front, first come, first served; an interface that each
-//!   command takes for a while, besides its data, in one direction or in both; a latency.
+//! - **flash**: a die does one thing at a time. It senses a page (or one of each plane, if they are
+//!   neighbours) and sends it; it receives and programs a page of each plane; or it erases a block of each
+//!   plane. It holds its register until a transfer is over, so sensing and programming do not overlap with the
+//!   die's own transfers. Dies on a channel share it, first come, first served;
+//! - **translation**: one entry for each *unit* (a page or a part of one). Data are written to dies in
+//!   round-robin order, over channels first, then chips, then dies in a chip. Each die collects garbage
+//!   greedily and at the pace of writing: it empties a row when it has room for less than three blocks;
+//! - **write buffer**: a write is done when it is in the buffer, which keeps it without power. It leaves for
+//!   flash at once, a row at a time. On a drive without power-loss protection, a write is done when all its
+//!   data are in flash (`durable.rs`). A write of part of a unit first reads the rest. A write to a unit that
+//!   still waits replaces it; a read of such a unit is served from memory;
+//! - **host**: a queue of limited depth in front, first come, first served; an interface, half or full duplex,
+//!   that each command occupies for a fixed time in addition to its data; a latency.
 //!
-//! Reads go before writes at a die, but a waiting write (or collection) goes when as many reads
-//! have passed it as take the time of programming; so under load either gets about half of the
-//! die. Collection goes before the host's writes. Left out: cache and suspend commands, reading
-//! pages of different rows in several planes at once, moving data within a die without the channel,
-//! trim, wear and its levelling, misses of the mapping table, SLC caches, collection while the
-//! drive is idle, several host queues. Numbers and structure follow MQSim (Tavakkol et al., FAST
-//! 2018), the write amplification Desnoyers (SYSTOR 2012).
+//! Reads go before writes at a die. But a waiting write (or collection) goes after as many reads have passed
+//! it as take the time of programming, so under load either gets about half of the die. Collection goes before
+//! the host's writes. Left out: cache and suspend commands, reading pages of different rows in several planes
+//! at once, moving data within a die without the channel, trim, wear and its levelling, misses of the mapping
+//! table, SLC caches, collection while the drive is idle, several host queues. Numbers and structure follow
+//! MQSim (Tavakkol et al., FAST 2018), the write amplification Desnoyers (SYSTOR 2012).
 //!
-//! **Memory**: what lies where it was at first needs none; 4 bytes for each unit, in pages of 1024,
-//! that was written or moved; 4 for each unit of the blocks written; an eighth of a byte, in pages of
-//! 32,768, for each unit that is no longer valid where it was; 56 for each block of dies that were
-//! written. A terabyte with 4 KiB units needs 4 MB once every die has been written to, and 2 GB at
-//! worst.
+//! **Memory**: data in their initial place need none. Each unit that was written or moved needs 4 bytes, in
+//! pages of 1024; each unit of a written block 4 bytes; each unit that is no longer valid in its place an
+//! eighth of a byte, in pages of 32,768; each block of a written die 56 bytes. A terabyte with 4 KiB units
+//! needs 4 MB once every die has been written to, and 2 GB at worst.
 //!
-//! **Interface**: [`Ssd::submit`] and [`Ssd::complete`] return when the drive wants to be woken at
-//! the latest. It may be woken at any other time too: what happens inside depends on the times
-//! of commands alone.
+//! **Interface**: [`Ssd::submit`] and [`Ssd::complete`] return the latest time at which the drive must be
+//! called. It may also be called at any other time: the state of the drive depends on the times of commands
+//! alone.
 
 mod bits;
 mod blocks;
@@ -67,28 +64,28 @@ use host::{Arrival, Requests};
 use line::Line;
 use translation::Translation;
 
-/// What a drive has written, in bytes, and erased, since the beginning.
+/// Bytes that a drive has written, and blocks that it has erased, since the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Written {
     /// Data that the host wrote, whole units.
     pub host: Bytes,
-    /// Data of the host programmed: less, if units were written again in the buffer.
+    /// Programmed data of the host: fewer if units were written again in the buffer.
     pub programmed: Bytes,
     /// Data moved by garbage collection.
     pub moved: Bytes,
-    /// Places of rows that were programmed without data.
+    /// Parts of rows that were programmed without data.
     pub padding: Bytes,
-    /// Blocks erased, one of each plane counted once.
+    /// Blocks erased; those of all planes together count as one.
     pub erased: u64,
 }
 
 impl Written {
-    /// Data programmed by data written by the host; not a number if nothing was written.
+    /// Write amplification: data programmed divided by data written by the host; NaN if nothing was written.
     pub fn amplification(&self) -> f64 {
         (self.programmed + self.moved).get() as f64 / self.host.get() as f64
     }
 
-    /// What this and another drive wrote.
+    /// The sum for this drive and another.
     pub fn and(&self, other: &Self) -> Self {
         Self {
             host: self.host + other.host,
@@ -99,7 +96,7 @@ impl Written {
         }
     }
 
-    /// What was written since `before`.
+    /// The difference from `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             host: self.host - before.host,
@@ -111,7 +108,7 @@ impl Written {
     }
 }
 
-/// A solid-state drive; `T` is what the caller needs to know when an operation is done.
+/// A solid-state drive; `T` is the caller's tag for an operation, returned when it is done.
 #[derive(Debug)]
 pub struct Ssd<T> {
     times: Times,
@@ -119,38 +116,38 @@ pub struct Ssd<T> {
     dies: Vec<Die>,
     channels: Vec<Line>,
     ends: Ends,
-    /// Where the next row goes, if there is room.
+    /// The die that gets the next row, if it has room.
     turn: u32,
-    /// No die had room for a row, and none has got it since.
+    /// Whether no die had room for a row, and none has gained room since.
     full: bool,
-    /// Most valid units of a die, lest it spend its time collecting.
+    /// Limit for the valid units of a die, so that it does not spend its time collecting.
     most_valid: u32,
     buffer: Buffer,
-    /// Writes that are done when they are in flash; `None`: when they are in the buffer.
+    /// Writes that are done when they are in flash; `None` if writes are done when they are in the buffer.
     durable: Option<Durable>,
-    /// Lists of places to be used again.
+    /// Lists of places, kept for reuse.
     rows: Vec<Vec<u32>>,
-    /// Interface to and from the host; of a half-duplex one, the first is both.
+    /// Interface to and from the host; if it is half-duplex, the first is used for both.
     interface: [Line; 2],
     requests: Requests<T>,
     /// Commands that the drive has not taken yet.
     outside: VecDeque<(SimTime, Io<T>)>,
-    /// Commands inside.
+    /// Commands in the drive.
     inside: u32,
     queue_depth: u32,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<u32>,
     /// Written data on their way from the host, in order.
     arrivals: VecDeque<Arrival>,
-    /// Commands that will be done: writes and reads, each in order.
+    /// Commands with a known time of completion: writes and reads, each in order.
     leaving: [VecDeque<(SimTime, u32)>; 2],
-    /// Commands that are done and have not been handed out.
+    /// Commands that are done and have not been returned.
     done: Vec<Done<T>>,
     written: Written,
-    /// The same when measuring began.
+    /// Value of `written` when measuring began.
     written_before: Written,
     ledger: Ledger,
-    /// Each thing that a die does is a job of this one.
+    /// Ledger of the dies; a job in it is one piece of a die's work.
     die_ledger: Ledger,
     marked: SimTime,
 }
@@ -189,7 +186,7 @@ impl<T: Copy> Ssd<T> {
                 latency: spec.latency,
                 reads_before_write: spec.program.as_ns().div_ceil(spec.read.as_ns()) as u32,
             },
-            // a die may hold more than its share by as much as leaves it half of its spare flash
+            // a die may exceed its share by half of its spare flash, and so keeps the other half spare
             most_valid: geometry.user_per_die() + spare / 2,
             translation,
             dies: (0..dies).map(|_| Die::default()).collect(),
@@ -217,14 +214,14 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// The first row goes to any die: a drive that has been at work is somewhere in its round.
+    /// The first row goes to a random die: a drive that has been in use may be anywhere in its round.
     pub(crate) fn begin_at_any_die(&mut self, stream: &mut Stream) {
         self.turn = stream.below(self.dies.len() as u64) as u32;
     }
 
-    /// Adds an operation. Returns when the drive wants to be woken, with [`Ssd::complete`].
+    /// Adds an operation. Returns when to call [`Ssd::complete`].
     ///
-    /// `now` must not go backwards. Sectors beyond the end are taken for the last one.
+    /// `now` must not go backwards. Sectors beyond the end are replaced by the last one.
     pub fn submit(&mut self, now: SimTime, io: Io<T>) -> Option<SimTime> {
         self.run(now);
         self.ledger.arrive(now);
@@ -236,16 +233,16 @@ impl<T: Copy> Ssd<T> {
         self.wake(now)
     }
 
-    /// Appends the operations that are done at `now` to `done`, in order. Returns when the drive
-    /// wants to be woken next; `None`: when something is submitted.
+    /// Appends the operations that are done at `now` to `done`, in order. Returns when to call again; `None`:
+    /// not before something is submitted.
     pub fn complete(&mut self, now: SimTime, done: &mut Vec<Done<T>>) -> Option<SimTime> {
         self.run(now);
         done.append(&mut self.done);
         self.wake(now)
     }
 
-    /// When something may be done next. Whatever a die or the interface is at now is followed by
-    /// the latency before the host sees it.
+    /// Earliest time at which something may be done. After the current work of a die or of the interface, the
+    /// latency passes before the host sees it.
     pub(crate) fn wake(&self, now: SimTime) -> Option<SimTime> {
         if !self.done.is_empty() {
             return Some(now);
@@ -259,7 +256,7 @@ impl<T: Copy> Ssd<T> {
         certain.chain(possible.map(|at| at + latency)).min()
     }
 
-    /// Lets everything happen that happens up to `now`.
+    /// Processes all events up to `now`.
     fn run(&mut self, now: SimTime) {
         loop {
             let (end, die) = self.ends.first();
@@ -289,12 +286,12 @@ impl<T: Copy> Ssd<T> {
         self.ledger.present()
     }
 
-    /// What was written since the beginning.
+    /// Bytes written since the beginning.
     pub fn written(&self) -> Written {
         self.written
     }
 
-    /// What was written since the mark.
+    /// Bytes written since the mark.
     pub fn written_since_mark(&self) -> Written {
         self.written.since(&self.written_before)
     }
@@ -313,11 +310,11 @@ impl<T: Copy> Ssd<T> {
         self.channels.iter_mut().chain(&mut self.interface)
     }
 
-    /// What the drive did since the mark.
+    /// Usage of the drive since the mark.
     ///
-    /// Queue length and operations are those of the host's operations. Utilization and busy time
-    /// are those of the busiest part: the dies (busy dies on average by the dies there are, collection
-    /// included), the channels (likewise), or the interface to or from the host.
+    /// Queue length and operations are those of the host's operations. Utilization and busy time are those of
+    /// the busiest part: the dies (mean number of busy dies divided by their number, collection included), the
+    /// channels (likewise), or the interface to or from the host.
     pub fn usage(&mut self, now: SimTime) -> Usage {
         self.run(now);
         let queue = self.ledger.usage(now, 1);

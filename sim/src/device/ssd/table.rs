@@ -1,20 +1,20 @@
 //! A table of 32-bit numbers of which most are zero.
 //!
-//! A mapping table of a terabyte has 10⁸ entries, and a run of random writes sets some of them, far
-//! apart. A line of eight neighbours is made when one of them is first set, and found by a hash of its
-//! number. So memory grows with the entries that a run sets, not with the drive: some 45 bytes for an entry
-//! that is set alone, 6 for each where all are set.
+//! A mapping table of a terabyte has 10⁸ entries, and a run of random writes sets some of them, far apart.
+//! A line of eight neighbours is created when one of them is first set, and found by a hash of its number.
+//! So memory grows with the number of entries that a run sets, not with the drive: some 45 bytes for an
+//! entry that is set alone, 6 for each where all are set.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// Entries of a line: half a line of the processor's caches.
+/// Entries in a line: half a cache line of the processor.
 const LINE: u32 = 8;
 
 /// A table of numbers, zero at first.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// By number of a line: its place in `lines`.
+    /// Place in `lines` of each line, by its number.
     places: HashMap<u32, u32, FixedState>,
     lines: Vec<[u32; LINE as usize]>,
 }
@@ -40,7 +40,7 @@ impl Table {
         self.lines[place as usize][(index % LINE) as usize] = value;
     }
 
-    /// Lines that take memory.
+    /// Number of lines that take memory.
     #[cfg(test)]
     fn taken(&self) -> usize {
         self.lines.len()

@@ -1,4 +1,4 @@
-//! The drive as a whole: by hand, at its limits, over a long time.
+//! Tests of whole drives: against hand calculation, at their limits, over a long time.
 
 use foretell_scenarios::device::{Precondition, Ssd as Spec};
 use foretell_units::{Bytes, Op, Rate, Sectors, Seed, SimSpan, SimTime};
@@ -42,7 +42,7 @@ fn io(op: Op, unit: u64, units: u64) -> Io<u32> {
     Io { lbn: Sectors(unit * 8), sectors: Sectors(units * 8), op, thread: 0, tag: 0 }
 }
 
-/// Submits all at zero; when each is done, by tag.
+/// Submits all operations at zero. Returns when each is done, by tag.
 fn times(spec: &Spec, ios: &[Io<u32>]) -> Vec<u64> {
     let mut ssd = Ssd::new(spec);
     let mut next = None;
@@ -60,16 +60,16 @@ fn times(spec: &Spec, ios: &[Io<u32>]) -> Vec<u64> {
     found
 }
 
-/// What a closed loop has done.
+/// The result of a closed loop.
 struct Run {
-    /// Seconds from the end of the first operations to the end.
+    /// Seconds from the end of the warm-up to the end.
     seconds: f64,
     ssd: Ssd<u32>,
     written: Written,
     now: SimTime,
 }
 
-/// Keeps `outstanding` operations going: `warm` that do not count, then `count` that do.
+/// Keeps `outstanding` operations outstanding: `warm` that are not counted, then `count` that are.
 fn closed_loop(
     spec: &Spec,
     outstanding: u32,
@@ -121,7 +121,7 @@ fn one_operation_by_hand() {
 #[test]
 fn dies_channels_and_the_interface_are_shared_by_hand() {
     let spec = small();
-    // units 0 and 1 are on one die: the second is sensed when the first has left the register
+    // units 0 and 1 are on one die: the second is sensed after the first has left the register
     let first = 50_000 + 10_240 + 5_096 + 10_000;
     let found = times(&spec, &[io(Op::Read, 0, 1), io(Op::Read, 1, 1)]);
     assert_eq!(found, [first, first + 50_000 + 10_240]);
@@ -131,7 +131,7 @@ fn dies_channels_and_the_interface_are_shared_by_hand() {
     // rows 0 and 1 are on two channels, and share the interface
     let found = times(&spec, &[io(Op::Read, 0, 1), io(Op::Read, 8, 1)]);
     assert_eq!(found, [first, first + 5_096]);
-    // a half-duplex interface: the read's data leave before, or after, the write's come in
+    // a half-duplex interface: the read's data leave before, or after, the write's data come in
     let mut half = small();
     half.duplex = false;
     let found = times(&half, &[io(Op::Read, 0, 1), io(Op::Write, 100, 13)]);
@@ -176,8 +176,8 @@ fn a_write_of_part_of_a_unit_reads_the_rest_first() {
     // 512 B: 1 us + 0.512, and the latency
     assert_eq!(ssd.submit(at(0), part), Some(at(11_512)));
     ssd.complete(at(11_512), &mut done);
-    // seven whole ones; the row is complete when the rest of the first was read, at 1.512 + 50 +
-    // 10.24 = 61.752 us, and is programmed 81.92 + 500 us later
+    // seven whole units; the row is complete when the rest of the first unit was read, at 1.512 + 50
+    // + 10.24 = 61.752 us, and is programmed 81.92 + 500 us later
     ssd.submit(at(11_512), io(Op::Write, 800, 7));
     ssd.complete(at(643_671), &mut done);
     assert_eq!(ssd.written().programmed, Bytes::ZERO);
@@ -191,7 +191,7 @@ fn writes_again_in_the_buffer_are_programmed_once() {
         let mut count = 0;
         move || {
             count += 1;
-            // units 0..4 again and again: a row is never full
+            // units 0..4 over and over: a row is never full
             io(Op::Write, count % 4, 1)
         }
     });
@@ -203,7 +203,7 @@ fn writes_again_in_the_buffer_are_programmed_once() {
 fn the_queue_depth_limits_what_is_inside() {
     let mut spec = small();
     spec.queue_depth = 2;
-    // three rows on different dies; the third is let in when the first is done
+    // three rows on different dies; the third enters when the first is done
     let reads = [io(Op::Read, 0, 1), io(Op::Read, 8, 1), io(Op::Read, 24, 1)];
     let found = times(&spec, &reads);
     let one = 50_000 + 10_240 + 5_096 + 10_000;
@@ -213,7 +213,7 @@ fn the_queue_depth_limits_what_is_inside() {
 #[test]
 fn a_write_that_finds_the_buffer_full_of_less_than_a_row_makes_it_leave() {
     let mut spec = small();
-    // two units; a row has eight
+    // room for two units; a row has eight
     spec.buffer = Bytes::kib(8);
     let found = times(&spec, &[io(Op::Write, 0, 2), io(Op::Write, 100, 1)]);
     // two units are there at 1 + 2 × 4.096 = 9.192 us, and in flash, padded to a row, 81.92 + 500 us
@@ -230,15 +230,15 @@ fn without_power_loss_protection_a_write_is_done_when_it_is_in_flash() {
     let kept = times(&small(), &[io(Op::Write, 0, 1)]);
     assert_eq!(kept, [1_000 + 4_096 + 10_000]);
     assert_eq!(times(&spec, &[io(Op::Write, 0, 1)]), [alone]);
-    // two on two dies at once; a write of two rows ends with the later
+    // two on two dies at the same time; a write of two rows ends with the later one
     let two = times(&spec, &[io(Op::Write, 0, 1), io(Op::Write, 100, 1)]);
     assert!(two[1] < alone + 100_000, "{two:?}");
     let long = times(&spec, &[io(Op::Write, 0, 16)]);
     assert!((alone..2 * alone).contains(&long[0]), "{long:?}");
-    // written again while it leaves: both wait for their own
+    // written again while it is leaving: each write waits for its own data
     let again = times(&spec, &[io(Op::Write, 0, 1), io(Op::Write, 0, 1)]);
     assert!(again.iter().all(|&at| at >= alone), "{again:?}");
-    // in a closed loop no more than the dies can program, a row each
+    // a closed loop achieves no more than the dies can program, one row each
     let mut stream = Seed(1).stream("units");
     let draw = || io(Op::Write, stream.below(1000), 1);
     let run = closed_loop(&spec, 16, (200, 2000), draw);
@@ -278,7 +278,7 @@ fn sequential(spec: &Spec, op: Op, bytes: Bytes) -> impl FnMut() -> Io<u32> + us
     }
 }
 
-/// Asserts that a figure approaches its bound and does not pass it.
+/// Asserts that a figure is close to its bound and does not exceed it.
 fn approaches(found: f64, bound: f64, least: f64) {
     let share = found / bound;
     assert!(share > least && share <= 1.0 + 1e-9, "{found} is {share} of {bound}");
@@ -329,7 +329,7 @@ fn bound_reads_by_channels() {
     let run = closed_loop(&spec, 2048, (20_000, 100_000), random(&spec, Op::Read, Bytes::kib(8)));
     // 8 × 333 MB/s
     approaches(100_000.0 * 8192.0 / run.seconds, 8.0 * 333e6, 0.98);
-    // the busiest part are the channels
+    // the channels are the busiest part
     let mut ssd = run.ssd;
     approaches(ssd.usage(run.now).utilization, 1.0, 0.98);
 }
@@ -359,7 +359,7 @@ fn bound_writes_by_programming() {
     let run = closed_loop(&spec, 32, (2000, 20_000), draw);
     // 64 dies × 2 planes × 8 KiB / 750 us = 1.398 GB/s
     approaches(20_000.0 * 131_072.0 / run.seconds, 64.0 * 2.0 * 8192.0 / 750e-6, 0.97);
-    // with the channels as they are, a row of 16 KiB takes 49.2 us more on the die
+    // with the real channels, a row of 16 KiB takes 49.2 us more on the die
     let mut spec = bare(&mqsim());
     spec.buffer = Bytes::mib(8);
     let draw = sequential(&spec, Op::Write, Bytes::kib(128));
@@ -367,8 +367,8 @@ fn bound_writes_by_programming() {
     approaches(20_000.0 * 131_072.0 / run.seconds, 64.0 * 2.0 * 8192.0 / 799.2e-6, 0.95);
 }
 
-/// Write amplification of greedy collection under uniform random writes, `alpha` times as much
-/// flash as data, `n` units a block: Desnoyers, Analytic Modeling of SSD Write Performance,
+/// Write amplification of greedy collection under uniform random writes, with `alpha` times as much
+/// flash as data and `n` units per block: Desnoyers, Analytic Modeling of SSD Write Performance,
 /// SYSTOR 2012. For large blocks it is the closed form of Xiang & Kurkoski (arXiv 1110.4245).
 fn desnoyers(alpha: f64, n: f64) -> f64 {
     let scaled = alpha * (1.0 + 0.5 / n);
@@ -395,7 +395,8 @@ fn the_formula_gives_the_published_figure() {
 #[test]
 #[ignore = "takes minutes: `.ci/run --full` runs it"]
 fn published_write_amplification_of_random_writes() {
-    // alpha 1.07 to 1.28 are 7, 15 and 28 % more flash than data; 1.3 is the published 2.35
+    // alpha 1.07 to 1.28: 7, 15 and 28 % more flash than data; 1.3 is the case with the published
+    // 2.35
     for (alpha, blocks) in [(1.07, 768), (1.15, 512), (1.28, 512), (1.3, 512), (1.5, 512)] {
         let (dies, units) = (4, 128);
         let flash = dies * blocks * units;
@@ -416,7 +417,7 @@ fn published_write_amplification_of_random_writes() {
         };
         assert_eq!(spec.blocks_per_plane(), blocks);
         let draw = random(&spec, Op::Write, Bytes::kib(4));
-        // one drive's worth to settle, two to measure
+        // one drive capacity to settle, two to measure
         let run = closed_loop(&spec, 64, (flash, 2 * flash), draw);
         let (found, expected) = (run.written.amplification(), desnoyers(alpha, units as f64));
         assert!((found / expected - 1.0).abs() < 0.1, "{alpha}: {found}, published {expected}");
@@ -474,7 +475,7 @@ fn given() -> impl Strategy<Value = Given> {
         .prop_map(|(gap_ns, first, sectors, write)| Given { gap_ns, first, sectors, write })
 }
 
-/// When each of the operations is done if the drive is woken when it wants and, besides, every
+/// Completion times of the operations if the drive is called when it asks for it and also every
 /// `extra`.
 fn played(spec: &Spec, given: &[Given], extra: Option<u64>) -> (Vec<(u32, u64)>, Written) {
     let mut ssd = Ssd::new(spec);
@@ -482,7 +483,7 @@ fn played(spec: &Spec, given: &[Given], extra: Option<u64>) -> (Vec<(u32, u64)>,
     let (mut found, mut done) = (Vec::new(), Vec::new());
     let mut until = |ssd: &mut Ssd<u32>, end: u64, clock: &mut u64, wake: &mut Option<SimTime>| {
         while let Some(at) = wake.filter(|at| at.as_ns() <= end) {
-            // as if somebody else had woken it in between
+            // as if the drive were called for another reason in between
             while let Some(between) = extra.map(|extra| *clock + extra).filter(|t| *t < at.as_ns())
             {
                 ssd.complete(SimTime::from_ns(between), &mut done);
@@ -534,7 +535,7 @@ proptest! {
         tags.sort_unstable();
         prop_assert_eq!(tags, (0..given.len() as u32).collect::<Vec<_>>());
         prop_assert!(written.programmed <= written.host);
-        // the oracle: a drive that is woken all the time
+        // the oracle: a drive that is called all the time
         prop_assert_eq!(played(&spec, &given, Some(extra)), (found, written));
     }
 }

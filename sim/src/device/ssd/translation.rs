@@ -1,7 +1,7 @@
-//! The translation layer: where each unit is, and what garbage there is.
+//! The translation layer: the place of each unit, and the garbage.
 //!
-//! A unit is in the write buffer, at an address of the flash, or still where it was at first
-//! ([`Home`]); the mapping table says which in 32 bits. Nothing here takes time.
+//! A unit is in the write buffer, at a flash address, or still in its initial place ([`Home`]). The
+//! mapping table stores which, in 32 bits. Nothing here takes time.
 
 use foretell_scenarios::device::Ssd;
 
@@ -10,10 +10,10 @@ use super::geometry::{Address, Geometry, Unit};
 use super::home::Home;
 use super::table::Table;
 
-/// Marks an entry of the mapping table that names a place in the buffer.
+/// Marks a mapping entry that refers to a place in the buffer.
 const IN_BUFFER: u32 = 1 << 31;
 
-/// Where a unit is.
+/// The place of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     /// In the buffer, at this place.
@@ -27,9 +27,10 @@ pub(super) enum Place {
 pub(super) struct Translation {
     geometry: Geometry,
     home: Home,
-    /// By unit: zero at first; then an address plus one, or a place in the buffer.
+    /// By unit: zero if it is in its initial place; else an address plus one, or a place in the
+    /// buffer.
     map: Table,
-    /// By die; made when it is first written to.
+    /// Blocks by die; created when the die is first written to.
     dies: Vec<Option<Box<Blocks>>>,
 }
 
@@ -48,7 +49,7 @@ impl Translation {
         &self.geometry
     }
 
-    /// Where a unit is.
+    /// The place of a unit.
     pub(super) fn place(&self, unit: Unit) -> Place {
         match self.map.get(unit) {
             0 => Place::Flash(self.home.address(&self.geometry, unit)),
@@ -68,13 +69,13 @@ impl Translation {
         self.dies[die as usize].is_some()
     }
 
-    /// Valid units of a die.
+    /// Number of valid units of a die.
     pub(super) fn valid(&self, die: u32) -> u32 {
         let blocks = self.dies[die as usize].as_ref();
         blocks.map_or(self.geometry.user_per_die(), |blocks| blocks.valid())
     }
 
-    /// A unit is in the buffer at `place`; what the flash has of it is garbage.
+    /// A unit is in the buffer at `place`; its content in flash becomes garbage.
     pub(super) fn put_in_buffer(&mut self, unit: Unit, place: u32) {
         if let Place::Flash(address) = self.place(unit) {
             let (die, block) = self.geometry.die_and_block(address);
@@ -84,7 +85,7 @@ impl Translation {
         self.map.set(unit, place | IN_BUFFER);
     }
 
-    /// Assigns the next row of a die to `units`; `None` if the host may not have it.
+    /// Assigns the next row of a die to `units`; `None` if the host may not have one.
     pub(super) fn next_row(
         &mut self,
         die: u32,
@@ -95,9 +96,9 @@ impl Translation {
         Some(self.geometry.address(die, block, row))
     }
 
-    /// The row at `address` has been programmed with `row`: units, and where the content of each was
-    /// taken from if that is still the latest. What is not is garbage. What comes from flash comes
-    /// from the block `victim` of the same die.
+    /// The row at `address` has been programmed with `row`: the units, each with the place that its
+    /// content was taken from if that content is still the latest. Other units become garbage.
+    /// Content from flash comes from the block `victim` of the same die.
     pub(super) fn row_programmed(
         &mut self,
         address: Address,
@@ -138,7 +139,7 @@ impl Translation {
         self.dies[die as usize].as_ref().is_none_or(|blocks| !blocks.is_stale(block, unit))
     }
 
-    /// Appends the valid units of a row, and where they are, to `found`.
+    /// Appends the valid units of a row, and their places, to `found`.
     pub(super) fn valid_units(
         &self,
         die: u32,
@@ -175,13 +176,13 @@ mod tests {
     use crate::ssd::tests::small;
     use foretell_units::{Seed, Stream};
 
-    /// The oracle: everything in plain lists, and searched.
+    /// The oracle: everything in plain lists that are searched.
     struct Naive {
-        /// By unit: address.
+        /// Address by unit.
         address: Vec<Option<Address>>,
     }
 
-    /// Writes a row to a die, collecting garbage there as long as that is due. Checks the victims.
+    /// Writes a row to a die, after the collection that this requires. Checks the victims.
     fn write(flash: &mut Translation, naive: &mut Naive, die: u32, units: &[Unit]) {
         for (place, &unit) in units.iter().enumerate() {
             flash.put_in_buffer(unit, place as u32);
@@ -190,7 +191,7 @@ mod tests {
         let address = flash.next_row(die, Writer::Host, units.iter().copied()).unwrap();
         let mut row = Vec::new();
         for (place, &unit) in (0..).zip(units) {
-            // of a unit that is there twice only the second is in the buffer
+            // if a unit occurs twice, only the second is in the buffer
             let from = Some(Place::Buffer(place)).filter(|from| *from == flash.place(unit));
             if from.is_some() {
                 naive.address[unit as usize] = Some(address + place);
@@ -212,7 +213,7 @@ mod tests {
         for row in 0..geometry.rows {
             flash.valid_units(die, victim, row, &mut found);
         }
-        // the oracle finds the same by looking at all units
+        // the oracle finds the victim's valid units by examining all units
         let there = |address: &Address| geometry.die_and_block(*address) == (die, victim);
         let mut expected: Vec<_> = (0..)
             .zip(&naive.address)
@@ -272,7 +273,7 @@ mod tests {
             let mut naive = Naive { address: (0..geometry.user()).map(home).collect() };
             let mut stream = Seed(5).stream("ssd");
             for round in 0..3000 {
-                // evenly over the dies, so that none is overfull
+                // evenly over the dies, so that none exceeds its limit
                 let units = units(&mut stream, &geometry, hot);
                 write(&mut flash, &mut naive, round % geometry.dies, &units);
             }

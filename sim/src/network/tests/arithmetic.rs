@@ -1,9 +1,10 @@
-//! Delivery times that can be worked out on paper. Cables are of 1 Gbit/s (8 ns a byte, a full
-//! segment of 1538 bytes 12 304 ns) and have 10 us of latency, unless said otherwise.
+//! Delivery times that can be calculated by hand. Cables have 1 Gbit/s (8 ns a byte, 12 304 ns for
+//! a full segment of 1538 bytes) and 10 us of latency, unless said otherwise.
 
 use super::*;
 
-/// The last of `n` full segments over two cables, the second of which begins when it has the first.
+/// Time of the last of `n` full segments over two cables. The second cable begins when it has the
+/// first segment.
 const fn pipelined(n: u64) -> u64 {
     n * 12_304 + 12_304 + 20_000
 }
@@ -14,7 +15,7 @@ fn a_message_alone_takes_its_time_and_a_segment() {
     let outcome = run(network(&[1000, 1000], &switch()), &[sent(0, 0, 1, 14_480)]);
     assert_eq!(outcome.delivered_ns, [pipelined(10)]);
     assert_eq!(outcome.delivered_ns, [155_344]);
-    // nothing else was sent, so that was clear from the beginning
+    // nothing else was sent, so the time was known from the beginning
     assert_eq!(outcome.events, 1);
     // the empty message: 90 bytes on the wire, 720 ns on each cable
     let outcome = run(network(&[1000, 1000], &switch()), &[sent(5, 0, 1, 0)]);
@@ -23,21 +24,22 @@ fn a_message_alone_takes_its_time_and_a_segment() {
 
 #[test]
 fn a_new_connection_starts_slowly() {
-    // 20 segments, of which 10 may go at once: three trains of a third and one of the rest. The
-    // first train's 3 segments are acknowledged when its last has arrived and come back, a round
-    // trip of 2 × 20 us and a segment behind the cable: then the window opens by 3.
+    // 20 segments, of which 10 may be sent at once: three trains of a third and one of the rest.
+    // The first train's 3 segments are acknowledged when its last has arrived and the
+    // acknowledgement has returned, a round trip of 2 × 20 us plus a segment behind the cable. Then
+    // the window opens by 3.
     let outcome = run(network(&[1000, 1000], &switch()), &[sent(0, 0, 1, 28_960)]);
     let without_pause = pipelined(20);
     let [delivered] = outcome.delivered_ns[..] else { unreachable!() };
-    // 10 segments take 123 us, the first acknowledgement comes after 3 × 12.3 + 12.3 + 40 = 89 us
-    // and within a segment's time: no pause at all
+    // 10 segments take 123 us, and the first acknowledgement comes after 3 × 12.3 + 12.3 + 40 = 89
+    // us plus at most a segment's time: no pause at all
     assert_eq!(delivered, without_pause);
-    // over a cable of 1 ms the sender waits for the first acknowledgement, and for more
+    // over a cable of 1 ms the sender waits for the first acknowledgement, and then for more
     let far = Nic { latency: SimSpan::from_ms(1), ..nic(1000) };
     let network = Network::new([far, far], &switch(), Seed(7));
     let outcome = run(network, &[sent(0, 0, 1, 28_960)]);
     let [delivered] = outcome.delivered_ns[..] else { unreachable!() };
-    // 4 ms to the first acknowledgement, and 2 ms for what it allows to arrive
+    // 4 ms until the first acknowledgement, and 2 ms until the data that it allows arrive
     assert!((6_000_000..6_400_000).contains(&delivered), "{delivered}");
 }
 
@@ -47,7 +49,7 @@ fn an_open_window_is_kept_and_closes_when_idle_for_long() {
     let messages = [
         // 30 segments
         sent(0, 0, 1, 43_440),
-        // the window holds 14 segments by now
+        // the window now holds 14 segments
         sent(100_000_000, 0, 1, 20_272),
         // an idle second is five timeouts: back to the initial window
         sent(1_200_000_000, 0, 1, 20_272),
@@ -63,14 +65,14 @@ fn an_open_window_is_kept_and_closes_when_idle_for_long() {
 
 #[test]
 fn a_receive_window_limits_a_far_connection() {
-    // 45 segments of window over 4 ms of round trip: 65 160 bytes each, of 6 MB
+    // a window of 45 segments and a round trip of 4 ms: 65 160 bytes for each, of 6 MB
     let far = Nic { latency: SimSpan::from_ms(1), ..nic(1000) };
     let narrow = Switch { receive_window: Bytes(65_160), ..switch() };
     let data = 65_160 * 100;
     let outcome = run(Network::new([far, far], &narrow, Seed(7)), &[sent(0, 0, 1, data)]);
     let seconds = outcome.delivered_ns[0] as f64 / 1e9;
     let round_trips = seconds / 0.004;
-    // a train of a third of the window is acknowledged as a whole: a little more than a round trip
+    // a train of a third of the window is acknowledged as a whole: slightly more than a round trip
     assert!((99.0..112.0).contains(&round_trips), "{round_trips}");
 }
 
@@ -79,10 +81,10 @@ fn a_slow_sender_does_not_hold_the_receivers_cable() {
     // over 100 Mbit/s 10 segments take 1 230 400 ns; the last one takes 12 304 more at the switch
     let messages = [sent(0, 0, 2, 14_480), sent(500_000, 1, 2, 14_480)];
     let outcome = run(network(&[100, 1000, 1000], &switch()), &messages);
-    // the fast one meets a slow segment at most: those of the slow one come each 123 040 ns, at
-    // 10 000 + n × 123 040. Its own, from 522 304 to 633 040, fill the cable from 522 304 on; the
-    // slow one's fifth comes at 625 200, while the last of them is on its way, before its ninth
-    // has gone: it takes 12 304 from the tenth.
+    // the fast message meets at most one slow segment: the slow ones arrive every 123 040 ns, at 10
+    // 000 + n × 123 040. Its own, from 522 304 to 633 040, keep the cable busy from 522 304 on. The
+    // slow message's fifth comes at 625 200, while the last of them is on its way and the ninth has
+    // not left: it takes 12 304 from the tenth.
     assert_eq!(outcome.delivered_ns[1], 500_000 + pipelined(10) + 12_304);
     assert_eq!(outcome.delivered_ns[0], 1_230_400 + 12_304 + 20_000);
 }
@@ -96,14 +98,14 @@ fn a_slow_receiver_queues_what_a_fast_sender_sends() {
 
 #[test]
 fn senders_to_one_host_share_its_cable_segment_by_segment() {
-    // Both begin at once: their segments alternate, so both end when all is through, or one
-    // segment earlier.
+    // Both begin at the same time and their segments alternate, so both end when everything has
+    // passed, or one segment earlier.
     let messages = [sent(0, 0, 2, 14_480), sent(0, 1, 2, 14_480)];
     let outcome = run(network(&[1000, 1000, 1000], &switch()), &messages);
     let end = 22_304 + 20 * 12_304 + 10_000;
     assert_eq!(outcome.delivered_ns, [end - 12_304, end]);
-    // a short message does not wait for a long one that came first: it comes at 10 us + 720 ns
-    // after 12 segments, of which the 12th is on the wire, and finds one segment before it
+    // a short message does not wait for a whole long one that came first: it arrives at 10 us + 720
+    // ns after 12 segments, of which the 12th is on the wire, and finds one segment before it
     let messages = [sent(0, 0, 2, 14_480 * 4), sent(150_000, 1, 2, 0)];
     let outcome = run(network(&[1000, 1000, 1000], &wide_open()), &messages);
     let waits = outcome.delivered_ns[1] - 150_000 - 2 * 720 - 20_000;
@@ -135,7 +137,8 @@ fn a_long_transfer_has_94_percent_of_the_line() {
 
 #[test]
 fn fan_in_of_fragments_is_as_fast_as_the_receivers_cable() {
-    // A client reads 8 fragments of 8 segments: all at once, 64 segments through one cable.
+    // A client reads 8 fragments of 8 segments: all at the same time, 64 segments through one
+    // cable.
     let messages: Vec<Sent> = (1..9).map(|node| sent(0, node, 0, 11_584)).collect();
     let outcome = run(network(&[1000; 9], &switch()), &messages);
     let last = outcome.delivered_ns.iter().max().unwrap();
@@ -149,8 +152,8 @@ fn fan_in_of_fragments_is_as_fast_as_the_receivers_cable() {
 
 #[test]
 fn a_lost_tail_waits_for_the_timeout_or_a_probe() {
-    // The buffer holds 10 segments. Two senders send 10 each at once: the last ones of both are
-    // dropped, and nothing follows that could show it.
+    // The buffer holds 10 segments. Two senders send 10 each at the same time: the last ones of
+    // both are dropped, and no later segment could show the loss.
     let small = Switch { port_buffer: Bytes(15_380), loss_probes: false, ..switch() };
     let messages = [sent(0, 0, 2, 14_480), sent(0, 1, 2, 14_480)];
     let outcome = run(network(&[1000, 1000, 1000], &small), &messages);

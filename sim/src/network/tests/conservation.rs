@@ -1,5 +1,5 @@
-//! Whatever is dropped, every message is delivered, once, and in order on its connection. That it
-//! is delivered once, and that every segment is where it should be, `run` asserts.
+//! Whatever is dropped, every message is delivered once, in order on its connection. `run` asserts
+//! that it is delivered once, and that every segment is accounted for.
 
 use proptest::prelude::*;
 

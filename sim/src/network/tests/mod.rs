@@ -1,4 +1,4 @@
-//! Claims about the network: times by arithmetic, the fast model against slow ones, conservation.
+//! Tests of the network: times by arithmetic, the fast model against slow ones, conservation.
 
 mod arithmetic;
 mod conservation;
@@ -13,7 +13,7 @@ use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 use super::{Counts, Network, Step, wire_bytes};
 use crate::agenda::Agenda;
 
-/// A message to be sent: when, from, to, bytes of data.
+/// A message to send: when, from, to, bytes of data.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at_ns: u64,
@@ -43,7 +43,7 @@ fn switch() -> Switch {
     }
 }
 
-/// So large a window from the beginning that it never limits.
+/// A switch with so large an initial window that it never limits.
 fn wide_open() -> Switch {
     Switch { initial_window: 65_535, receive_window: Bytes::gib(1), ..switch() }
 }
@@ -52,17 +52,17 @@ fn network(mbits: &[u64], switch: &Switch) -> Network {
     Network::new(mbits.iter().map(|&mbit| nic(mbit)), switch, Seed(7))
 }
 
-/// What came of sending messages.
+/// The result of sending messages.
 #[derive(Clone, PartialEq, Debug)]
 struct Outcome {
-    /// When each message was delivered, nanoseconds.
+    /// Delivery time of each message, nanoseconds.
     delivered_ns: Vec<u64>,
     counts: Counts,
-    /// Events, but for those of sending.
+    /// Number of events, without those of sending.
     events: u64,
 }
 
-/// A cable has another rate from then on.
+/// A cable has another rate from this time on.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
     at_ns: u64,
@@ -70,7 +70,7 @@ struct RateChange {
     mbit: u64,
 }
 
-/// Sends messages, whose times do not go backwards, and runs the network until it is quiet.
+/// Sends messages, whose times do not decrease, and runs the network until it is idle.
 fn run(network: Network, messages: &[Sent]) -> Outcome {
     run_with(network, messages, &[])
 }

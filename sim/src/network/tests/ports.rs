@@ -1,4 +1,4 @@
-//! A port that walks timetables against one that is told of each segment.
+//! A port that walks timetables, compared with one that is told of each segment.
 
 use foretell_units::{Bytes, Rate, Seed, SimTime};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::nic;
 use crate::network::port::{Coming, Outcome, Port};
 use crate::network::segment::{Run, SEGMENT_WIRE};
 
-/// A train: when its sender's cable begins with it, that cable's rate, bytes on the wire.
+/// A train: when its sender's cable begins it, that cable's rate, and the run of segments.
 #[derive(Clone, Copy, Debug)]
 struct Train {
     start_ns: u64,
@@ -28,7 +28,7 @@ fn trains() -> impl Strategy<Value = Vec<Train>> {
     })
 }
 
-/// When the segments of a train arrive, and their bytes.
+/// Arrival times and sizes of the segments of a train.
 fn timetable(train: &Train) -> Vec<(u64, u64)> {
     let time = |bytes: u64| (bytes * 8_000).div_ceil(train.mbit);
     (0..train.run.segments)
@@ -40,7 +40,7 @@ fn timetable(train: &Train) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// What became of each train: which of its segments passed, and when the last of these left.
+/// The outcome for each train: which of its segments passed, and when the last of these left.
 type Fates = Vec<(Vec<bool>, u64)>;
 
 fn told_of_each(trains: &[Train], port: &Port, buffer: u64) -> Fates {
@@ -74,7 +74,7 @@ fn walked(trains: &[Train], mut port: Port, single_steps: bool) -> Fates {
         let times = (SimTime::from_ns(table[0].0), SimTime::from_ns(table[table.len() - 1].0));
         let spacing = Rate::bits_per_s(train.mbit * 1_000_000).time_for(Bytes(SEGMENT_WIRE));
         let now = SimTime::from_ns(train.start_ns);
-        // some ports are looked at often, some seldom
+        // some ports are examined often, some seldom
         if number % 3 == 0 {
             port.walk(now, &mut outcomes);
         }
@@ -128,7 +128,7 @@ proptest! {
                 if slow.0.last() == Some(&true) {
                     prop_assert_eq!(fast.1, slow.1, "train {}", number);
                 } else {
-                    // no sooner than what has passed of it has left
+                    // no sooner than the segments that passed have left
                     prop_assert!(fast.1 >= slow.1);
                 }
             }
@@ -142,8 +142,8 @@ fn a_full_port_drops_the_tail() {
     let train = Train { start_ns: 0, mbit: 1000, run: Run::message(Bytes(5 * SEGMENT_WIRE)) };
     let port = Port::new(&nic(1000), Bytes(4 * SEGMENT_WIRE), None);
     let fates = walked(&[train, train], port, false);
-    // queued at the arrival of the n-th pair: 0 and 1, 1 and 2, 2 and 3, 3 and 4 (full): the last
-    // one's place is taken by then, as is that of the fifth pair's second
+    // queued at the arrival of the n-th pair: 0 and 1, 1 and 2, 2 and 3, 3 and 4 (full). So the last one's
+    // place is taken by then, and so is that of the second of the fifth pair
     let passed: Vec<Vec<bool>> = fates.iter().map(|fate| fate.0.clone()).collect();
     assert_eq!(passed[0], [true, true, true, true, true]);
     assert_eq!(passed[1], [true, true, true, false, false]);
@@ -153,8 +153,8 @@ fn a_full_port_drops_the_tail() {
 
 #[test]
 fn who_fills_a_port_at_its_own_rate_does_not_keep_its_last_place() {
-    // A train fills the buffer at twice its rate, up to the last byte, and another one keeps it so, at its
-    // own rate. Each 10 ms a segment comes in between, at another phase.
+    // A train fills the buffer at twice its rate, up to the last byte, and another one keeps it full at
+    // the port's own rate. Every 10 ms another segment arrives in between, at a different phase.
     let full = Train { start_ns: 0, mbit: 2000, run: Run::message(Bytes(79 * SEGMENT_WIRE)) };
     let after = 79 * 6_152;
     let steady =

@@ -7,17 +7,17 @@ use super::*;
 
 #[test]
 fn what_has_arrived_goes_at_the_old_rate_and_the_rest_at_the_new_one() {
-    // ten segments arrive at the switch every 12 304 ns, the first at 22 304. At 50 000 three are there; the third
+    // ten segments arrive at the switch every 12 304 ns, the first at 22 304. At 50 000 three have arrived. The third
     // leaves at 22 304 + 3 × 12 304 = 59 216, and the other seven take 49 216 each
     let rates = [RateChange { at_ns: 50_000, host: 1, mbit: 250 }];
     let outcome = run_with(network(&[1000, 1000], &wide_open()), &[sent(0, 0, 1, 14_480)], &rates);
     assert_eq!(outcome.delivered_ns, [59_216 + 7 * 49_216 + 10_000]);
-    // fast again at 200 000: two more were there by then, at 71 520 and 83 824, and the other five, too. All that waits
-    // has a place in the timetable, at the rate of when it came
+    // fast again at 200 000: the remaining segments had all arrived by then. Everything that waits has a place in the
+    // timetable, at the rate of its time of arrival
     let rates = [rates[0], RateChange { at_ns: 200_000, host: 1, mbit: 1000 }];
     let outcome = run_with(network(&[1000, 1000], &wide_open()), &[sent(0, 0, 1, 14_480)], &rates);
     assert_eq!(outcome.delivered_ns, [59_216 + 7 * 49_216 + 10_000]);
-    // fast again at 75 000: the fourth and the fifth take 49 216, and the last five 12 304 each behind them
+    // fast again at 75 000: the fourth and the fifth take 49 216, and the last five 12 304 each after them
     let rates = [rates[0], RateChange { at_ns: 75_000, host: 1, mbit: 1000 }];
     let outcome = run_with(network(&[1000, 1000], &wide_open()), &[sent(0, 0, 1, 14_480)], &rates);
     assert_eq!(outcome.delivered_ns, [59_216 + 2 * 49_216 + 5 * 12_304 + 10_000]);
@@ -28,7 +28,7 @@ fn what_the_adapter_has_taken_leaves_at_the_old_rate() {
     let rates = [RateChange { at_ns: 50_000, host: 0, mbit: 250 }];
     let messages = [sent(0, 0, 1, 14_480), sent(60_000, 0, 1, 14_480)];
     let outcome = run_with(network(&[1000, 1000], &wide_open()), &messages, &rates);
-    // the second one begins when the first has left, at 123 040
+    // the second message begins when the first has left, at 123 040
     let second = 123_040 + 10 * 49_216 + 12_304 + 20_000;
     assert_eq!(outcome.delivered_ns, [11 * 12_304 + 20_000, second]);
 }

@@ -1,8 +1,8 @@
-//! Buffer memory that ports share.
+//! Tests of buffer memory that ports share.
 
 use super::*;
 
-/// Senders 0 to 7, each in a burst of its own, to hosts 8 and on: `to` says to which.
+/// Senders 0 to 7 each send one burst to hosts 8 and above; `to` gives the receivers.
 fn bursts(to: &[u32]) -> Vec<Sent> {
     (0..).zip(to).map(|(from, &to)| sent(u64::from(from), from, to, 60_000)).collect()
 }
@@ -18,7 +18,7 @@ fn one_busy_port_gets_its_share_of_the_pool() {
     // Two senders of 42 segments: 41 or 42 of the 84 wait when the last arrive, 64 KB.
     let messages = bursts(&[8, 8]);
     let waiting = 41 * 1538;
-    // alpha / (1 + alpha) of the pool may be taken: half of it with 1, eight ninths with 8
+    // a port may use alpha / (1 + alpha) of the pool: half of it with 1, eight ninths with 8
     assert_eq!(dropped(&messages, 2 * waiting + 8_000, 1.0), 0);
     assert!(dropped(&messages, 2 * waiting - 8_000, 1.0) > 0);
     assert_eq!(dropped(&messages, 9 * waiting / 8 + 8_000, 8.0), 0);
@@ -27,7 +27,7 @@ fn one_busy_port_gets_its_share_of_the_pool() {
 
 #[test]
 fn busy_ports_leave_each_other_less() {
-    // with alpha = 1 each of n busy ports gets 1 / (1 + n): what is enough for one is not for three
+    // with alpha = 1 each of n busy ports gets 1 / (1 + n): enough for one is not enough for three
     let (one, three) = (bursts(&[8, 8]), bursts(&[8, 8, 9, 9, 10, 10]));
     let enough_for_one = 2 * 41 * 1538 + 8_000;
     assert_eq!(dropped(&one, enough_for_one, 1.0), 0);
@@ -42,7 +42,7 @@ fn a_ports_own_limit_holds_beside_the_pool() {
         Switch { shared_buffer: Some(Bytes::mib(64)), port_buffer: Bytes::kib(32), ..wide_open() };
     let outcome = run(network(&[1000; 16], &switch), &bursts(&[8, 8]));
     assert!(outcome.counts.segments_dropped > 0);
-    // and with an ample pool the ports behave as if each had its own
+    // with an ample pool the ports behave as if each had its own buffer
     let own = Switch { shared_buffer: None, ..switch };
     let alone = run(network(&[1000; 16], &own), &bursts(&[8, 8]));
     assert_eq!(alone.delivered_ns, outcome.delivered_ns);

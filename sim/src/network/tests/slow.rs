@@ -1,11 +1,11 @@
-//! The fast model against slow ones, to the nanosecond.
+//! The fast model compared with slow ones, to the nanosecond.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::network::segment::{Run, SEGMENT_WIRE};
 
-/// When each message is delivered over cables alone: every segment on a list, sorted by arrival.
+/// Delivery times over cables alone: every segment is in a list, sorted by arrival.
 fn segment_list(mbits: &[u64], messages: &[Sent]) -> Vec<u64> {
     let time = |mbit: u64, bytes: u64| (bytes * 8_000).div_ceil(mbit);
     let mut out_free = vec![0; mbits.len()];
@@ -37,7 +37,7 @@ fn segment_list(mbits: &[u64], messages: &[Sent]) -> Vec<u64> {
 
 pub(super) const MBITS: [u64; 5] = [1000, 1000, 1000, 100, 10_000];
 
-/// Messages between five hosts; times are multiples of 4 us, so that many are equal.
+/// Messages between five hosts; times are multiples of 4 us, so many of them are equal.
 fn messages(most: usize, within_us: u64, data: u64) -> impl Strategy<Value = Vec<Sent>> {
     let one = (0..within_us / 4, 0..5_u32, 1..5_u32, 0..data).prop_map(|(at, from, hop, data)| {
         Sent { at_ns: at * 4_000, from, to: (from + hop) % 5, data }
@@ -48,7 +48,7 @@ fn messages(most: usize, within_us: u64, data: u64) -> impl Strategy<Value = Vec
     })
 }
 
-/// As [`messages`], at times that no other event has by chance.
+/// Like [`messages`], at times that no other event has by chance.
 pub(super) fn unequal_messages(
     most: usize,
     within_us: u64,

@@ -1,25 +1,25 @@
-//! Where a logical block lies on the medium.
+//! The position of a logical block on the medium.
 //!
-//! A zone numbers its physical sectors along the first track, then along the next; an address is
-//! such a number after reserved sectors, spares, slipped and replaced sectors have been taken out.
-//! The way from address to place is arithmetic but for slips and defects, which are few and sorted:
-//! one search each. What lies in sequence on the medium is a *run*: it ends with its track, before a
-//! slipped or replaced sector, and before spares. A slip shifts its successors on the track too; in
-//! the schemes with spares for each track or cylinder it also turns the skew onwards (both as in
-//! DiskSim's `layout_g1`). Checked against a walk over every physical sector.
+//! A zone numbers its physical sectors along the first track, then along the next. An address is such
+//! a number after reserved sectors, spares, slipped and replaced sectors have been left out. So the
+//! position follows from the address by arithmetic, except for slips and defects. These are few and
+//! sorted, and take one search each. Consecutive sectors on the medium form a *run*: it ends with its
+//! track, before a slipped or replaced sector, and before spares. A slip shifts its successors on the
+//! track too. In schemes with spares for each track or cylinder it also advances the skew (both as in
+//! DiskSim's `layout_g1`). Tests check the map against a walk over every physical sector.
 
 use foretell_scenarios::drive::{Drive, Geometry, Numbering, Sparing, Zone};
 
-/// An angle as a fraction of a revolution: 2⁶⁴ is one turn, so that sums wrap by themselves.
+/// An angle as a fraction of a revolution: 2⁶⁴ is one turn, so that sums wrap around by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Turn(u64);
 
 impl Turn {
-    /// `sectors` of a track that has `per_track`.
+    /// Angle of `sectors` sectors on a track of `per_track`.
     fn of_sectors(sectors: f64, per_track: u32) -> Self {
         let turns = sectors / f64::from(per_track);
         let fraction = turns - turns.floor();
-        // a fraction that rounds up to one turn is none
+        // a fraction that rounds up to one turn becomes 0
         Self((fraction * 18_446_744_073_709_551_616.0) as u128 as u64)
     }
 
@@ -31,24 +31,24 @@ impl Turn {
         Self(self.0.wrapping_mul(count))
     }
 
-    /// How long after the index mark it passes, where a turn takes `period_ns`.
+    /// Time after the index mark at which this angle passes, if a turn takes `period_ns`.
     pub(super) fn after_index_ns(self, period_ns: u64) -> u64 {
         ((u128::from(self.0) * u128::from(period_ns)) >> 64) as u64
     }
 }
 
-/// Where a run of sectors begins.
+/// The position at which a run of sectors begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) cylinder: u32,
     pub(super) head: u32,
     /// Index of the zone.
     pub(super) zone: u32,
-    /// Number of the first sector on its track.
+    /// Number of the first sector on the track.
     pub(super) sector: u32,
     /// Angle at which it begins.
     pub(super) angle: Turn,
-    /// Sectors that follow each other from here, at least one.
+    /// Length of the run from here, at least one sector.
     pub(super) run: u64,
 }
 
@@ -66,7 +66,8 @@ pub(super) struct Layout {
 struct ZoneMap {
     first_cylinder: u32,
     per_track: u64,
-    /// The cylinder from which every second one has its tracks in backward order.
+    /// The first cylinder of those whose tracks alternate in direction: from here on, every second
+    /// cylinder has them in backward order.
     backwards: Option<u32>,
     first: Turn,
     track_skew: Turn,
@@ -75,27 +76,28 @@ struct ZoneMap {
     reserved: u64,
     /// Sectors in one unit of slips, spares and defects: 1, or a track.
     unit: u64,
-    /// Physical units in the zone.
+    /// Number of physical units in the zone.
     units: u64,
     grouping: Grouping,
-    /// Whether earlier slips turn the skew, and where "earlier" ends.
+    /// Whether earlier slips advance the skew, and over what range they count.
     pushes: Pushes,
-    /// Slips that move addresses, in order.
+    /// Slips that move addresses, sorted.
     slips: Vec<Slip>,
-    /// All slips.
+    /// All slipped units.
     bad: Vec<u64>,
-    /// Bad unit and stand-in, by bad unit.
+    /// Defective units and their replacements, sorted by defective unit.
     defects: Vec<(u64, u64)>,
 }
 
-/// How units form groups with spares of their own.
+/// How units are grouped around their spares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Grouping {
     /// The zone as a whole.
     Whole,
-    /// Groups of `size` units, `used` of which have addresses, behind `front` spares. Slips move
-    /// everything behind them, or the rest of their group towards its spares: away from the front
-    /// spares, so that the group's data always ends with the group, or up to spares at the end.
+    /// Groups of `size` units; `used` of them have addresses, and `front` spares come before these.
+    /// With `to_end`, a slip moves everything after it. Otherwise it moves only the rest of its group
+    /// towards the group's spares: away from front spares, so that the group's data always ends with
+    /// the group, or up to spares at its end.
     Groups { size: u64, used: u64, front: u64, to_end: bool },
 }
 
@@ -106,15 +108,15 @@ enum Pushes {
     Cylinder,
 }
 
-/// A slip as addresses see it.
+/// A slip in terms of addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Slip {
     /// First address (in units, the reserve included) that it moves.
     threshold: u64,
-    /// Places by which addresses move here.
+    /// Places by which addresses from here on move.
     shift: u64,
     group: u64,
-    /// Slips in its group.
+    /// Number of slips in its group.
     mates: u64,
 }
 
@@ -132,12 +134,12 @@ impl Layout {
         Self { starts, zones, total, heads: u64::from(geometry.heads) }
     }
 
-    /// Addresses that there are.
+    /// Number of addresses.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Where `lbn` lies; addresses beyond the end lie where the last does.
+    /// The place of `lbn`; addresses beyond the end have the place of the last one.
     pub(super) fn locate(&self, lbn: u64) -> Place {
         let lbn = lbn.min(self.total - 1);
         let number = self.starts.partition_point(|start| *start <= lbn) - 1;
@@ -148,14 +150,14 @@ impl Layout {
         place
     }
 
-    /// Sectors that pass in a turn where `lbn` lies, spares included.
+    /// Sectors that pass in one turn at the place of `lbn`, spares included.
     pub(super) fn sectors_per_track(&self, lbn: u64) -> u64 {
         let lbn = lbn.min(self.total - 1);
         self.zones[self.starts.partition_point(|start| *start <= lbn) - 1].per_track
     }
 
-    /// Address behind the last sector of the track on which `lbn` lies, at `place`. A sector that was
-    /// replaced by one elsewhere does not end the track.
+    /// The address after the last sector of the track of `lbn`, which is at `place`. A sector that
+    /// was replaced by one elsewhere does not end the track.
     pub(super) fn track_end(&self, lbn: u64, place: &Place) -> u64 {
         let here = |other: &Place| other.cylinder == place.cylinder && other.head == place.head;
         let mut end = lbn + place.run;
@@ -172,7 +174,7 @@ impl Layout {
         end
     }
 
-    /// How many sectors lie before `lbn`, which is at `place`, on its track without a gap.
+    /// Number of consecutive sectors directly before `lbn`, which is at `place`, on its track.
     pub(super) fn before(&self, lbn: u64, place: &Place) -> u64 {
         let mut first = lbn.saturating_sub(u64::from(place.sector));
         loop {
@@ -206,7 +208,7 @@ impl ZoneMap {
             Sparing::CylinderFront => groups(cylinder, true, false),
             Sparing::CylinderFrontSlipsAtEnd => groups(cylinder, true, true),
             Sparing::Track => groups(per_track, false, false),
-            // a last, shorter range has no spares
+            // the last range has no spares if it is shorter
             Sparing::Range(cylinders) if cylinder * u64::from(cylinders) < units => {
                 groups(cylinder * u64::from(cylinders), false, false)
             }
@@ -247,7 +249,8 @@ impl ZoneMap {
         }
     }
 
-    /// The unit where the address unit `address` lies, and how many follow in sequence.
+    /// The unit that holds the address unit `address`, and the number of units that follow in
+    /// sequence.
     fn physical(&self, address: u64) -> (u64, u64) {
         let passed = self.slips.partition_point(|slip| slip.threshold <= address);
         let next = self.slips.get(passed).map_or(u64::MAX, |slip| slip.threshold - address);
@@ -262,7 +265,7 @@ impl ZoneMap {
                 let group = address / used;
                 let here = |slip: &Slip| slip.group == group;
                 let shift = last.filter(here).map_or(0, |slip| slip.shift);
-                // front spares that stand in for slips hold data
+                // front spares that replace slipped units hold data
                 let mates = if front == 0 {
                     0
                 } else {
@@ -321,7 +324,7 @@ impl ZoneMap {
     }
 }
 
-/// Turns the places of slips into the addresses from which they count.
+/// Converts the places of slips into the first addresses that they move.
 fn thresholds(slips: &[u64], grouping: Grouping) -> Vec<Slip> {
     match grouping {
         Grouping::Whole => (0..)

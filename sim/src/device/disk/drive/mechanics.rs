@@ -1,8 +1,8 @@
-//! Arm, heads and platters: how long until a sector passes the head.
+//! Arm, heads and platters: the time until a sector passes the head.
 //!
-//! A move takes the longer of the seek and the head switch, and a write adds its settling time to
-//! any move. The platters turn at a constant rate, each drive's its own ([`Spin`]), so the rotational
-//! delay is exact. Not modelled: thermal recalibration, variation of the speed, retries.
+//! A move takes the longer of seek and head switch; a write adds its settling time to every move. The
+//! platters turn at a constant rate, different for each drive ([`Spin`]), so the rotational delay is
+//! exact. Not modelled: thermal recalibration, variation of the speed, retries.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::super::spin::Spin;
 use super::layout::{Layout, Place, Turn};
 use super::run::{Pace, Run};
 
-/// Where the arm stands.
+/// The position of the arm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Position {
     pub(super) cylinder: u32,
@@ -29,12 +29,12 @@ pub(super) struct Mechanics {
     head_switch: SimSpan,
     write_settle_ns: i64,
     spin: Spin,
-    /// By zone.
+    /// Pace of the sectors, by zone.
     pace: Vec<Pace>,
 }
 
-/// A rotational delay within so little of a whole turn is none: the angles of consecutive sectors
-/// are rounded to the nanosecond, each in its own way.
+/// A rotational delay that is shorter than a whole turn by this much or less counts as none, because
+/// the angles of consecutive sectors are rounded to the nanosecond separately.
 const SLACK_NS: u64 = 16;
 
 impl Mechanics {
@@ -62,7 +62,7 @@ impl Mechanics {
         self.spin.period()
     }
 
-    /// The longest move.
+    /// Time of the longest move.
     #[cfg(test)]
     pub(super) fn longest_move(&self) -> SimSpan {
         let seek = SimSpan::from_ns(u64::from(self.seek.iter().copied().max().unwrap_or(0)));
@@ -70,7 +70,7 @@ impl Mechanics {
         seek.max(self.head_switch) + settle
     }
 
-    /// Pace of the sectors of a place.
+    /// Pace of the sectors at a place.
     pub(super) fn pace(&self, place: &Place) -> Pace {
         self.pace[place.zone as usize]
     }
@@ -100,7 +100,7 @@ impl Mechanics {
         SimSpan::from_ns(if period_ns - wait <= SLACK_NS { 0 } else { wait })
     }
 
-    /// Moves to `lbn` from `from`, beginning at `at`.
+    /// Moves from `from` to `lbn`, beginning at `at`.
     pub(super) fn approach(&self, from: Position, at: SimTime, lbn: u64, op: Op) -> Approach {
         let place = self.layout.locate(lbn);
         let position = Position { cylinder: place.cylinder, head: place.head };
@@ -110,26 +110,26 @@ impl Mechanics {
     }
 }
 
-/// A track that has been reached.
+/// The result of a move to a track.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Approach {
     pub(super) place: Place,
     pub(super) position: Position,
-    /// When the head is on the track.
+    /// Time at which the head is on the track.
     pub(super) settled: SimTime,
-    /// From then until the first sector begins.
+    /// Delay from then until the first sector begins.
     pub(super) wait: SimSpan,
     pub(super) pace: Pace,
 }
 
 impl Approach {
-    /// The sectors from the first on to the end of their run, as they pass.
+    /// The sectors from `first` to the end of their run, with their times.
     pub(super) fn run(&self, first: u64) -> Run {
         Run { first, count: self.place.run, start: self.settled + self.wait, pace: self.pace }
     }
 
-    /// If the head lands within the first `wanted` sectors: the number of the first sector that
-    /// passes whole.
+    /// If the head lands within the first `wanted` sectors: number of the first sector that passes as
+    /// a whole.
     pub(super) fn lands_at(&self, wanted: u64, period: SimSpan) -> Option<u64> {
         if self.wait.is_zero() {
             return None;

@@ -1,35 +1,34 @@
-//! A disk drive as measured drives behave: mechanics, bus, controller, on-board buffer.
+//! A detailed disk drive, validated against measured drives: mechanics, bus, controller, on-board buffer.
 //!
-//! One command after the other is given to [`Drive::serve`], which says when the host sees it done.
-//! What the drive does in between is kept as an intention (reading along from here until there,
-//! writing behind until then) and worked out when the next command comes: there are no events
-//! inside a drive. A host that lets the drive hold several commands asks [`Drive::reaches_first`]. Modelled after Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling*
-//! (1994) and DiskSim (Bucy et al., CMU-PDL-08-101, 2008):
+//! Commands are given one at a time to [`Drive::serve`], which returns when the host sees the command done. Activity
+//! between commands is kept as a plan (reading ahead from one sector to another, writing behind until some time) and
+//! worked out when the next command comes. So there are no events inside a drive. A host that lets the drive hold
+//! several commands asks [`Drive::reaches_first`]. Modelled after Ruemmler & Wilkes, *An Introduction to Disk Drive
+//! Modeling* (1994) and DiskSim (Bucy et al., CMU-PDL-08-101, 2008):
 //!
 //! - **mechanics**: exact angle, seek, head switch, settling, skews, zones, slips, defects;
-//! - **bus**: a time for each sector, in step with the medium; water mark; leaving and taking it;
-//! - **reads**: found whole or in part in a segment, also while the medium still delivers;
-//!   read-ahead after each read until its limit or the next command; sectors kept in the order in
-//!   which they pass the head;
-//! - **writes**: reported when on the medium, or early, when in the buffer; writing behind, joined by
-//!   writes that continue it, held back while the buffer is full of unwritten sectors;
-//! - **drives of 1992 to 1994**: a command that comes while the arm writes, reads on by force, or (of
-//!   some) moves, leaves the bus and takes it again; a write after a write elsewhere leaves it before
-//!   its data, and none goes to the medium before part of it is in the buffer; the least time before
-//!   the medium is spared to writes that stream on alone.
+//! - **bus**: a time for each sector, in step with the medium; water mark; disconnecting and reconnecting;
+//! - **reads**: hit whole or in part in a segment, also while the medium still delivers; read-ahead after each read
+//!   until its limit or the next command; sectors kept in the order in which they pass the head;
+//! - **writes**: reported when on the medium, or early, when in the buffer; writing behind, joined by writes that
+//!   continue it, delayed while the buffer is full of unwritten sectors;
+//! - **drives of 1992 to 1994**: the drive disconnects from the bus, and later reconnects, for a command that comes
+//!   while the arm writes, does its minimum read-ahead, or (in some drives) moves. A write after a write elsewhere
+//!   disconnects before its data, and nothing of it goes to the medium before part of it is in the buffer. Only writes
+//!   that continue a stream are spared the minimum time before the medium.
 //!
-//! Some of that is in DiskSim's code and not in its manual, and drives' parameters were extracted
-//! with that code: `Other reselect overhead` is paid by writes that leave the bus twice and by nothing
-//! else; 10 sectors (of 45 and more: 15) of such a drive's writes must be in the buffer first; a drive
-//! that keeps sectors that pass also reads the wanted ones as they pass; `Disconnect write if seek` is
-//! about any command that cannot stop read-ahead at once.
+//! Some of this is in DiskSim's code and not in its manual, and the drives' parameters were extracted with that code.
+//! `Other reselect overhead` applies only to writes that disconnect twice. At least 10 sectors (15 if the write has 45
+//! or more) of such a drive's writes must be in the buffer first. A drive that keeps passing sectors also reads the
+//! wanted ones as they pass. `Disconnect write if seek` concerns every command that cannot stop read-ahead at once.
 //!
-//! Where DiskSim's behaviour follows from its code rather than from drives, ours differs: a write that
-//! continues another is taken as soon as the buffer has room. Left out: several segments of unwritten data (another write waits for the first),
-//! prepending to unwritten data, water marks of writes, contention for the bus with other devices.
+//! Where DiskSim's behaviour follows from its code rather than from drives, this model differs: a write that continues
+//! another is accepted as soon as the buffer has room. Left out: several segments of unwritten data (another write
+//! waits for the first), prepending to unwritten data, water marks of writes, contention for the bus with other
+//! devices.
 //!
-//! What matters, as RMS distance in ms from the HP C3323A, the Cheetah 9LP and the Barracuda 4LP (see
-//! [`super::replay`]) with one thing left out of their full descriptions:
+//! The effect of each part: RMS distance in ms from the HP C3323A, the Cheetah 9LP and the Barracuda 4LP (see
+//! [`super::replay`]) with that part removed from their full descriptions:
 //!
 //! | left out | HP | Cheetah | Barracuda |
 //! | --- | --- | --- | --- |
@@ -71,20 +70,20 @@ pub struct Drive {
     overhead: Overhead,
     cache: Cache,
     segments: Segments,
-    /// Where the arm stands while nothing goes on.
+    /// Position of the arm while there is no background activity.
     position: Position,
     background: Background,
     /// How long the command in service was held, beyond its first overhead.
     made_ready: SimSpan,
-    /// What the last command was.
+    /// Direction of the last command.
     last: Op,
-    /// The sectors of the read in service, as they come off the medium.
+    /// The sectors of the read in service, with the times at which they come off the medium.
     runs: Vec<Run>,
-    /// The sectors being written behind, as they reach the medium.
+    /// The sectors being written behind, with the times at which they reach the medium.
     writes: VecDeque<Run>,
 }
 
-/// What goes on without a command.
+/// Activity that continues without a command.
 #[derive(Clone, Copy, Debug)]
 enum Background {
     Nothing,
@@ -92,19 +91,19 @@ enum Background {
     Writing(Writing),
 }
 
-/// Reading along into a segment.
+/// Reading ahead into a segment.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     segment: usize,
-    /// The track on which it is.
+    /// The track that is being read.
     position: Position,
-    /// When the head was, or will be, on that track.
+    /// When the head reached, or will reach, that track.
     settled: SimTime,
-    /// Sectors of that track.
+    /// The sectors of that track.
     run: Run,
-    /// Where it ends.
+    /// Address at which the read-ahead ends.
     limit: u64,
-    /// Before which it cannot be stopped.
+    /// Address before which the read-ahead cannot be stopped.
     least: u64,
 }
 
@@ -115,23 +114,23 @@ struct Writing {
     done: SimTime,
 }
 
-/// What a host asks for.
+/// A command from a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Command {
     /// Direction.
     pub op: Op,
-    /// First sector.
+    /// The first sector.
     pub lbn: Sectors,
-    /// How many.
+    /// Number of sectors.
     pub sectors: Sectors,
 }
 
-/// How a command was served.
+/// The result of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Served {
     /// When the host sees it done.
     pub finish: SimTime,
-    /// Whether the buffer helped.
+    /// What the buffer did for it.
     pub found: Found,
 }
 
@@ -140,22 +139,22 @@ pub struct Served {
 pub enum Found {
     /// Nothing: the medium was read or written.
     Nothing,
-    /// The first sectors of a read were there, or coming.
+    /// The first sectors of a read were in the buffer, or on their way to it.
     Part,
-    /// A read was there as a whole.
+    /// All sectors of a read were in the buffer, or on their way to it.
     Whole,
     /// A write was reported before it was on the medium.
     Early,
 }
 
 impl Drive {
-    /// A drive whose arm stands at the outermost cylinder and whose buffer is empty, on the bench:
-    /// at nominal speed, its index mark passing as time begins.
+    /// A drive on the bench: its arm is at the outermost cylinder and its buffer is empty. It turns at nominal speed,
+    /// and its index mark passes at time zero.
     pub fn new(spec: &Spec) -> Self {
         Self::turning(spec, Spin::nominal(spec.revolution()))
     }
 
-    /// The same, whose platters turn in that way.
+    /// The same drive with the rotation `spin`.
     pub fn turning(spec: &Spec, spin: Spin) -> Self {
         let specification = spec.specification();
         Self {
@@ -178,19 +177,19 @@ impl Drive {
         self.mechanics.spin()
     }
 
-    /// Sectors that it holds.
+    /// Number of sectors that the drive holds.
     pub fn sectors(&self) -> Sectors {
         Sectors(self.mechanics.layout.total())
     }
 
-    /// Serves a command that arrives at `now`, when no other is in service; `now` must not be
-    /// before the finish of the last. Sectors beyond the end of the disk are left out.
+    /// Serves a command that arrives at `now`, when no other is in service. `now` must not be before the finish of the
+    /// last command. Sectors beyond the end of the disk are left out.
     pub fn serve(&mut self, now: SimTime, op: Op, lbn: Sectors, sectors: Sectors) -> Served {
         self.serve_held(now, now, Command { op, lbn, sectors })
     }
 
-    /// The same for a command that the drive has held since `since`: what its controller does before
-    /// anything moves has been done meanwhile.
+    /// Serves a command that the drive has held since `since`: the controller's overhead before any movement has been
+    /// done meanwhile.
     pub fn serve_held(&mut self, now: SimTime, since: SimTime, command: Command) -> Served {
         let total = self.mechanics.layout.total();
         let first = command.lbn.get().min(total - 1);
@@ -207,10 +206,10 @@ impl Drive {
         Served { finish: served.finish.max(now + SimSpan::from_ns(1)), ..served }
     }
 
-    /// Which of some commands the drive could begin first if it took it up at `now`: whose first
-    /// sector is in the buffer, or comes under the head first. The first of equals; `None` of none.
+    /// Chooses the command that the drive could begin first if it started at `now`: one whose first sector is in the
+    /// buffer, or comes under the head first. Ties go to the first; `None` without commands.
     ///
-    /// Nothing is begun before what is being written behind is done.
+    /// No command begins before the write-behind in progress is done.
     pub fn reaches_first(
         &mut self,
         now: SimTime,
@@ -222,7 +221,7 @@ impl Drive {
         Some(index)
     }
 
-    /// When it could begin with a command.
+    /// Earliest time at which the drive could begin a command.
     fn reaches(&self, now: SimTime, command: Command) -> SimTime {
         let first = command.lbn.get().min(self.mechanics.layout.total() - 1);
         let (from, free) = match &self.background {
@@ -237,14 +236,14 @@ impl Drive {
         approach.settled + approach.wait
     }
 
-    /// Whether a sector is in the buffer, or under the head of a drive that reads along.
+    /// Whether a sector is in the buffer, or is the next one of the read-ahead.
     fn holds_or_reads(&self, sector: u64) -> bool {
         let comes_next = |segment| self.segments.get(segment).end == sector;
         self.segments.find(sector, sector + 1, None).is_some()
             || self.cache.hits_on_next && self.reading_into().is_some_and(comes_next)
     }
 
-    /// What is left of an overhead for the command in service.
+    /// Remaining part of an overhead for the command in service.
     fn preparing(&self, overhead: After) -> SimSpan {
         self.after(overhead).saturating_sub(self.made_ready)
     }
@@ -256,7 +255,7 @@ impl Drive {
         }
     }
 
-    /// Works out what has been read or written by itself up to `now`.
+    /// Works out the read-ahead and write-behind done up to `now`.
     fn catch_up(&mut self, now: SimTime) {
         match self.background {
             Background::Reading(mut reading) => {
@@ -277,7 +276,7 @@ impl Drive {
         }
     }
 
-    /// Reading along has ended; the arm stays where it is.
+    /// Read-ahead has ended; the arm stays where it is.
     fn rest(&mut self, reading: &Reading) {
         self.position = reading.position;
         self.background = Background::Nothing;
@@ -286,7 +285,7 @@ impl Drive {
         }
     }
 
-    /// Everything is on the medium.
+    /// The write-behind has ended: everything is on the medium.
     fn written(&mut self, writing: Writing) {
         if !(self.cache.enabled && self.cache.read_hits_on_writes) {
             self.segments.clear(writing.segment);
@@ -295,7 +294,7 @@ impl Drive {
         self.background = Background::Nothing;
     }
 
-    /// Reads along into the next run; `false` where read-ahead ends by its rule.
+    /// Continues the read-ahead with the next run; `false` where read-ahead ends by its rule.
     fn step(&mut self, reading: &mut Reading) -> bool {
         let next = reading.run.next();
         let approach = self.mechanics.approach(reading.position, reading.run.end(), next, Op::Read);
@@ -314,8 +313,8 @@ impl Drive {
         true
     }
 
-    /// Stops what goes on, for a command elsewhere; when the arm is free for it. The controller is
-    /// occupied until then: the overhead of the command follows.
+    /// Stops the background activity for a command elsewhere. Returns when the arm is free for it. The controller is
+    /// occupied until then: the command's overhead follows.
     fn stop(&mut self, now: SimTime) -> SimTime {
         match self.background {
             Background::Nothing => now,
@@ -345,7 +344,8 @@ impl Drive {
         }
     }
 
-    /// Whether what goes on cannot be stopped at once: a command leaves the bus until it can.
+    /// Whether the background activity cannot be stopped at once. If so, a command disconnects from the bus until it
+    /// can.
     fn is_held(&self, now: SimTime) -> bool {
         match &self.background {
             Background::Nothing => false,
@@ -358,7 +358,7 @@ impl Drive {
         }
     }
 
-    /// The segment into which the drive reads along.
+    /// The segment that the read-ahead fills.
     fn reading_into(&self) -> Option<usize> {
         match self.background {
             Background::Reading(reading) => Some(reading.segment),

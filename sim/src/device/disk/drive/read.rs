@@ -1,4 +1,4 @@
-//! Reads: from the buffer, from the medium, and reading along afterwards.
+//! Reads: from the buffer, from the medium, and read-ahead afterwards.
 
 use foretell_scenarios::drive::{ReadAhead, Requested};
 use foretell_units::{Op, SimTime};
@@ -12,21 +12,21 @@ use super::{Background, Drive, Found, Reading, Served};
 #[derive(Clone, Copy, Debug)]
 struct Read {
     first: u64,
-    /// Address behind the last sector.
+    /// Address after the last sector.
     next: u64,
-    /// The bus is owned, with the overhead of a hit done: data can move from here on. `None` where
-    /// the drive has left the bus because it was writing.
+    /// Time at which the bus is owned and the overhead of a hit is done: data can move from here on.
+    /// `None` if the drive has disconnected because it was busy in the background.
     connected: Option<SimTime>,
-    /// Else: the drive has left the bus and can take it again.
+    /// For the other case: time at which the drive has disconnected and can reconnect.
     left: SimTime,
-    /// The overhead of a miss is done and the arm may move.
+    /// Time at which the overhead of a miss is done and the arm may move.
     ready: SimTime,
-    /// What the drive did before has ended.
+    /// Time at which the drive's earlier activity has ended.
     free: SimTime,
 }
 
 impl Read {
-    /// When the arm may move, if what the drive did before was asked to stop at [`Read::free`] and did
+    /// When the arm may move, if the earlier activity was asked to stop at [`Read::free`] and stopped
     /// at `free`.
     fn moves_at(&self, free: SimTime) -> SimTime {
         self.ready.max(self.free) + (free - self.free)
@@ -48,7 +48,7 @@ impl Drive {
                     read.free = self.stop(now);
                 }
                 _ => {
-                    // nothing else is done until all is written
+                    // the drive does nothing else until all is written
                     self.written(writing);
                     read.free = writing.done.max(now);
                     read.connected = None;
@@ -76,7 +76,7 @@ impl Drive {
         Served { finish: sent + self.overhead.read_completion, found }
     }
 
-    /// The segment that serves a read, and whether it holds all of it.
+    /// The segment that serves a read, and whether it serves all of it.
     fn find(&self, read: &Read) -> Option<(usize, bool)> {
         if !self.cache.enabled {
             return None;
@@ -88,7 +88,7 @@ impl Drive {
         (self.segments.get(segment).end == read.first).then_some((segment, false))
     }
 
-    /// What sending so many sectors costs.
+    /// Costs of sending `sectors` sectors.
     fn sending(&self, sectors: u64) -> Sending {
         let cache = &self.cache;
         let segment = self.segments.size();
@@ -108,7 +108,8 @@ impl Drive {
         }
     }
 
-    /// Sends what has come and what comes; when the last sector has been sent.
+    /// Sends the sectors that are in the buffer and those that arrive. Returns when the last has been
+    /// sent.
     fn send(&self, read: &Read, at_once: bool, arrivals: Arrivals<'_>) -> SimTime {
         let sending = self.sending(read.next - read.first);
         match read.connected {
@@ -175,7 +176,7 @@ impl Drive {
         let segment = self.segments.take_for_read(read.first, reading_into);
         let mut at = read.moves_at(free);
         let mut piece = Read { free, ..*read };
-        // a read larger than a segment goes through it piece by piece
+        // a read larger than a segment passes through it piece by piece
         loop {
             piece.next = read.next.min(piece.first + self.segments.size());
             let limit = self.limit(segment, piece.first, piece.next);
@@ -190,7 +191,7 @@ impl Drive {
                 self.after_sending(segment, read.next);
                 return sent;
             }
-            // the medium goes on, unless the bus keeps the segment full
+            // the medium continues, unless the bus keeps the segment full
             at = if sent > come + self.bus.read_sector { sent } else { come };
             if let Background::Reading(reading) = self.background {
                 self.position = reading.position;
@@ -199,14 +200,14 @@ impl Drive {
         }
     }
 
-    /// Drops what the host has, if the drive does.
+    /// Drops sectors that the host has received, if the drive does that.
     fn after_sending(&mut self, segment: usize, next: u64) {
         if self.cache.requested == Requested::Dropped {
             self.segments.drop_before(segment, next);
         }
     }
 
-    /// How far the drive may read along after a read of `first` to before `next`.
+    /// Address up to which the drive may read ahead after a read of `first` to before `next`.
     fn limit(&self, segment: usize, first: u64, next: u64) -> u64 {
         let size = self.segments.size();
         let most = self.cache.most_read_ahead.get();
@@ -233,7 +234,7 @@ impl Drive {
         limit.min(layout.total()).max(next)
     }
 
-    /// Notes that the drive reads along, in `run` and from there to `limit`.
+    /// Starts read-ahead, in `run` and from there to `limit`.
     fn read_along(&mut self, segment: usize, approach: &Approach, run: Run, next: u64, limit: u64) {
         let least = next + self.cache.least_read_ahead.get();
         self.background = Background::Reading(Reading {
@@ -246,8 +247,8 @@ impl Drive {
         });
     }
 
-    /// Reads `first` to before `next` from the medium, beginning with a move at `at`, and goes on
-    /// until `limit`. When each sector comes is added to `runs`.
+    /// Reads `first` to before `next` from the medium, beginning with a move at `at`, and continues
+    /// until `limit`. Adds the arrival times of the sectors to `runs`.
     pub(super) fn fetch(&mut self, at: SimTime, segment: usize, first: u64, next: u64, limit: u64) {
         let mut from = self.position;
         let mut at = at;
@@ -261,11 +262,11 @@ impl Drive {
                 let before = self.mechanics.layout.before(sector, &approach.place);
                 self.segments.begin_at(segment, sector - whole.min(before));
             }
-            // to keep what passes, a drive reads from wherever it lands on the track
+            // to keep passing sectors, a drive reads from wherever it lands on the track
             let any = self.cache.keep_passing && sector == first && approach.place.sector > 0;
             match self.lands(self.cache.read_as_passing || any, &approach, wanted) {
                 Some(earlier) => {
-                    // the later sectors pass first; they are of use once the earlier ones come
+                    // the later sectors pass first; they can be sent only after the earlier ones
                     let early = run.part(sector, sector + earlier);
                     run = Run {
                         first: sector + earlier,
@@ -287,14 +288,14 @@ impl Drive {
         }
     }
 
-    /// Where within the wanted sectors the head lands, if it may begin there: how many of them have
-    /// passed before.
+    /// Where within the wanted sectors the head lands, if it may begin there. Returns how many of them
+    /// have passed before.
     pub(super) fn lands(&self, may: bool, approach: &Approach, wanted: u64) -> Option<u64> {
         if may { approach.lands_at(wanted, self.mechanics.period()) } else { None }
     }
 
-    /// Adds to `runs` when the sectors from `first` to before `next` come, which are being read
-    /// along.
+    /// Adds to `runs` the arrival times of the sectors from `first` to before `next`, which the
+    /// read-ahead brings.
     fn collect(&mut self, reading: &mut Reading, first: u64, next: u64) {
         let least = reading.least.max(next + self.cache.least_read_ahead.get());
         reading.least = next; // its own sectors are read whatever read-ahead's rule

@@ -7,10 +7,10 @@ use foretell_units::{SimSpan, SimTime};
 pub(super) struct Pace(u64);
 
 impl Pace {
-    /// No time: what has been read before.
+    /// No time: for sectors that have been read before.
     pub(super) const NONE: Self = Self(0);
 
-    /// Of a track with so many sectors that takes `period_ns`.
+    /// Pace on a track of `per_track` sectors that takes `period_ns`.
     pub(super) fn new(period_ns: u64, per_track: u32) -> Self {
         Self((period_ns << 32) / u64::from(per_track))
     }
@@ -20,53 +20,53 @@ impl Pace {
         SimSpan::from_ns(((u128::from(count) * u128::from(self.0)) >> 32) as u64)
     }
 
-    /// How many sectors have begun within `span`, one that begins at its end not counted.
+    /// Number of sectors that begin within `span`; one that begins at its end is not counted.
     pub(super) fn begun_within(self, span: SimSpan) -> u64 {
         (span.as_ns() << 32).div_ceil(self.0.max(1))
     }
 
-    /// How many whole sectors pass within `span`.
+    /// Number of whole sectors that pass within `span`.
     pub(super) fn whole_within(self, span: SimSpan) -> u64 {
         (span.as_ns() << 32) / self.0.max(1)
     }
 
-    /// How many sectors are done within `span`, which is at most a second or two.
+    /// Number of sectors that are done within `span`, which is at most a second or two.
     fn done_within(self, span: SimSpan) -> u64 {
         // k are done if ⌊k·pace / 2³²⌋ ≤ span
         (((span.as_ns() + 1) << 32) - 1) / self.0.max(1)
     }
 }
 
-/// Sectors in sequence: on the medium, or in the buffer at once (pace [`Pace::NONE`]).
+/// Consecutive sectors: on the medium, or in the buffer at once (pace [`Pace::NONE`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Run {
-    /// Address of the first.
+    /// Address of the first sector.
     pub(super) first: u64,
-    /// How many.
+    /// Number of sectors.
     pub(super) count: u64,
-    /// When the first begins to pass.
+    /// Time at which the first sector begins to pass.
     pub(super) start: SimTime,
-    /// How long each takes.
+    /// Time of each sector.
     pub(super) pace: Pace,
 }
 
 impl Run {
-    /// Address behind the last.
+    /// Address after the last sector.
     pub(super) fn next(&self) -> u64 {
         self.first + self.count
     }
 
-    /// When the last is done.
+    /// Time at which the last sector is done.
     pub(super) fn end(&self) -> SimTime {
         self.done(self.count)
     }
 
-    /// When `count` sectors are done.
+    /// Time at which `count` sectors are done.
     pub(super) fn done(&self, count: u64) -> SimTime {
         self.start + self.pace.span(count)
     }
 
-    /// How many are done at `now`.
+    /// Number of sectors that are done at `now`.
     pub(super) fn done_by(&self, now: SimTime) -> u64 {
         if now < self.start {
             0
@@ -77,7 +77,7 @@ impl Run {
         }
     }
 
-    /// The part of it from address `first` to before `next`.
+    /// The part of the run from address `first` to before `next`.
     pub(super) fn part(&self, first: u64, next: u64) -> Self {
         let first = first.max(self.first);
         let count = next.min(self.next()).saturating_sub(first);

@@ -9,7 +9,7 @@ pub(super) struct Segment {
     pub(super) end: u64,
     /// Whether the host wrote them.
     pub(super) written: bool,
-    /// When it was used last, as a count of uses.
+    /// Time of its last use, as a count of uses.
     used: u64,
 }
 
@@ -23,7 +23,7 @@ impl Segment {
     }
 }
 
-/// All segments. With a segment apart for writes, that is the first one.
+/// All segments. If the drive has a separate segment for writes, it is the first one.
 #[derive(Debug)]
 pub(super) struct Segments {
     list: Vec<Segment>,
@@ -44,12 +44,12 @@ impl Segments {
         }
     }
 
-    /// Sectors in a segment.
+    /// Number of sectors in a segment.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether there is nothing in a segment.
+    /// Whether a segment is empty.
     pub(super) fn is_empty(&self, index: usize) -> bool {
         self.list[index].is_empty()
     }
@@ -58,8 +58,8 @@ impl Segments {
         &self.list[index]
     }
 
-    /// The segment that holds sector `first` and as many of its successors as any, up to `next`;
-    /// of equals the one in `preferred`, else the first.
+    /// The segment that holds sector `first` and the most of its successors, up to `next`. Ties go to
+    /// `preferred`, else to the first.
     pub(super) fn find(&self, first: u64, next: u64, preferred: Option<usize>) -> Option<usize> {
         let usable = |index: &usize| {
             let segment = &self.list[*index];
@@ -75,8 +75,8 @@ impl Segments {
         (0..self.list.len()).filter(usable).max_by_key(|index| worth(*index))
     }
 
-    /// Takes a segment for a read that begins at `first`: an empty one, else the one that has not
-    /// been used for longest; `last_choice` only if there is no other.
+    /// Chooses and takes a segment for a read that begins at `first`: an empty one, else the least
+    /// recently used; `last_choice` only if there is no other.
     pub(super) fn take_for_read(&mut self, first: u64, last_choice: Option<usize>) -> usize {
         let from = usize::from(self.apart);
         let index = self.choose(from..self.list.len(), last_choice);
@@ -84,8 +84,8 @@ impl Segments {
         index
     }
 
-    /// The segment for a write of `first` to before `next`: one that holds some of these sectors, since
-    /// they go stale, else as for a read.
+    /// Chooses the segment for a write of `first` to before `next`: one that holds some of these
+    /// sectors, because they become stale, else as for a read.
     pub(super) fn choose_for_write(
         &self,
         first: u64,
@@ -103,13 +103,14 @@ impl Segments {
         stale.unwrap_or_else(|| self.choose(0..self.list.len(), last_choice))
     }
 
-    /// Whether the segment was the last to be used, for a write that does not end at `first`.
+    /// Whether the segment holds a write and was used last, and that write does not end at `first`.
     pub(super) fn follows_a_write(&self, index: usize, first: u64) -> bool {
         let segment = &self.list[index];
         segment.written && segment.used == self.uses && segment.end != first
     }
 
-    /// Begins a write of `first` to before `next` in a segment. What others hold of it is dropped.
+    /// Begins a write of `first` to before `next` in a segment. Other segments that hold some of these
+    /// sectors are dropped.
     pub(super) fn begin_write(&mut self, index: usize, first: u64, next: u64) {
         self.drop_stale(first, next, None);
         self.reset(index, first, true);
@@ -123,7 +124,7 @@ impl Segments {
         among.min_by_key(|index| rank(*index)).unwrap_or(0)
     }
 
-    /// Drops every segment, but one, that holds some of the sectors.
+    /// Drops every segment except `but` that holds some of the sectors.
     pub(super) fn drop_stale(&mut self, first: u64, next: u64, but: Option<usize>) {
         for (index, segment) in self.list.iter_mut().enumerate() {
             if Some(index) != but && segment.overlaps(first, next) {
@@ -143,7 +144,7 @@ impl Segments {
         self.list[index].used = self.uses;
     }
 
-    /// Lets a segment hold its sectors up to before `end`, dropping the oldest beyond its size.
+    /// Extends a segment to before `end`, and drops the oldest sectors beyond its size.
     pub(super) fn extend(&mut self, index: usize, end: u64) {
         let size = self.size;
         let segment = &mut self.list[index];
@@ -151,7 +152,7 @@ impl Segments {
         segment.start = segment.start.max(segment.end.saturating_sub(size));
     }
 
-    /// Lets a segment begin earlier, as far as its size allows.
+    /// Extends a segment backwards to `start`, as far as its size allows.
     pub(super) fn begin_at(&mut self, index: usize, start: u64) {
         let segment = &mut self.list[index];
         segment.start = start.min(segment.start).max(segment.end.saturating_sub(self.size));
@@ -163,7 +164,7 @@ impl Segments {
         segment.start = first.clamp(segment.start, segment.end);
     }
 
-    /// Drops a segment.
+    /// Empties a segment.
     pub(super) fn clear(&mut self, index: usize) {
         let segment = &mut self.list[index];
         segment.start = segment.end;

@@ -6,8 +6,8 @@ use foretell_scenarios::drive::{
 };
 use proptest::prelude::*;
 
-/// A drive of this geometry that turns in 10 ms, seeks 1 ms from a cylinder to the next and 10 µs
-/// more for each further one, switches heads in no time, and has no buffer and no overheads.
+/// A drive of this geometry that turns in 10 ms and seeks 1 ms from one cylinder to the next, plus 10
+/// µs for each further cylinder. It switches heads in no time, and has no buffer and no overheads.
 pub(super) fn plain(geometry: Geometry) -> Specification {
     Specification {
         source: "a test".to_owned(),
@@ -72,7 +72,7 @@ fn simple() -> Specification {
     plain(geometry(2, zone(1000, 100)))
 }
 
-/// With a segment of 100 sectors, filled by reading ahead.
+/// [`simple`] with a segment of 100 sectors, filled by read-ahead.
 fn caching() -> Specification {
     let mut spec = simple();
     spec.cache.enabled = true;
@@ -113,7 +113,8 @@ fn a_read_waits_for_its_sector_and_its_bus() {
     spec.bus.read_sector = us(10);
     // sector 50 begins 5 ms after the index mark and passes until 5.1; then 10 µs of bus
     assert_eq!(read(&mut drive(&spec), at_us(0), 50, 1).finish, at_us(5_110));
-    // sector 4 has passed when the overhead is done, at 0.5 ms: it ends at 10.5 and leaves
+    // sector 4 has passed when the overhead is done at 0.5 ms: it ends at 10.5, and then crosses the
+    // bus
     assert_eq!(read(&mut drive(&spec), at_us(0), 4, 1).finish, at_us(10_510));
 }
 
@@ -122,9 +123,9 @@ fn a_move_costs_the_longer_of_seek_and_switch_and_a_write_settles() {
     let mut spec = simple();
     spec.head_switch = us(700);
     spec.write_settle_ns = 300_000;
-    // address 150: cylinder 0, head 1, sector 50: there at 0.7, sector begins at 5.0
+    // address 150: cylinder 0, head 1, sector 50: reached at 0.7, the sector begins at 5.0
     assert_eq!(read(&mut drive(&spec), at_us(0), 150, 1).finish, at_us(5_100));
-    // address 107: 0.7 ms is just in time for a read, not for a write, which is there at 1.0
+    // address 107: 0.7 ms is just in time for a read, but a write is there only at 1.0
     assert_eq!(read(&mut drive(&spec), at_us(0), 107, 1).finish, at_us(800));
     assert_eq!(write(&mut drive(&spec), at_us(0), 107, 1).finish, at_us(10_800));
     // address 2011: cylinder 10, head 0, sector 11: a seek of 1.09 ms
@@ -156,10 +157,10 @@ fn reading_ahead_serves_what_follows() {
     // 25 to 34: ten are wanted; the last comes off the medium at 3.5 ms
     let served = read(&mut drive, at_us(3_100), 25, 10);
     assert_eq!((served.finish, served.found), (at_us(3_510), Found::Part));
-    // the segment goes on to 100 sectors behind that, then rests: at 50 ms all are there
+    // read-ahead continues to 100 sectors after that, then stops: at 50 ms all are in the segment
     let served = read(&mut drive, at_us(50_000), 134, 1);
     assert_eq!((served.finish, served.found), (at_us(50_010), Found::Whole));
-    // what was read first has been pushed out
+    // the first sectors have been pushed out
     assert_eq!(read(&mut drive, at_us(51_000), 0, 8).found, Found::Nothing);
 }
 
@@ -168,12 +169,12 @@ fn a_command_elsewhere_stops_reading_ahead_at_a_sector_boundary() {
     let mut spec = caching();
     let mut stopped = drive(&spec);
     read(&mut stopped, at_us(0), 0, 1);
-    // at 0.45 ms sector 4 is under the head: the arm is free at 0.5, there at 1.5, and sector 16 of
-    // cylinder 1, which begins at 1.6, is the first to be had
+    // at 0.45 ms sector 4 is under the head: the arm is free at 0.5 and arrives at 1.5. Sector 16 of
+    // cylinder 1, which begins at 1.6, is the first that it can read
     assert_eq!(read(&mut stopped, at_us(450), 216, 1).finish, at_us(1_710));
-    // the five sectors that passed are there
+    // the five sectors that passed are in the buffer
     assert_eq!(read(&mut stopped, at_us(2_000), 1, 4).found, Found::Whole);
-    // within the sector, the arm is there at 1.45 ms: sector 15, which begins at 1.5
+    // if it stops within the sector, the arm arrives at 1.45 ms: sector 15 begins at 1.5
     spec.cache.stops_in_sector = true;
     let mut stopped = drive(&spec);
     read(&mut stopped, at_us(0), 0, 1);
@@ -191,7 +192,7 @@ fn an_early_write_takes_overhead_and_bus_and_the_next_command_waits_for_the_medi
     assert_eq!((served.finish, served.found), (at_us(300), Found::Early));
     // written from 5 to 6 ms; a read of cylinder 1, sector 70 seeks after that
     assert_eq!(read(&mut drive, at_us(1_000), 270, 1).finish, at_us(7_110));
-    // and finds what was written
+    // and hits the written sectors
     assert_eq!(read(&mut drive, at_us(8_000), 50, 10).found, Found::Whole);
 }
 
@@ -202,9 +203,9 @@ fn a_write_is_done_when_the_medium_and_the_bus_are() {
     spec.bus.write_sector = us(200);
     // the bus brings sector k at 0.5 + 0.2·(k + 1) ms; from sector 50, at 5 ms, ten are written
     assert_eq!(write(&mut drive(&spec), at_us(0), 50, 10).finish, at_us(6_000));
-    // from sector 10 on: the first comes at 0.7, the k-th's place passes at 1.0 + 0.1·k, its data
-    // comes at 0.7 + 0.2·k: the fourth is late (1.4 > 1.3)... the fifth is (1.5 > 1.4), so four
-    // are written and the rest a turn later, until 12.0
+    // from sector 10 on: the first arrives at 0.7. The k-th's place passes at 1.0 + 0.1·k, its data
+    // arrives at 0.7 + 0.2·k: the fourth is late (1.4 > 1.3)... the fifth is (1.5 > 1.4), so four are
+    // written and the rest a turn later, until 12.0
     assert_eq!(write(&mut drive(&spec), at_us(0), 10, 10).finish, at_us(12_000));
 }
 
@@ -222,7 +223,7 @@ fn writing_behind_runs_at_the_rate_of_the_medium_once_the_buffer_is_full() {
     for number in 0..1000 {
         now = write(&mut drive, now, number * 20, 20).finish;
     }
-    // 200 tracks of 10 ms, 100 head switches of 0.5 ms and 99 seeks of 1.5; a segment less
+    // 200 tracks of 10 ms, 100 head switches of 0.5 ms and 99 seeks of 1.5; less one segment
     let medium = 2_000_000 + 50_000 + 148_500 - 10_000;
     let took = (now - at_us(0)).as_ns() / 1000;
     assert!(took.abs_diff(medium) < 12_000, "{took} us");
@@ -233,11 +234,11 @@ fn sectors_are_taken_as_they_pass_where_the_drive_can() {
     let mut spec = caching();
     spec.bus.read_sector = SimSpan::ZERO;
     spec.cache.read_as_passing = true;
-    // half a turn late: the whole track is in after one turn, not after one and a half
+    // half a turn late: the whole track is in the buffer after one turn, not after one and a half
     assert_eq!(read(&mut drive(&spec), at_us(5_000), 0, 100).finish, at_us(15_000));
     spec.cache.read_as_passing = false;
     assert_eq!(read(&mut drive(&spec), at_us(5_000), 0, 100).finish, at_us(20_000));
-    // sectors 60 to 79 pass while sector 80 is waited for, and stay
+    // sectors 60 to 79 pass while the drive waits for sector 80, and are kept
     spec.cache.keep_passing = true;
     let mut drive = drive(&spec);
     read(&mut drive, at_us(6_000), 80, 1);
@@ -245,8 +246,8 @@ fn sectors_are_taken_as_they_pass_where_the_drive_can() {
     assert_eq!(read(&mut drive, at_us(9_000), 59, 20).found, Found::Nothing);
 }
 
-/// What writes pay on a drive that leaves the bus before their data, in us: command 200, leaving 30,
-/// away 70, leaving again 40, the arm 10 later; taking the bus 100, and 50 at the end.
+/// Overheads of writes on a drive that disconnects before their data, in us: command 200, disconnecting
+/// 30, away 70, disconnecting again 40, the arm 10 later; reconnecting 100, and 50 at the end.
 fn twice_leaving() -> Specification {
     let mut spec = simple();
     spec.cache.segments = 2;
@@ -270,15 +271,15 @@ fn twice_leaving() -> Specification {
 #[test]
 fn a_write_goes_to_the_medium_when_enough_of_it_is_in_the_buffer() {
     let spec = twice_leaving();
-    // The bus brings sector k at 0.2·(k + 1) ms, so ten of twelve are there at 2.0: sector 20, which
-    // passes from 2.0 on, is in time, and the others are; then the bus again, for 0.1 ms
+    // The bus brings sector k at 0.2·(k + 1) ms, so ten of twelve are there at 2.0. Sector 20, which
+    // passes from 2.0 on, is in time, and so are the others; then the bus again, for 0.1 ms
     assert_eq!(write(&mut drive(&spec), at_us(0), 20, 12).finish, at_us(3_200 + 100));
     // sector 19 passes at 1.9 ms: a turn later
     assert_eq!(write(&mut drive(&spec), at_us(0), 19, 12).finish, at_us(11_900 + 1_200 + 100));
-    // of a shorter write, all must be there: at 0.8 ms
+    // a shorter write must be there as a whole: at 0.8 ms
     assert_eq!(write(&mut drive(&spec), at_us(0), 8, 4).finish, at_us(1_200 + 100));
-    // of a long one, fifteen: at 3.0 ms sector 30 is in time; but the bus is half as fast as the
-    // medium, so the fifteen ahead last for fourteen more, and the rest comes a turn later
+    // of a long one, fifteen must be there: at 3.0 ms sector 30 is in time. But the bus is half as fast
+    // as the medium, so the fifteen ahead last for fourteen more, and the rest comes a turn later
     let long = write(&mut drive(&spec), at_us(0), 29, 45).finish;
     assert!(long > at_us(12_900) && long < at_us(25_000), "{long:?}");
 }
@@ -290,10 +291,10 @@ fn a_write_after_a_write_elsewhere_leaves_the_bus_first() {
     let first = write(&mut twice, at_us(0), 8, 1).finish;
     // 0.2 ms of bus, 0.9 ms until sector 8 has passed, and the bus again
     assert_eq!(first, at_us(900 + 100));
-    // command, leaving, away, and the bus again: data from 10.4 ms on, in at 10.6; the arm could have
-    // moved at 10.21; sector 7 passes from 10.7 on; then the bus once more
+    // command, disconnecting, away, and the bus again: data from 10.4 ms on, in the buffer at 10.6. The
+    // arm could have moved at 10.21; sector 7 passes from 10.7 on; then the bus once more
     assert_eq!(write(&mut twice, at_us(10_000), 7, 1).finish, at_us(10_800 + 50));
-    // what continues that does not
+    // a write that continues the last one does not disconnect twice
     assert_eq!(write(&mut twice, at_us(20_000), 8, 1).finish, at_us(20_900 + 100));
     // nor does one after a read, which has another segment
     read(&mut twice, at_us(30_000), 50, 1);
@@ -318,14 +319,14 @@ fn only_what_streams_on_is_spared_the_least_time_before_the_medium() {
     spec.overhead.least_write_seek = us(2_000);
     let mut streams = drive(&spec);
     write(&mut streams, at_us(0), 30, 10);
-    // written from 3.0 to 4.0 ms; what comes before that goes on until 5.0, and a read of sector 60
+    // written from 3.0 to 4.0 ms; a write to sectors before it takes until 5.0, and a read of sector 60
     // of the same track waits for nothing else
     write(&mut streams, at_us(3_500), 40, 10);
     assert_eq!(read(&mut streams, at_us(4_500), 60, 1).finish, at_us(6_110));
     let mut pauses = drive(&spec);
     write(&mut pauses, at_us(0), 30, 10);
-    // at 4.2 ms the first is on the medium: the next begins no sooner than at 6.2, when its place has
-    // passed, and ends at 15.0
+    // at 4.2 ms the first write is on the medium: the next begins no sooner than at 6.2, when its place
+    // has passed, and ends at 15.0
     write(&mut pauses, at_us(4_200), 40, 10);
     assert_eq!(read(&mut pauses, at_us(6_000), 60, 1).finish, at_us(16_110));
 }
@@ -339,10 +340,10 @@ fn a_write_leaves_the_bus_while_the_least_is_read_ahead() {
     let mut waits = drive(&spec);
     // sector 0 passes until 0.1 ms, then the bus is taken
     assert_eq!(read(&mut waits, at_us(0), 0, 1).finish, at_us(100 + 100 + 10));
-    // until 3.1 ms the drive reads on to sector 30; then the bus, and the first sector at 3.21: in time
-    // for sector 40, which begins at 4.0; and the bus again
+    // until 3.1 ms the drive reads ahead to sector 30; then the bus, and the first sector at 3.21: in
+    // time for sector 40, which begins at 4.0; and the bus again
     assert_eq!(write(&mut waits, at_us(1_000), 40, 10).finish, at_us(5_000 + 100));
-    // with sector 32, that begins at 3.2, it is too late
+    // for sector 32, which begins at 3.2, it is too late
     let mut late = drive(&spec);
     read(&mut late, at_us(0), 0, 1);
     assert_eq!(write(&mut late, at_us(1_000), 32, 10).finish, at_us(14_200 + 100));
@@ -360,10 +361,10 @@ fn some_drives_leave_the_bus_whenever_read_ahead_does_not_stop_at_once() {
     };
     // in the buffer at 0.96, on the medium at 1.2, and the bus again
     assert_eq!(command(&spec), at_us(1_200 + 100));
-    // the bus is taken again from 1.0 to 1.1, and the data are there at 1.11: a turn later
+    // the bus is taken again from 1.0 to 1.1, and the data arrive at 1.11: a turn later
     spec.cache.leaves_while_reading_on = true;
     assert_eq!(command(&spec), at_us(11_200 + 100));
-    // what stops within a sector stops at once
+    // a drive that stops within a sector stops at once
     spec.cache.stops_in_sector = true;
     assert_eq!(command(&spec), at_us(1_200 + 100));
 }
@@ -373,9 +374,9 @@ fn a_read_pays_the_same_each_time_it_takes_the_bus() {
     let mut spec = caching();
     spec.overhead.first_reselect = us(150);
     spec.overhead.other_reselect = us(1_000);
-    // The bus is much faster than the medium. Sector 0 is in at 0.1 ms and taken from 0.25 on: two
-    // are there, gone at 0.27. The bus is taken for the third, in at 0.3, until 0.45, when the fourth
-    // is there too...
+    // The bus is much faster than the medium. Sector 0 is in the buffer at 0.1 ms and taken from 0.25
+    // on: two are there, sent at 0.27. The bus is taken for the third, in at 0.3, until 0.45, when the
+    // fourth is there too...
     assert_eq!(read(&mut drive(&spec), at_us(0), 0, 4).finish, at_us(470));
 }
 
@@ -384,9 +385,10 @@ fn to_keep_what_passes_a_drive_reads_from_where_it_lands() {
     let mut spec = caching();
     spec.bus.read_sector = SimSpan::ZERO;
     spec.cache.keep_passing = true;
-    // it lands on sector 50 of 40 to 89: these go first, and the request is whole after a turn
+    // the head lands on sector 50 of 40 to 89: these are read first, and the request is complete after
+    // a turn
     assert_eq!(read(&mut drive(&spec), at_us(5_000), 40, 50).finish, at_us(15_000));
-    // where the first wanted sector is the first of the track, nothing is to be kept
+    // if the first wanted sector is the first of the track, no passing sectors are kept
     assert_eq!(read(&mut drive(&spec), at_us(5_000), 0, 100).finish, at_us(20_000));
 }
 
@@ -539,7 +541,7 @@ proptest! {
         let mut now = SimTime::ZERO;
         for (lbn, sectors, pause, is_read) in seed {
             let op = if is_read { Op::Read } else { Op::Write };
-            // what went on before: writing ends, or a track and the least read-ahead are read
+            // earlier activity: a write ends, or a track and the minimum read-ahead are read
             let before = match drive.background {
                 Background::Nothing => now,
                 Background::Writing(writing) => writing.done.max(now),

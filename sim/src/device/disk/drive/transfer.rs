@@ -1,32 +1,33 @@
-//! Sending a read's sectors to the host while they come off the medium.
+//! Sends a read's sectors to the host while they come off the medium.
 
 use foretell_units::{SimSpan, SimTime};
 
 use super::run::Run;
 
-/// The sectors of a read in the order of their addresses, and when each is in the buffer.
+/// The sectors of a read in the order of their addresses, with the times at which each is in the
+/// buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals<'a> {
-    /// So many are there from the beginning.
+    /// Number of sectors that are in the buffer from the beginning.
     pub(super) present: u64,
-    /// The rest.
+    /// The other sectors.
     pub(super) runs: &'a [Run],
 }
 
-/// What sending costs.
+/// The costs of sending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     /// Time for a sector.
     pub(super) sector: SimSpan,
-    /// Sectors that must be there before the bus is taken.
+    /// Number of sectors that must be in the buffer before the bus is taken.
     pub(super) water: u64,
-    /// Whether the bus is kept while waiting for the medium.
+    /// Whether the bus is held while waiting for the medium.
     pub(super) held: bool,
-    /// To take the bus the first time and to make ready.
+    /// Time to take the bus the first time and to prepare the data.
     pub(super) first_connect: SimSpan,
-    /// The same, later.
+    /// Time to take the bus again.
     pub(super) connect: SimSpan,
-    /// To leave the bus.
+    /// Time to leave the bus.
     pub(super) disconnect: SimSpan,
 }
 
@@ -35,7 +36,7 @@ impl Arrivals<'_> {
         self.present + self.runs.iter().map(|run| run.count).sum::<u64>()
     }
 
-    /// When `count` sectors are there; the beginning of time if they are from the beginning.
+    /// When `count` sectors are in the buffer; time zero if they are there from the beginning.
     fn when(&self, count: u64) -> SimTime {
         let mut missing = count.saturating_sub(self.present);
         if missing == 0 {
@@ -50,7 +51,7 @@ impl Arrivals<'_> {
         self.runs.last().map_or(SimTime::ZERO, Run::end)
     }
 
-    /// How many are there at `now`.
+    /// Number of sectors that are in the buffer at `now`.
     fn by(&self, now: SimTime) -> u64 {
         let mut count = self.present;
         for run in self.runs {
@@ -63,8 +64,8 @@ impl Arrivals<'_> {
         count
     }
 
-    /// When all have been sent, if the bus is free from `now` on. `connected`: it is owned already
-    /// and data moves at once.
+    /// When all have been sent, if the bus is free from `now` on. `connected`: the bus is already
+    /// owned, and data moves at once.
     pub(super) fn send(&self, now: SimTime, connected: bool, sending: &Sending) -> SimTime {
         let total = self.total();
         if total == 0 {
@@ -83,8 +84,8 @@ impl Arrivals<'_> {
         }
     }
 
-    /// Every sector leaves when it is there and the one before has left: over a run whose sectors
-    /// come at a steady pace, either the bus or the medium is the slower one throughout.
+    /// Every sector leaves when it is in the buffer and the one before has left. Within a run,
+    /// sectors come at a steady pace, so either the bus or the medium is the slower one throughout.
     fn stream(&self, at: SimTime, sector: SimSpan) -> SimTime {
         let mut at = at + sector * self.present;
         for run in self.runs.iter().filter(|run| run.count > 0) {
@@ -94,7 +95,7 @@ impl Arrivals<'_> {
         at
     }
 
-    /// Whatever is there is sent; then the bus is left until enough has come.
+    /// Sends all sectors that are in the buffer, then leaves the bus until enough have come.
     fn in_pieces(&self, at: SimTime, sending: &Sending) -> SimTime {
         let total = self.total();
         let mut at = at;
@@ -137,17 +138,17 @@ mod tests {
 
     #[test]
     fn the_slower_of_bus_and_medium_sets_the_pace() {
-        // four sectors of 100 ns from 1000 on: the last is there at 1400
+        // four sectors of 100 ns from 1000 on: the last is in the buffer at 1400
         let runs =
             [Run { first: 0, count: 4, start: SimTime::from_ns(1000), pace: Pace::new(400, 4) }];
         let arrivals = Arrivals { present: 0, runs: &runs };
-        // a bus of 10 ns ends one sector behind the medium
+        // a bus of 10 ns finishes one sector after the medium
         let finish = arrivals.send(SimTime::ZERO, false, &sending(10, 1, false));
         assert_eq!(finish, SimTime::from_ns(1410));
-        // one of 300 ns begins with the first sector, at 1100, and takes 4 × 300
+        // a bus of 300 ns begins with the first sector, at 1100, and takes 4 × 300
         let finish = arrivals.send(SimTime::ZERO, false, &sending(300, 1, false));
         assert_eq!(finish, SimTime::from_ns(2300));
-        // a water mark of four sectors: all are there at 1400, then 4 × 10
+        // a water mark of four sectors: all are in the buffer at 1400, then 4 × 10
         let finish = arrivals.send(SimTime::ZERO, false, &sending(10, 4, false));
         assert_eq!(finish, SimTime::from_ns(1440));
     }

@@ -1,4 +1,4 @@
-//! Writes: to the medium, or early into the buffer and behind.
+//! Writes: to the medium, or early into the buffer with write-behind.
 
 use foretell_scenarios::drive::{EarlyWrite, ExtraDisconnect};
 use foretell_units::{Op, SimSpan, SimTime};
@@ -6,15 +6,15 @@ use foretell_units::{Op, SimSpan, SimTime};
 use super::run::{Pace, Run};
 use super::{Background, Drive, Found, Served, Writing};
 
-/// The host's sectors, one by one.
+/// The host's sectors as they cross the bus, one by one.
 #[derive(Clone, Copy, Debug)]
 struct Feed {
     first: u64,
-    /// When the first begins to cross the bus.
+    /// When the first sector begins to cross the bus.
     begin: SimTime,
-    /// How long each takes.
+    /// Time of each sector on the bus.
     sector: SimSpan,
-    /// When enough have crossed for the first to go to the medium.
+    /// When enough sectors have crossed for the first to go to the medium.
     gathered: SimTime,
 }
 
@@ -30,18 +30,18 @@ impl Feed {
     }
 }
 
-/// What a write pays to the controller.
+/// Controller overheads of a write.
 #[derive(Clone, Copy, Debug)]
 struct Fees {
-    /// Until it has left the bus, if it must.
+    /// Until the drive has disconnected, if it must.
     leave: SimSpan,
     /// Until data moves.
     data: SimSpan,
     /// Until the arm moves.
     arm: SimSpan,
-    /// To leave the bus after the data.
+    /// To disconnect after the data.
     disconnect: SimSpan,
-    /// To take it again.
+    /// To reconnect.
     reselect: SimSpan,
 }
 
@@ -88,7 +88,7 @@ impl Drive {
             _ => SimTime::ZERO,
         };
         let host = Feed { first, begin, sector, gathered };
-        // what continues a write that is still being written streams on
+        // a write that continues one still being written streams on
         let least = if joined.is_some() { SimSpan::ZERO } else { self.overhead.least_write_seek };
         let done = self.lay_down(arm, least, next, host);
         let mut sent = host.crosses(next - 1);
@@ -108,7 +108,7 @@ impl Drive {
         Served { finish: finish + self.overhead.write_completion, found }
     }
 
-    /// Of a write that leaves the bus before its data.
+    /// Overheads of a write that disconnects before its data.
     fn extra_fees(&self, extra: &ExtraDisconnect) -> Fees {
         let overhead = &self.overhead;
         let away = extra.command + extra.disconnect + extra.away;
@@ -121,7 +121,7 @@ impl Drive {
         }
     }
 
-    /// Of any other write.
+    /// Overheads of any other write.
     fn fees(&self, early: bool) -> Fees {
         let overhead = &self.overhead;
         let command = self.preparing(if early { overhead.write_hit } else { overhead.write_miss });
@@ -134,18 +134,18 @@ impl Drive {
         }
     }
 
-    /// When the buffer has room for the sector before `next`; `None` if it has had it all along.
+    /// When the buffer has room for the sector before `next`; `None` if it always had room.
     fn room_before(&self, next: u64) -> Option<SimTime> {
         let oldest = self.writes.front()?.first;
-        // all before this one must be on the medium
+        // all sectors before this one must be on the medium
         let written = next.checked_sub(self.segments.size()).filter(|to| *to > oldest)?;
         let run = self.writes.iter().find(|run| run.next() >= written)?;
         Some(run.done(written.saturating_sub(run.first)))
     }
 
-    /// Writes the host's sectors up to before `next`, the arm being free at `at` and not reaching
-    /// the medium before `least` from then; returns when the last is on the medium. When each is, is
-    /// added to `writes`.
+    /// Writes the host's sectors up to before `next`. The arm is free at `at`, and reaches the
+    /// medium no sooner than `least` after that. Returns when the last sector is on the medium, and
+    /// adds the times of all to `writes`.
     fn lay_down(&mut self, at: SimTime, least: SimSpan, next: u64, host: Feed) -> SimTime {
         let period = self.mechanics.period();
         let mut at = at;
@@ -174,8 +174,8 @@ impl Drive {
         at
     }
 
-    /// Writes one run by address: a sector that has not come from the host when its place passes is
-    /// written a turn later.
+    /// Writes one run in the order of addresses. A sector that has not arrived from the host when
+    /// its place passes is written a turn later.
     fn lay_down_run(&mut self, mut run: Run, host: Feed, period: SimSpan) -> SimTime {
         loop {
             let late = host.arrives(run.first).saturating_since(run.start);
@@ -191,14 +191,14 @@ impl Drive {
     }
 }
 
-/// How many sectors of a run arrive before their places pass; the first does.
+/// Number of sectors of a run that arrive before their places pass; the first one does.
 fn in_time(run: &Run, host: Feed) -> u64 {
     let in_time = |number: u64| host.arrives(run.first + number) <= run.done(number);
     let last = run.count - 1;
     if in_time(last) {
         return run.count;
     }
-    // the host's lead shrinks steadily: look for where it is used up
+    // the host's lead shrinks steadily: search for the sector at which it is used up
     let (mut low, mut high) = (0, last);
     while high - low > 1 {
         let middle = low + (high - low) / 2;

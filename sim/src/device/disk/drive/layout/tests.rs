@@ -38,7 +38,7 @@ fn walk(geometry: &Geometry, zone: &Zone, addresses: u64) -> Vec<u64> {
         } else {
             let all: Vec<u64> = (group * size..end).filter(good).collect();
             let used = (used as usize).min(all.len());
-            // data keeps away from the spares: front spares are the first to be left free
+            // data stays away from the spares: unused front spares are left free first
             places.extend(if front > 0 { &all[all.len() - used..] } else { &all[..used] });
         }
     }
@@ -153,16 +153,16 @@ proptest! {
             let head = if odd { heads - 1 - index } else { index };
             let found = (place.cylinder, place.head, u64::from(place.sector));
             prop_assert_eq!(found, (cylinder, head, physical % track), "address {}", lbn);
-            // a run is as long as places follow each other on the track
+            // a run continues as long as places follow each other on the track
             let same_track = |count: &u64| {
                 places.get(lbn + *count as usize) == Some(&(physical + count))
                     && (physical + count) / track == number
             };
             let follow = (1..=track).take_while(same_track).count() as u64 + 1;
-            // (a stand-in may happen to fit in: that need not be noticed)
+            // (a replacement may happen to be in sequence; the layout need not detect that)
             let exact = zone.defects.is_empty();
             prop_assert!(place.run <= follow && (!exact || place.run == follow), "run of {}", lbn);
-            // sectors before it on the track
+            // consecutive sectors before it on the track
             let before = (1..=lbn)
                 .take_while(|back| {
                     let back = *back as u64;
@@ -173,7 +173,7 @@ proptest! {
                 .count() as u64;
             let found = layout.before(lbn as u64, &place);
             prop_assert!(found <= before && (!exact || found == before), "before {}", lbn);
-            // the angle, as a share of a revolution
+            // the angle, as a fraction of a revolution
             let cylinder = f64::from(cylinder - first_cylinder);
             let switches = f64::from(index) + f64::from(heads - 1) * cylinder;
             let earlier = |slip: &&u64| match sparing {
