@@ -1,7 +1,7 @@
-//! Exchanges between hosts: a message there, work, a message back.
+//! Exchanges between hosts: a message to a host, work there, a message back.
 //!
-//! An exchange has exactly one thing pending at a time: a computation, a message or a store. What it is
-//! for is the business of the storage system ([`Purpose`]).
+//! An exchange has exactly one thing pending at a time: a computation, a message or a store. The
+//! storage system decides its purpose ([`Purpose`]).
 
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::slab::Slab;
@@ -13,44 +13,44 @@ use crate::process::{SERVER, TRACKER, application, exchange_thread};
 use crate::protocol::Core;
 use crate::ursa_minor::Fragment;
 
-/// Exchanges under way, by number.
+/// Exchanges in progress, by number.
 pub type Exchanges = Slab<Exchange>;
 
 /// A message to a host and a message back.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// What it is for.
+    /// The purpose of the exchange.
     pub purpose: Purpose,
-    /// Who asks.
+    /// The host that asks.
     pub client: HostId,
-    /// Who is asked.
+    /// The host that is asked.
     pub node: HostId,
-    /// Whether its message goes to the node, or back.
+    /// Whether its message is on the way to the node, or back.
     pub outbound: bool,
     /// The process that asks.
     asks: Asks,
-    /// Bytes of the message on its way, header included.
+    /// Size of the message on its way, header included.
     message: u32,
-    /// Completions of the store that it waits for.
+    /// Number of store completions that it still waits for.
     awaiting: u32,
-    /// The request that it is part of.
+    /// The request that it belongs to.
     pub breadcrumb: Breadcrumb,
-    /// For which workload, or [`foretell_algorithms::node::NOBODY`].
+    /// The workload, or [`foretell_algorithms::node::NOBODY`].
     pub workload: u32,
 }
 
-/// What an exchange is for.
+/// The purpose of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// A batch of activity records on its way to the Activity DB.
     Records,
-    /// A fragment is written or read by a client.
+    /// A client writes or reads a fragment.
     Fragment(Fragment),
-    /// A server is asked for an object, or for its part of it.
+    /// A server is asked to read or write an object, or its part of it.
     Object(Errand),
-    /// A message without an answer: a server reports to a monitor.
+    /// A message without an answer, in which a server reports to a monitor.
     Report,
-    /// What the system itself keeps under this number.
+    /// A purpose that the system itself stores under this number.
     Own(u32),
 }
 
@@ -59,9 +59,9 @@ pub enum Purpose {
 pub(crate) enum Asks {
     /// The application of the workload asks a server.
     Application,
-    /// A server asks a server.
+    /// A server asks another server.
     Server,
-    /// The tracker of activities asks its like.
+    /// The tracker of activities asks another tracker.
     Tracker,
 }
 
@@ -79,17 +79,17 @@ impl Exchange {
         Self { purpose, client, node, outbound, asks, message, awaiting, breadcrumb, workload }
     }
 
-    /// The host that sends the message on its way.
+    /// The sender of the message on its way.
     pub fn sender(&self) -> HostId {
         if self.outbound { self.client } else { self.node }
     }
 
-    /// The host that receives it.
+    /// The receiver of the message on its way.
     pub fn receiver(&self) -> HostId {
         if self.outbound { self.node } else { self.client }
     }
 
-    /// The processes that send and receive it.
+    /// The processes that send and receive the message on its way.
     fn processes(&self) -> (u32, u32) {
         let (asks, asked) = match self.asks {
             Asks::Application => (application(self.workload), SERVER),
@@ -99,7 +99,7 @@ impl Exchange {
         if self.outbound { (asks, asked) } else { (asked, asks) }
     }
 
-    /// The thread that sends the message on its way, of the exchange with that number.
+    /// The thread that sends the current message of the exchange with number `id`.
     pub fn sending_thread(&self, id: u32) -> Thread {
         exchange_thread(id, self.processes().0)
     }
@@ -108,24 +108,24 @@ impl Exchange {
         exchange_thread(id, self.processes().1)
     }
 
-    /// The message has arrived and is answered by one that carries `data`.
+    /// The message has arrived, and the answer carries `data`.
     pub(crate) fn turn_back(&mut self, data: Bytes) {
         self.outbound = false;
         self.message = small(data + MESSAGE_HEADER);
     }
 
-    /// Whom the disks of the node take it for: a client's workload has a connection, and the server a
-    /// process for each of these.
+    /// The reader as the disks of the node see it: each workload of a client has a connection, and the
+    /// server has a process for each connection.
     pub(crate) fn reader(&self) -> u64 {
         u64::from(self.client.0) << 32 | u64::from(self.workload)
     }
 
-    /// Bytes of the message on its way.
+    /// Size of the message on its way.
     pub fn message(&self) -> Bytes {
         Bytes(u64::from(self.message))
     }
 
-    /// Its size on the wire.
+    /// Size of that message on the wire.
     pub fn wire(&self) -> Bytes {
         wire_bytes(self.message())
     }
@@ -139,7 +139,7 @@ impl Core {
         self.send_after(hosts, id, span);
     }
 
-    /// The same, where the sender has that much work to do in all.
+    /// The same if the sender has `span` of work to do in total.
     pub(crate) fn send_after<H: Hosts>(&mut self, hosts: &mut H, id: u32, span: SimSpan) {
         let exchange = &self.exchanges[id];
         hosts.compute(Work {
@@ -153,8 +153,8 @@ impl Core {
         });
     }
 
-    /// The receiver of a message handles it, which takes `handling` (of that `copying`) beside what the
-    /// network stack does.
+    /// The receiver of a message handles it. This takes `handling` (of which `copying` is copying), in
+    /// addition to the work of the network stack.
     pub(crate) fn receive<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -182,12 +182,12 @@ impl Core {
         hosts.compute(work);
     }
 
-    /// An exchange waits for completions of a store.
+    /// Lets an exchange wait for completions of a store.
     pub(crate) fn wait(&mut self, id: u32, completions: u32) {
         self.exchanges[id].awaiting = completions;
     }
 
-    /// One of the completions of a store is there. Returns whether it was the last one.
+    /// Counts one completion of a store. Returns whether it was the last one.
     pub(crate) fn one_stored<H: Hosts>(&mut self, hosts: &mut H, id: u32) -> bool {
         let exchange = &mut self.exchanges[id];
         exchange.awaiting -= 1;

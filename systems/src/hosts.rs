@@ -1,4 +1,4 @@
-//! What the software of a storage system needs of the machines that it runs on.
+//! The services that a storage system's software needs from its machines.
 
 use foretell_scenarios::model::CpuProfile;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
@@ -7,54 +7,55 @@ use crate::exchange::{Exchange, Exchanges};
 use crate::request::{Phase, Request};
 use crate::store::Access;
 
-/// The machines underneath: an engine implements the effects; what it need not observe costs nothing.
+/// The machines: an engine implements the effects. Notifications that it does not need cost nothing.
 pub trait Hosts {
-    /// The present.
+    /// The current time.
     fn now(&self) -> SimTime;
 
-    /// What the processor of a host is and what operations cost on it.
+    /// The processor profile of a host, with the cost of operations.
     fn cpu(&self, host: HostId) -> &CpuProfile;
 
     /// Gives a processor work; [`crate::Protocol::resume`] is called with its `then` when it is done.
     fn compute(&mut self, work: Work);
 
-    /// Puts the message of an exchange on the network; [`crate::Protocol::delivered`] is called when
-    /// it is there.
+    /// Sends the message of an exchange over the network; [`crate::Protocol::delivered`] is called when it
+    /// arrives.
     fn transmit(&mut self, exchanges: &Exchanges, exchange: u32);
 
-    /// Gives the store of a host an access. Returns the number of completions to wait for: as often
-    /// [`crate::Protocol::stored`] is called. Zero: the access is done.
+    /// Starts an access at the store of a host. Returns the number of completions to wait for:
+    /// [`crate::Protocol::stored`] is called as many times. Zero: the access is done.
     fn store(&mut self, host: HostId, access: &Access) -> u32;
 
-    /// [`crate::Protocol::timer`] is called at that time.
+    /// Requests a call of [`crate::Protocol::timer`] at that time.
     fn set_timer(&mut self, at: SimTime, timer: Timer);
 
     /// Moves `m` fragments chosen at random to the front, for a client of that instance of a workload.
     fn choose(&mut self, instance: u32, fragments: &mut [u8], m: usize);
 
-    /// A client issues a request, or one completes.
+    /// Notes that a client issues a request, or that one completes.
     fn note_request(&mut self, _id: u32, _request: &Request, _phase: Phase) {}
 
-    /// A client asks the nodes that hold a part of a request: `count` of them, `node` among them.
+    /// Notes that a client asks the nodes that hold a part of a request: `count` of them, among them
+    /// `node`.
     fn note_part(&mut self, _request: &Request, _op: Op, _node: HostId, _count: usize) {}
 
-    /// A message has come in at its receiver.
+    /// Notes that a message has arrived at its receiver.
     fn note_received(&mut self, _exchange: &Exchange) {}
 
-    /// An operation enters the block layer of a guest.
+    /// Notes that an operation enters the block layer of a guest.
     fn note_block_operation(&mut self, _guest: HostId) {}
 
-    /// An operation of the block layer of a guest is done, which entered it at `arrived`.
+    /// Notes that an operation of a guest's block layer is done, which entered it at `arrived`.
     fn note_block_operation_done(&mut self, _guest: HostId, _arrived: SimTime) {}
 
-    /// Whether what is computed next is done by threads that are woken, not by the one that has just
-    /// worked.
+    /// Sets whether the next computations are done by threads that must be woken, instead of by the thread
+    /// that has just worked.
     fn set_waking(&mut self, _wakes: bool) {}
 
-    /// A store waits for nothing any more on behalf of an exchange that had waited.
+    /// Notes that an exchange has all the store completions that it waited for.
     fn note_ready(&mut self, _node: HostId) {}
 
-    /// Whether the engine carries real data, and so wants the calls below.
+    /// Whether the engine carries real data, and so needs the calls below.
     fn has_payload(&self) -> bool {
         false
     }
@@ -65,13 +66,13 @@ pub trait Hosts {
     /// A request begins to read blocks of a volume.
     fn payload_pinned(&mut self, _id: u32, _volume: u32, _first_block: u64, _blocks: u64) {}
 
-    /// A node has read fragments. Returns whether it may answer: if it may not, the exchange comes out
-    /// of a later [`Hosts::payload_stored`].
+    /// A node has read fragments. Returns whether it may answer. If it may not, the exchange is appended by
+    /// a later [`Hosts::payload_stored`].
     fn payload_ready(&mut self, _exchange: u32, _fragments: Fragments) -> bool {
         true
     }
 
-    /// A node has written fragments. Appends exchanges that may be answered now.
+    /// A node has written fragments. Appends the exchanges that may be answered now.
     fn payload_stored(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
     /// Enough nodes have acknowledged blocks of a write: readers see that version from now on.
@@ -83,17 +84,17 @@ pub trait Hosts {
     /// A client decodes what a request has read.
     fn payload_opened(&mut self, _id: u32, _volume: u32) {}
 
-    /// Nobody waits for an exchange any more. Returns whether it was held back by [`Hosts::payload_ready`]:
-    /// then it does not come out any more.
+    /// No one waits for an exchange any more. Returns whether it was held back by [`Hosts::payload_ready`]:
+    /// in that case it is not appended later.
     fn payload_forgotten(&mut self, _exchange: u32) -> bool {
         false
     }
 
-    /// A request ends without being complete.
+    /// A request ends unfinished.
     fn payload_failed(&mut self, _id: u32) {}
 
-    /// A node has made fragments of others that a request has read, and has written them. Appends exchanges
-    /// that may be answered now.
+    /// A node has made fragments from others that a request has read, and has written them. Appends the
+    /// exchanges that may be answered now.
     fn payload_rebuilt(&mut self, _fragments: Fragments, _ready: &mut Vec<u32>) {}
 
     /// A holder has read fragments, and `to` gets a copy of them.
@@ -102,7 +103,7 @@ pub trait Hosts {
     /// A node drops fragments, which another one holds from now on.
     fn payload_dropped(&mut self, _fragments: Fragments) {}
 
-    /// Blocks of a volume are encoded as another volume's, and belong to that volume from now on.
+    /// Blocks of a volume now have the encoding of another volume, and belong to it from now on.
     fn payload_converted(
         &mut self,
         _volume: u32,
@@ -112,32 +113,32 @@ pub trait Hosts {
     ) {
     }
 
-    /// Fragments of blocks that were encoded otherwise are dropped.
+    /// Fragments of blocks with the old encoding are dropped.
     fn payload_left(&mut self, _volume: u32, _first_block: u64, _blocks: u64) {}
 
-    /// Servers have got fragments that others made of theirs.
+    /// Servers have received fragments that others made from theirs.
     fn payload_copied(&mut self, _copied: &Copied) {}
 
-    /// What a host held is gone.
+    /// The data of a host are lost.
     fn payload_wiped(&mut self, _host: HostId) {}
 }
 
 /// Work for the processor of a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Where.
+    /// The host.
     pub host: HostId,
-    /// For which workload, or [`foretell_algorithms::node::NOBODY`].
+    /// The workload, or [`foretell_algorithms::node::NOBODY`].
     pub workload: u32,
-    /// Who works.
+    /// The thread that works.
     pub thread: Thread,
-    /// The request that it is part of.
+    /// The request that it belongs to.
     pub breadcrumb: Breadcrumb,
-    /// How long it takes on this processor.
+    /// Time on this processor.
     pub span: SimSpan,
-    /// What kind of work it is.
+    /// The kind of work.
     pub labour: Labour,
-    /// What follows.
+    /// The step that follows.
     pub then: Then,
 }
 
@@ -150,17 +151,17 @@ pub enum Labour {
     Sending,
     /// The network stack receives a message, which a process then handles.
     Receiving {
-        /// Of the work, what the network stack does.
+        /// The network stack's share of the work.
         receiving: SimSpan,
-        /// Of the rest, what copies data.
+        /// The share of copying in the rest.
         copying: SimSpan,
     },
 }
 
-/// What follows a computation.
+/// The step that follows a computation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Then {
-    /// The client has prepared a request: its messages go out.
+    /// The client has prepared a request: its messages are sent.
     Prepared {
         /// Its number.
         request: u32,
@@ -185,19 +186,19 @@ pub enum Then {
         /// Its number.
         request: u32,
     },
-    /// A server has computed what the storage system wanted for an exchange.
+    /// A server has done a computation of the storage system for an exchange.
     Step {
         /// Its number.
         exchange: u32,
     },
-    /// A thread of a server has done a job.
+    /// A thread of a server has finished a job.
     Daemon {
         /// Its number.
         job: u32,
     },
-    /// What the engine itself computes: the protocol is not asked.
+    /// A computation of the engine itself, of which the protocol is not told.
     Load {
-        /// A number of the engine's.
+        /// A number chosen by the engine.
         number: u32,
     },
 }
@@ -205,7 +206,7 @@ pub enum Then {
 /// Timers of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Timer {
-    /// The scheduler of a guest wants to be asked again.
+    /// The scheduler of a guest is due to decide again.
     Guest {
         /// The guest.
         host: u32,
@@ -215,28 +216,28 @@ pub enum Timer {
         /// The guest.
         host: u32,
     },
-    /// The storage system's own, for a host.
+    /// A timer of the storage system for a host.
     System {
         /// The host.
         host: u32,
     },
-    /// A device has flushed for a job of a server's thread.
+    /// A device flush for a job of a server's thread is done.
     Daemon {
         /// Its number.
         job: u32,
     },
-    /// A client looks at a part of a request that it waits for; only in scenarios with events, as those
-    /// below.
+    /// A client checks a part of a request that it waits for; this and the timers below exist only in
+    /// scenarios with events.
     Part {
         /// Its number.
         part: u32,
     },
-    /// A host has been silent, or down, for long.
+    /// A host has been silent, or down, for a certain time.
     Watch {
         /// The host.
         host: u32,
     },
-    /// A host looks for fragments that it is to rebuild.
+    /// A host searches for fragments that it must rebuild.
     Repair {
         /// The host.
         host: u32,
@@ -248,28 +249,28 @@ pub enum Timer {
 pub struct Fragments {
     /// The request that they belong to.
     pub request: u32,
-    /// Of a write: its version.
+    /// For a write: its version.
     pub version: u64,
     /// The volume.
     pub volume: u32,
     /// The first block.
     pub first_block: u64,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Which of the n fragments of each.
+    /// The number of the fragment, of n for each block.
     pub fragment: u8,
-    /// Who has it, or is to have it.
+    /// The node that has it, or will have it.
     pub node: HostId,
 }
 
-/// Fragments of an object that some servers have made of what others hold.
+/// Fragments of an object that some servers have made from those that others hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'a> {
     /// The volume.
     pub volume: u32,
     /// The first block.
     pub first_block: u64,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: u64,
     /// The fragments that were read, with their servers.
     pub sources: &'a [(u8, HostId)],
@@ -284,7 +285,8 @@ impl Fragments {
     }
 }
 
-/// A number that a table of exchanges or bytes of a message cannot hold would be a mistake of ours.
+/// Converts to 32 bits. A number that a table of exchanges or a message cannot hold would be a mistake of
+/// ours.
 pub(crate) fn small(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).expect("groups are bounded")
 }

@@ -1,15 +1,16 @@
-//! What the software of a storage system does with a request, as state machines over effects.
+//! The steps of a storage system's software for a request, as state machines over effects.
 //!
-//! [`Protocol`] knows what happens next and what it costs; it has no clock, no queue, no random
-//! source and keeps no records. An engine provides those as [`Hosts`]: the simulator with simulated
-//! hardware, the predictor with measured hardware. Both therefore run the same protocol.
+//! [`Protocol`] knows the next step and its cost. It has no clock, no queue and no random source, and
+//! keeps no records. An engine provides these as [`Hosts`]: the simulator with simulated hardware, the
+//! predictor with measured hardware. So both run the same protocol.
 //!
-//! An engine calls [`Protocol::start`] to issue a request, and hands back each effect when it is
-//! over: a computation to [`Protocol::resume`], a message to [`Protocol::delivered`], an access to a
-//! store to [`Protocol::stored`], a timer to [`Protocol::timer`]. After each call it takes completed
-//! requests with [`Protocol::take_done`].
+//! An engine calls [`Protocol::start`] to issue a request. It reports the end of each effect: of a
+//! computation to [`Protocol::resume`], of a message to [`Protocol::delivered`], of an access to a store
+//! to [`Protocol::stored`], of a timer to [`Protocol::timer`]. After each call it takes completed requests
+//! with [`Protocol::take_done`].
 //!
-//! A storage system is one folder, which implements `system::System`; the table of them is in `scenarios`.
+//! Each storage system has its own folder and implements `system::System`; the table of systems is in
+//! `scenarios`.
 //!
 //! Not modelled: failures of links, versions, authentication; with Swift, failures of hosts.
 

@@ -1,4 +1,4 @@
-//! Processes and threads of hosts by number. Processes have the same numbers on each host.
+//! Numbers of processes and threads. Processes have the same numbers on each host.
 
 use foretell_algorithms::node::FLUSHER as FLUSHER_THREAD;
 use foretell_units::Thread;
@@ -21,20 +21,20 @@ pub const fn application(workload: u32) -> u32 {
 pub const SYSTEM: [(u32, &str); 4] =
     [(Thread::IDLE.pid, "idle"), (SERVER, "server"), (FLUSHER, "flusher"), (TRACKER, "tracker")];
 
-// No two threads that live on a host have the same number: exchanges have odd numbers, requests even
-// ones from the bottom, transactions even ones from the top.
+// No two threads that exist on a host have the same number: exchanges have odd numbers, requests
+// even ones from the bottom, transactions even ones from the top.
 
-/// The thread of a client's request.
+/// The thread for a client's request.
 pub const fn request_thread(request: u32, workload: u32) -> Thread {
     Thread { pid: application(workload), tid: request * 2 + 2 }
 }
 
-/// The thread of a transaction that its client works on by itself.
+/// The thread for a transaction that its client works on alone.
 pub const fn transaction_thread(transaction: u32, workload: u32) -> Thread {
     Thread { pid: application(workload), tid: u32::MAX - 1 - transaction * 2 }
 }
 
-/// The thread of a process that works on an exchange; on none, the last of all.
+/// The thread of a process that works on an exchange; without an exchange, the last thread number.
 pub const fn exchange_thread(exchange: u32, pid: u32) -> Thread {
     Thread { pid, tid: exchange.wrapping_mul(2).wrapping_add(1) }
 }

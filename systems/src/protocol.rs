@@ -1,4 +1,4 @@
-//! What an engine talks to: the requests, exchanges and guests of a cluster, and its storage system.
+//! The interface of a cluster's software to an engine: requests, exchanges and guests, and the storage system.
 
 use foretell_algorithms::distribution::Place;
 use foretell_algorithms::slab::Slab;
@@ -19,16 +19,16 @@ use crate::volume::Volume;
 pub struct Protocol {
     core: Core,
     system: AnySystem,
-    /// What changes while the cluster runs.
+    /// Settings that change while the cluster runs.
     settings: Vec<Setting>,
 }
 
-/// What all storage systems have in common.
+/// The parts that all storage systems have in common.
 pub(crate) struct Core {
     pub(crate) volumes: Vec<Volume>,
-    /// By host: whose processor and adapter it has.
+    /// The machine whose processor and adapter each host uses.
     pub(crate) machines: Vec<HostId>,
-    /// By host.
+    /// Guests by host.
     pub(crate) guests: Vec<Option<Box<Guest>>>,
     pub(crate) requests: Slab<Request>,
     pub(crate) parts: Slab<Part>,
@@ -36,15 +36,15 @@ pub(crate) struct Core {
     /// Bytes in the file of the Activity DB.
     pub(crate) database: Bytes,
     pub(crate) done: Vec<Done>,
-    /// Only in scenarios with events.
+    /// Present only in scenarios with events or hedged reads.
     pub(crate) failures: Option<Box<Failures>>,
     pub(crate) scratch: Scratch,
 }
 
-/// By host, where the phases of its clocks and its random choices come from: each engine has its own.
+/// For each host, the source of its clocks' phases and its random choices: each engine has its own.
 pub type Clocks<'a> = dyn Fn(HostId) -> Owner + 'a;
 
-/// Vectors that are used again and again.
+/// Vectors that are reused.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) nodes: Vec<u32>,
@@ -55,8 +55,8 @@ pub(crate) struct Scratch {
 }
 
 impl Protocol {
-    /// The software of a scenario's cluster, at rest. `clocks`: by host, where the phases of its clocks
-    /// and its random choices come from.
+    /// The idle software of a scenario's cluster. `clocks`: for each host, the source of its clocks' phases and its
+    /// random choices.
     pub fn new(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let host = |index| HostId::from(index);
         let hosts = 0..scenario.hosts.len();
@@ -99,7 +99,7 @@ impl Protocol {
         self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
     }
 
-    /// Keeps a request; returns its number and the work of its client before anything goes out.
+    /// Stores a request. Returns its number, and its client's work before anything is sent.
     fn insert<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -112,7 +112,7 @@ impl Protocol {
         (self.core.insert_request(hosts, issue, stage, is_journal), span)
     }
 
-    /// Requests that have waited for a part of their volume to change go on.
+    /// Requests that have waited for a part of their volume to change continue.
     fn let_go<H: Hosts>(&mut self, hosts: &mut H) {
         while let Some(id) = self.core.failures.as_mut().and_then(|all| all.let_go.pop()) {
             if self.core.is_held(id) {
@@ -127,7 +127,7 @@ impl Protocol {
         }
     }
 
-    /// A computation is over.
+    /// A computation has ended.
     pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Then) {
         let Self { core, system, .. } = self;
         if let Then::Sent { exchange }
@@ -182,7 +182,7 @@ impl Protocol {
         core.receive(hosts, exchange, handling);
     }
 
-    /// A store has done one of the things that an exchange waits for.
+    /// A store has completed one of the accesses that an exchange waits for.
     pub fn stored<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let Self { core, system, .. } = self;
         if !core.one_stored(hosts, exchange) || !core.goes_on(exchange) {
@@ -196,7 +196,7 @@ impl Protocol {
         }
     }
 
-    /// A timer has run out. `journal`: who writes the journal of the guest, if it is a journal's timer.
+    /// A timer has expired. `journal`: the issuer of the journal's write, for a journal's timer.
     pub fn timer<H: Hosts>(&mut self, hosts: &mut H, timer: Timer, journal: Option<Issue>) {
         match timer {
             Timer::Guest { host } => self.send_from_guest(hosts, HostId(host)),
@@ -224,9 +224,9 @@ impl Protocol {
         }
     }
 
-    /// Something happens to a host, or to a disk of one: it stops and notifies no other, is back with what it held,
-    /// takes part from now on, or has what it holds moved elsewhere. A host that is cut off is to all others as one that
-    /// has stopped. How slow something is, is not the protocol's.
+    /// An event occurs at a host, or at one of its disks. It stops without notice to others, is back with its data,
+    /// joins, or has its data moved elsewhere. To all others, a host that is cut off looks like one that has stopped.
+    /// The protocol does not know how slow a part is.
     pub fn happens<H: Hosts>(&mut self, hosts: &mut H, what: Unit, action: Action) {
         let Self { core, system, .. } = self;
         match action {
@@ -258,7 +258,7 @@ impl Protocol {
         self.answer_ready(hosts);
     }
 
-    /// Parts of requests that need no answer any more go on.
+    /// Parts of requests that need no further answer continue.
     fn answer_ready<H: Hosts>(&mut self, hosts: &mut H) {
         while let Some(part) = self.core.failures.as_mut().and_then(|all| all.ready.pop()) {
             self.part_answered(hosts, part);
@@ -279,19 +279,19 @@ impl Protocol {
         self.core.ship_records(hosts, between, batch);
     }
 
-    /// A request that has completed and was not taken yet.
+    /// A request that has completed and has not been taken yet.
     pub fn take_done(&mut self) -> Option<Done> {
         self.core.done.pop()
     }
 
-    /// The messages of a request go out.
+    /// Sends the messages of a request.
     fn send_out<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let Self { core, system, .. } = self;
         let request = &core.requests[id];
         let Issue { client, volume, op, offset, size, .. } = request.issue;
         let has_guest = core.guests[client.index()].is_some();
         let stage = request.stage;
-        // nobody reads back what journals hold
+        // the content of journals is never read back
         if hosts.has_payload() && op == Op::Write && stage == Stage::Transfer && !request.is_journal
         {
             hosts.payload_written(request);
@@ -313,7 +313,7 @@ impl Protocol {
         }
     }
 
-    /// A stretch that a request reads or writes goes to the nodes, or into the block layer of its guest.
+    /// An address range that a request reads or writes goes to the nodes, or into the block layer of its guest.
     fn send_range<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -330,7 +330,7 @@ impl Protocol {
         }
     }
 
-    /// A guest sends what its block layer lets out.
+    /// A guest sends the operations that its block layer releases.
     fn send_from_guest<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let Self { core, system, .. } = self;
         let mut operations = std::mem::take(&mut core.scratch.operations);
@@ -342,7 +342,7 @@ impl Protocol {
         core.scratch.operations = operations;
     }
 
-    /// A guest writes what has changed in its file system to its journal.
+    /// A guest writes the changes in its file system to its journal.
     fn commit_journal<H: Hosts>(&mut self, hosts: &mut H, host: HostId, issue: Issue) {
         let (offset, size) = self.core.commit_journal(host);
         let issue = Issue { op: Op::Write, offset, size, ..issue };
@@ -350,7 +350,7 @@ impl Protocol {
         self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
     }
 
-    /// One of the answers that a part of a request waits for is there.
+    /// Counts one of the answers that a part of a request waits for.
     fn part_answered<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let (id, answered, guest) = self.core.part_answered(hosts, part);
         self.core.settle(hosts, part);
@@ -385,7 +385,7 @@ impl Protocol {
         }
     }
 
-    /// What a request has read is in the clear.
+    /// The data that a request has read are decoded and decrypted.
     fn opened<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let core = &mut self.core;
         if core.requests[id].is_repair {
@@ -401,7 +401,7 @@ impl Protocol {
             core.complete(hosts, id);
             return;
         }
-        // the fetched blocks are changed, and go out whole
+        // the fetched blocks are modified, and sent as a whole
         assert_eq!(request.stage, Stage::Fetch, "a write is opened only after a fetch");
         request.stage = Stage::Transfer;
         let (_, whole) = core.covering(volume, (offset, size));
@@ -409,8 +409,8 @@ impl Protocol {
         core.compute_request(hosts, id, span, Then::Prepared { request: id });
     }
 
-    /// What a request makes nodes read or write, as far as their stores remember it: for engines that
-    /// pass over time. `choose` moves `m` fragments chosen at random to the front.
+    /// The effect of a request on the nodes' stores, for engines that skip simulated time. `choose` moves `m` fragments
+    /// chosen at random to the front.
     pub fn touch(
         &mut self,
         issue: &Issue,
@@ -421,14 +421,14 @@ impl Protocol {
     }
 }
 
-/// What engines look at.
+/// State that engines read.
 impl Protocol {
-    /// Exchanges under way.
+    /// Exchanges in progress.
     pub fn exchanges(&self) -> &Exchanges {
         &self.core.exchanges
     }
 
-    /// Requests outstanding, journals' among them. Places may be of requests that are complete.
+    /// Outstanding requests, including journals'. Entries may belong to requests that are complete.
     pub fn requests(&self) -> &Slab<Request> {
         &self.core.requests
     }
@@ -438,7 +438,7 @@ impl Protocol {
         &self.core.volumes
     }
 
-    /// Whose processor and adapter a host has: its own, or of a guest those of the first one of its
+    /// The machine whose processor and adapter a host uses: its own, or for a guest those of the first one of its
     /// group.
     pub fn machine(&self, host: HostId) -> HostId {
         self.core.machines[host.index()]
@@ -454,7 +454,7 @@ impl Protocol {
         self.core.failures.as_ref().is_some_and(|failures| failures.is_down(host))
     }
 
-    /// How the cluster is.
+    /// The health of the cluster.
     pub fn health(&self) -> Health {
         self.core.failures.as_ref().map_or(Health::Whole, |failures| failures.health())
     }
@@ -464,37 +464,37 @@ impl Protocol {
         self.core.failures.as_ref().map_or(&[], |failures| &failures.recoveries.all)
     }
 
-    /// By workload: reads that have asked one more node so far. Empty without hedged reads.
+    /// Number of reads that have asked one more node, by workload. Empty without hedged reads.
     pub fn hedges(&self) -> &[u64] {
         self.core.failures.as_ref().map_or(&[], |failures| failures.hedging.sent())
     }
 
-    /// Bytes that all recoveries have written.
+    /// Bytes written by all recoveries.
     pub fn rebuilt(&self) -> Bytes {
         self.core.failures.as_ref().map_or(Bytes::ZERO, |failures| failures.recoveries.written)
     }
 
-    /// Requests outstanding with which nodes rebuild fragments and convert groups.
+    /// Number of outstanding requests with which nodes rebuild fragments and convert groups.
     pub fn repairs(&self) -> usize {
         self.core.failures.as_ref().map_or(0, |failures| failures.recoveries.requests())
     }
 
-    /// Bytes of volumes that too few fragments are left of.
+    /// Bytes of volumes with too few fragments left.
     pub fn bytes_lost(&self) -> Bytes {
         self.system.bytes_lost(&self.core)
     }
 
-    /// The host, or the disk of one, whose failure a recovery is about.
+    /// The host or disk whose failure is the reason for a recovery.
     pub fn unit(&self, recovery: &Recovery) -> Unit {
         self.system.unit(recovery.host)
     }
 
-    /// The volume that a recovery is about, if it is converted.
+    /// The volume of a recovery that is a conversion.
     pub fn volume_of(&self, recovery: &Recovery) -> Option<VolumeId> {
         (recovery.kind == Kind::Convert).then_some(VolumeId(recovery.host.0))
     }
 
-    /// Which servers hold fragments at the beginning, by volume. What [`Fragments::node`] numbers.
+    /// The initial places of fragments, by volume. The servers are numbered as in [`Fragments::node`].
     ///
     /// [`Fragments::node`]: crate::Fragments::node
     pub fn homes(&self) -> Vec<Home> {
@@ -506,7 +506,7 @@ impl Protocol {
         self.core.database
     }
 
-    /// The Activity DB grows by a batch while time is passed over: the access that appends it.
+    /// The Activity DB grows by a batch while simulated time is skipped. Returns the access that appends it.
     pub fn append_records(&mut self, batch: Bytes) -> Access {
         let access = self.core.append_records(batch, NO_EXCHANGE);
         self.core.database += batch;
@@ -514,10 +514,10 @@ impl Protocol {
     }
 }
 
-/// The exchange of an access for which nobody waits.
+/// Stands for the exchange of an access for which no one waits.
 pub const NO_EXCHANGE: u32 = u32::MAX;
 
-/// Whose processor and adapter a host has: its own, or of a guest those of the first one of its group.
+/// The machine whose processor and adapter a host uses: its own, or for a guest those of the first one of its group.
 pub fn machine_of(scenario: &Scenario, id: HostId) -> HostId {
     let host = scenario.host(id);
     if host.guest.is_none() {

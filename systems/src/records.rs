@@ -1,4 +1,4 @@
-//! Batches of activity records on their way to the Activity DB, and its file.
+//! Batches of activity records that are sent to the Activity DB, and the file of that database.
 
 use foretell_algorithms::node::{FileAccess, NOBODY};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op};

@@ -1,4 +1,4 @@
-//! Requests of clients: begun, cut into parts, answers counted, completed.
+//! Requests of clients: beginning, division into parts, counting of answers, completion.
 
 use foretell_algorithms::node::NOBODY;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
@@ -8,10 +8,10 @@ use crate::hosts::{Hosts, Labour, Then, Work};
 use crate::process::{SERVER, request_thread};
 use crate::protocol::Core;
 
-/// A request that a client is to issue.
+/// A request to be issued by a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Issue {
-    /// A number of the engine's, with which fragments are chosen.
+    /// A number chosen by the engine, with which fragments are chosen.
     pub instance: u32,
     /// The workload.
     pub workload: u32,
@@ -23,48 +23,48 @@ pub struct Issue {
     pub op: Op,
     /// The first byte.
     pub offset: Bytes,
-    /// How many bytes.
+    /// Size in bytes.
     pub size: Bytes,
-    /// Its own number in the records.
+    /// Its number in the records.
     pub breadcrumb: Breadcrumb,
-    /// A number of the engine's: what waits for it.
+    /// A number chosen by the engine: the object that waits for the request.
     pub owner: u32,
-    /// The thread of the client's application that issues it, as schedulers of guests know it.
+    /// The thread of the client's application that issues it, for the schedulers of guests.
     pub thread: u64,
-    /// Whether it is one object, whatever its size.
+    /// Whether it covers one object as a whole, whatever its size.
     pub whole: bool,
 }
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What was issued.
+    /// The request as issued.
     pub issue: Issue,
-    /// When.
+    /// Time of issue.
     pub issued: SimTime,
-    /// Whether it is outstanding: places of a table outlive their requests.
+    /// Whether it is outstanding: entries of a table outlive their requests.
     pub live: bool,
-    /// Whether a guest writes its journal with it.
+    /// Whether it is a guest's write to its journal.
     pub is_journal: bool,
-    /// Whether a node rebuilds a fragment with it.
+    /// Whether a node uses it to rebuild a fragment.
     pub is_repair: bool,
     pub(crate) stage: Stage,
-    /// Parts and block operations that are not done.
+    /// Number of parts and block operations that are not done.
     pub(crate) parts_left: u32,
-    /// Data fragments that were not among those asked for, at the most in one part.
+    /// Largest number, in any part, of data fragments that were not among those requested.
     pub(crate) missing: u64,
 }
 
-/// How far a request, or a task of a server, has come.
+/// The progress of a request, or of a task of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// The blocks that a write covers in part are fetched.
+    /// Blocks that a write covers in part are being fetched.
     Fetch,
-    /// The request itself.
+    /// The request itself is being carried out.
     Transfer,
 }
 
-/// When a record of a request is posted.
+/// The time at which a record of a request is posted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     /// It is issued.
@@ -76,11 +76,11 @@ pub enum Phase {
 /// A request that has completed.
 #[derive(Clone, Copy, Debug)]
 pub struct Done {
-    /// What was issued.
+    /// The request as issued.
     pub issue: Issue,
-    /// When.
+    /// Time of issue.
     pub issued: SimTime,
-    /// Whether a guest wrote its journal with it.
+    /// Whether it was a guest's write to its journal.
     pub is_journal: bool,
     /// Whether it was given up.
     pub failed: bool,
@@ -90,28 +90,28 @@ pub struct Done {
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) request: u32,
-    /// Answers that it still needs.
+    /// Number of answers that it still needs.
     pub(crate) needed: u32,
-    /// Exchanges under way.
+    /// Number of exchanges in progress.
     pub(crate) outstanding: u32,
-    /// The block operation of a guest that it is part of, or [`NO_OPERATION`].
+    /// The block operation of a guest that it belongs to, or [`NO_OPERATION`].
     pub(crate) operation: u32,
     /// The blocks that it touches.
     pub(crate) first_block: u64,
     pub(crate) blocks: u64,
 }
 
-/// What an answer means for the request that waits for it.
+/// The effect of an answer on the request that waits for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answered {
-    /// It needs more.
+    /// The request needs more answers.
     Waits,
-    /// Everything that was asked for is there.
+    /// All requested answers have arrived.
     Complete,
 }
 
 impl Core {
-    /// Keeps a request whose client has `span` of work before anything of it goes out.
+    /// Stores a request whose client has `span` of work before anything of it is sent.
     pub(crate) fn insert_request<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -133,7 +133,7 @@ impl Core {
         })
     }
 
-    /// The client of a request computes.
+    /// The client of a request does a computation.
     pub(crate) fn compute_request<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -157,8 +157,8 @@ impl Core {
         self.parts.insert(part)
     }
 
-    /// One of the answers that a part of a request waits for is there. Returns the request, and whether
-    /// that was the last thing it waited for.
+    /// Counts one of the answers that a part of a request waits for. Returns the request, and whether
+    /// it waits for nothing more.
     pub(crate) fn part_answered<H: Hosts>(
         &mut self,
         hosts: &mut H,

@@ -1,8 +1,8 @@
-//! Where requests go in volumes that change while the cluster runs.
+//! Routing of requests in volumes that change while the cluster runs.
 //!
-//! A request may span groups of a volume of which some are encoded otherwise already. Each end of it is treated as the
-//! group that it falls into demands, and each group gets its own piece. Groups do not change while a request touches
-//! them: a conversion waits for those under way, and later ones wait for it.
+//! A request may span groups of a volume of which some already have the new encoding. Each end of it is treated as its
+//! group requires, and each group gets its own piece. Groups do not change while a request touches them: a conversion
+//! waits for outstanding requests, and later requests wait for the conversion.
 
 use foretell_algorithms::distribution::Piece;
 use foretell_units::Bytes;
@@ -17,31 +17,31 @@ use crate::volume::Volume;
 pub(crate) type Pieces = SmallVec<[(u32, Piece); 2]>;
 
 impl Core {
-    /// What volumes have become, if any of them changes.
+    /// The current volumes of groups, if any volume changes.
     fn routes(&self) -> Option<&Routes> {
         let routes = &self.failures.as_ref()?.holes.routes;
         (!routes.is_empty()).then_some(routes)
     }
 
-    /// The group of a volume that a byte is in.
+    /// The group that contains a byte of a volume.
     pub(crate) fn group_of(&self, volume: u32, offset: Bytes) -> u64 {
         let distribution = &self.volumes[volume as usize].distribution;
         offset.get() / (distribution.block().get() * distribution.group_blocks())
     }
 
-    /// What the volume is, where a byte of it lies.
+    /// The current volume of a byte's group.
     pub(crate) fn volume_at(&self, volume: u32, offset: Bytes) -> &Volume {
         let now = self.routes().map(|routes| routes.now(volume, self.group_of(volume, offset)));
         &self.volumes[now.unwrap_or(volume) as usize]
     }
 
-    /// What it is where a stretch begins, and where it ends.
+    /// The current volumes at the two ends of a range.
     fn ends(&self, volume: u32, (offset, size): Stretch) -> (&Volume, &Volume) {
         let last = Bytes((offset + size).get().saturating_sub(1).max(offset.get()));
         (self.volume_at(volume, offset), self.volume_at(volume, last))
     }
 
-    /// The stretch of a volume that a request touches.
+    /// The range of a volume that a request touches.
     pub(crate) fn covering(&self, volume: u32, stretch: Stretch) -> Stretch {
         let (offset, size) = stretch;
         if self.routes().is_none() {
@@ -73,7 +73,7 @@ impl Core {
         blocks
     }
 
-    /// The pieces of a stretch with the volumes that they are in.
+    /// The pieces of a range, with the volumes that they are in.
     pub(crate) fn pieces(&self, volume: u32, (offset, size): Stretch) -> Pieces {
         let Some(routes) = self.routes() else {
             let distribution = &self.volumes[volume as usize].distribution;

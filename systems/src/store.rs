@@ -1,4 +1,4 @@
-//! What a node stores with, whichever storage system it belongs to: files or objects.
+//! The storage software of a node, for any storage system: files or objects.
 
 use foretell_algorithms::node::{DiskOperation, Extent, FileAccess, HitCounts, Machine, Node};
 use foretell_scenarios::model::{Scenario, Storage};
@@ -9,18 +9,18 @@ use crate::objects::{StoreAccess, Stores};
 use crate::system::AnySystem;
 use crate::volume::Volume;
 
-/// What an exchange asks of a store.
+/// An exchange's access to a store.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {
     /// Bytes of a file.
     File(FileAccess),
     /// Bytes of an object.
     Object(StoreAccess),
-    /// Bytes at the end of a file that belongs to the node itself.
+    /// Bytes appended to a file that belongs to the node itself.
     Append(FileAccess),
 }
 
-/// The software that a node stores with.
+/// The storage software of a node.
 #[derive(Clone, Debug)]
 pub enum Software {
     /// Files, over all its disks.
@@ -30,8 +30,8 @@ pub enum Software {
 }
 
 impl Software {
-    /// That of a host of a scenario; none if the host stores nothing. `reserved`: memory that its cache
-    /// lacks; `clocks`: where the phases of its clocks come from.
+    /// The storage software of a host in a scenario; `None` if the host stores nothing. `reserved`:
+    /// memory that its cache lacks; `clocks`: the source of the phases of its clocks.
     pub fn of(
         scenario: &Scenario,
         host: HostId,
@@ -64,8 +64,8 @@ impl Software {
         Self::Files(Box::new(Node::new(&settings, files, phase)))
     }
 
-    /// Serves an access. Returns the number of completions to wait for: as often its exchange comes out
-    /// of [`Software::disk_done`] later. Zero: it is done.
+    /// Serves an access. Returns the number of completions to wait for: [`Software::disk_done`] will
+    /// return its exchange as many times. Zero: the access is done.
     pub fn access(&mut self, machine: &mut impl Machine, access: &Access) -> u32 {
         match (self, access) {
             (Self::Files(node), Access::File(access) | Access::Append(access)) => {
@@ -82,8 +82,8 @@ impl Software {
         }
     }
 
-    /// An access while time is passed over: it changes what is cached and dirty. Files start disk
-    /// operations, which the engine completes at once; stores of objects start none.
+    /// Carries out an access while simulated time is skipped: it changes the cached and dirty pages.
+    /// Files start disk operations, which the engine completes at once; stores of objects start none.
     pub fn touch(&mut self, machine: &mut impl Machine, access: &Access) {
         match (self, access) {
             (Self::Files(node), Access::File(access) | Access::Append(access)) => {
@@ -94,7 +94,7 @@ impl Software {
         }
     }
 
-    /// The software of files, if that is what it stores.
+    /// The software for files, if the node stores files.
     pub fn files_mut(&mut self) -> Option<&mut Node> {
         match self {
             Self::Files(node) => Some(node),
@@ -102,7 +102,7 @@ impl Software {
         }
     }
 
-    /// An operation of a disk under way.
+    /// An operation of a disk in progress.
     pub fn operation(&self, number: u32) -> DiskOperation {
         match self {
             Self::Files(node) => node.operation(number),
@@ -118,7 +118,7 @@ impl Software {
         }
     }
 
-    /// Writes what has waited for long enough.
+    /// Writes data that have waited for long enough.
     pub fn flush_tick(&mut self, machine: &mut impl Machine) {
         match self {
             Self::Files(node) => node.flush_tick(machine),
@@ -142,7 +142,7 @@ impl Software {
         }
     }
 
-    /// Bytes in the cache; of objects also those that have left it since the beginning.
+    /// Bytes in the cache; for objects also the bytes that have left it since the beginning.
     pub fn cached_and_evicted(&self) -> (u64, Option<u64>) {
         match self {
             Self::Files(node) => (node.cached().get(), None),
@@ -153,7 +153,7 @@ impl Software {
         }
     }
 
-    /// Where a stretch of a file lies, at most `most` bytes of it; objects have no fixed place.
+    /// The disk extent of a file's range, at most `most` bytes of it; objects have no fixed place.
     pub fn locate(&self, file: u32, offset: Bytes, most: Bytes) -> Option<Extent> {
         match self {
             Self::Files(node) => Some(node.locate(file, offset, most)),

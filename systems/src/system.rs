@@ -1,7 +1,7 @@
-//! What a storage system must do, and which of them a cluster runs.
+//! The interface of a storage system, and the choice of the system that a cluster runs.
 //!
-//! Nothing here or elsewhere matches on which system a cluster runs: a new one is a folder with a `Machine` that
-//! implements [`System`] and [`Founded`], and a line of the table in `scenarios/src/system.rs`.
+//! No other code matches on a cluster's system. A new system is a folder with a `Machine` that implements
+//! [`System`] and [`Founded`], and a line in the table of `scenarios/src/system.rs`.
 
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
@@ -14,34 +14,35 @@ use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
 use crate::store::Access;
 
-/// A stretch of a volume: where it begins, and how long it is.
+/// A range of a volume: offset and length.
 pub(crate) type Stretch = (Bytes, Bytes);
 
-/// What a storage system cannot do with a volume.
+/// A requirement of a volume that a storage system cannot fulfil.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SystemError {
     /// The volume.
     pub volume: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What the software of a storage system does, beyond what all have in common.
+/// The behaviour of a storage system's software, beyond the common parts.
 pub(crate) trait System {
     /// Sets the first timers.
     fn begin<H: Hosts>(&self, _hosts: &mut H) {}
 
-    /// How a client begins a request: whether it fetches first, and its work to seal the data.
+    /// The first step of a client for a request: whether it fetches first, and its work to encrypt and encode
+    /// the data.
     fn prepare(&self, _core: &Core, _cpu: &CpuProfile, _issue: &Issue) -> (Stage, SimSpan) {
         (Stage::Transfer, SimSpan::ZERO)
     }
 
-    /// The stretch that a client reads or writes for a request.
+    /// The range that a client reads or writes for a request.
     fn range(&self, _core: &Core, _volume: u32, stretch: Stretch) -> Stretch {
         stretch
     }
 
-    /// The messages of a stretch of a request go out. `operation`: of its guest.
+    /// Sends the messages for a range of a request. `operation`: of its guest.
     fn send_range<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -52,27 +53,27 @@ pub(crate) trait System {
         operation: u32,
     );
 
-    /// The work of a server that receives the message of an exchange: all but the network stack's, and
-    /// of that, copying data.
+    /// The work of a server that receives an exchange's message, without that of the network stack; and the part
+    /// of it that is copying data.
     fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan);
 
     /// A server has received the message of an exchange.
     fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32);
 
-    /// The store of a server has done what an exchange asked for.
+    /// The store of a server has finished the access of an exchange.
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32);
 
-    /// A server has computed for an exchange.
+    /// A computation of a server for an exchange has ended.
     fn computed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _exchange: u32) {
         unreachable!("the system computes nothing of its own")
     }
 
-    /// A thread of a server has done a job.
+    /// A thread of a server has finished a job.
     fn daemon_done<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _job: u32) {
         unreachable!("the system's servers have no threads of their own")
     }
 
-    /// A device has flushed for a thread of a server.
+    /// A device flush for a thread of a server is done.
     fn daemon_flushed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _job: u32) {
         unreachable!("the system's servers have no threads of their own")
     }
@@ -80,37 +81,37 @@ pub(crate) trait System {
     /// The answer of an exchange was received. Returns the part of a request that it answers.
     fn answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) -> Option<u32>;
 
-    /// The next part that was answered with it.
+    /// The next part that was answered by the same answer.
     fn next_answered(&mut self) -> Option<u32> {
         None
     }
 
-    /// The work of a client to open what a request has read.
+    /// The work of a client to decode and decrypt the data of a request.
     fn opening(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
         SimSpan::ZERO
     }
 
-    /// A timer of the system has run out for a host.
+    /// A timer of the system has expired for a host.
     fn timer<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
         unreachable!("the system has no timers")
     }
 
-    /// A client looks at a part of a request that it waits for.
+    /// A client checks a part of a request that it waits for.
     fn look_at_part<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _part: u32) {
         unreachable!("{NO_EVENTS}")
     }
 
-    /// The cluster thinks otherwise of a host than it did.
+    /// The cluster's opinion of a host has changed.
     fn standing_changed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
         unreachable!("{NO_EVENTS}")
     }
 
-    /// A host looks for fragments that it is to rebuild.
+    /// A host searches for fragments that it must rebuild.
     fn begin_jobs<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
         unreachable!("{NO_EVENTS}")
     }
 
-    /// Of a scenario with events: gets ready for what they do.
+    /// Prepares for the events of a scenario that has some.
     fn prepare_for_failures(
         &mut self,
         _core: &mut Core,
@@ -120,19 +121,19 @@ pub(crate) trait System {
         Ok(())
     }
 
-    /// A host, or a disk of one, stops, without a word to anybody. `keeps`: whether it will be back with
-    /// what it held.
+    /// A host, or one of its disks, stops without notice to others. `keeps`: whether it will return with its
+    /// data.
     fn fails<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit, keeps: bool) {
         core.host_fails(hosts, what.host, keeps);
     }
 
-    /// It is back, with what it held.
+    /// A unit is back with its data.
     fn returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
         core.host_returns(what.host);
         self.standing_changed(core, hosts, what.host);
     }
 
-    /// It takes part from now on (`joins`), or no more: what it holds moves elsewhere.
+    /// A unit joins (`joins`) or leaves; when it leaves, its data move elsewhere.
     fn membership_changes<H: Hosts>(
         &mut self,
         _core: &mut Core,
@@ -143,12 +144,12 @@ pub(crate) trait System {
         unreachable!("{NO_EVENTS}")
     }
 
-    /// Recoveries may be faster or slower than before.
+    /// The limits of recoveries have changed.
     fn settings_change<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H) {
         unreachable!("{NO_EVENTS}")
     }
 
-    /// A server gets another part of what the map would give to it.
+    /// The weight of a server in the map changes.
     fn weight_changes<H: Hosts>(
         &mut self,
         _core: &mut Core,
@@ -159,36 +160,36 @@ pub(crate) trait System {
         unreachable!("servers of this system have no weights")
     }
 
-    /// A volume is to be encoded or placed otherwise.
+    /// A volume begins to change its encoding or placement.
     fn volume_changes<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _volume: u32) {
         unreachable!("volumes of this system stay as they are")
     }
 
-    /// With events: whether an exchange has come to nothing when a computation for it ends.
+    /// With events: whether an exchange, for which a computation has just ended, no longer has any effect.
     fn swallows(&mut self, _core: &mut Core, _exchange: u32, _then: Then) -> bool {
         false
     }
 
-    /// The message of an exchange found its host down.
+    /// The message of an exchange was lost because its receiver is down.
     fn lost(&mut self, _core: &mut Core, _exchange: u32) {}
 
-    /// Bytes of volumes that too few fragments are left of.
+    /// Bytes of volumes with too few fragments left.
     fn bytes_lost(&self, core: &Core) -> Bytes {
         let lost = |failures: &Failures| failures.bytes_lost(&core.volumes);
         core.failures.as_deref().map_or(Bytes::ZERO, lost)
     }
 
-    /// What the number of a recovery stands for.
+    /// The unit that a recovery's number stands for.
     fn unit(&self, number: HostId) -> Unit {
         Unit { host: number, disk: None }
     }
 
-    /// Which servers hold fragments at the beginning, by volume.
+    /// The servers that hold fragments initially, by volume.
     fn homes(&self, core: &Core) -> Vec<Home> {
         core.volumes.iter().map(Home::of).collect()
     }
 
-    /// What a request makes nodes read or write, as far as their stores remember it.
+    /// The effect of a request on the nodes' stores.
     fn touch(
         &mut self,
         core: &mut Core,
@@ -198,15 +199,15 @@ pub(crate) trait System {
     );
 }
 
-/// Of systems whose hosts do not fail yet.
+/// Reason for systems whose hosts cannot fail yet.
 const NO_EVENTS: &str = "scenarios of this system have no events";
 
-/// Fragments or servers of a piece: for usual encodings without an allocation.
+/// Fragments or servers of a piece: without an allocation for usual encodings.
 pub(crate) type Few<T> = SmallVec<[T; 8]>;
 
-/// How a system comes to be.
+/// Construction of a system.
 pub(crate) trait Founded: Sized {
-    /// That of a scenario, which is one of this system.
+    /// The system for a scenario that uses it.
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError>;
 
     /// The devices of the groups of a volume ([`devices_of`](crate::devices_of)), if servers choose them.
@@ -214,7 +215,7 @@ pub(crate) trait Founded: Sized {
         None
     }
 
-    /// How its nodes store objects; none: they store files.
+    /// Settings of its nodes' object stores; `None` if they store files.
     fn object_store(_system: &model::System) -> Option<Settings> {
         None
     }
@@ -283,7 +284,7 @@ macro_rules! whichever {
     };
 }
 
-/// Calls a method of whichever system it is.
+/// Calls a method of the current system.
 macro_rules! each {
     ($self:expr, $system:ident => $call:expr) => {
         foretell_scenarios::systems!(whichever $self, $system, $call)

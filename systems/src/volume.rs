@@ -1,4 +1,4 @@
-//! A volume as the protocol sees it.
+//! A volume from the protocol's point of view.
 
 use foretell_algorithms::codec::{self, Shares};
 use foretell_algorithms::distribution::Distribution;
@@ -10,29 +10,30 @@ use crate::system::SystemError;
 
 /// A volume.
 pub struct Volume {
-    /// How it is cut into blocks and groups.
+    /// Its division into blocks and groups.
     pub distribution: Distribution,
-    /// Which fragments a block can be made of.
+    /// The sets of fragments from which a block can be decoded.
     pub(crate) shares: Shares,
-    /// What its data are encrypted with.
+    /// The cipher of its data.
     pub cipher: codec::Cipher,
-    /// The nodes that hold it at the beginning.
+    /// Its nodes at the beginning.
     pub nodes: Vec<HostId>,
-    /// Its bytes.
+    /// Its size.
     pub size: Bytes,
-    /// The volume of the scenario that it is: itself, or what that becomes while the cluster runs.
+    /// The volume of the scenario: this one, or the one that changes to this while the cluster
+    /// runs.
     pub of: VolumeId,
-    /// Nodes that hold nothing of it until they join.
+    /// Nodes that hold none of it until they join.
     pub(crate) joining: Vec<HostId>,
-    /// Where it begins in the addresses of a guest: volumes lie one after the other.
+    /// Its first address in a guest: volumes lie one after the other.
     pub(crate) base: Bytes,
-    /// Acknowledgements that complete a write.
+    /// Number of acknowledgements that complete a write.
     pub(crate) quorum: u8,
-    /// Fragments without which a write does not go on while nodes are down.
+    /// Minimum number of fragments for a write to proceed while nodes are down.
     pub(crate) min_write: u8,
-    /// Which of the nodes a client reads from.
+    /// The nodes that a client reads from.
     pub(crate) read_from: ReadFrom,
-    /// When a read asks one more.
+    /// When a read asks one more node.
     pub(crate) hedge: Option<Hedge>,
 }
 
@@ -41,7 +42,7 @@ impl Volume {
     pub(crate) fn all(scenario: &Scenario) -> Result<Vec<Self>, SystemError> {
         let mut base = Bytes::ZERO;
         let mut bases = Vec::new();
-        // where disks are servers, the map knows who is not there yet
+        // if disks are servers, the map knows which servers have not joined yet
         let outages = scenario.outages.as_ref();
         let outages = outages.filter(|_| !scenario.system.traits().disks_are_servers());
         let joining = outages.map(Outages::joining).unwrap_or_default();
@@ -54,7 +55,7 @@ impl Volume {
         };
         let mut all: Vec<Self> =
             scenario.volumes.iter().enumerate().map(of).collect::<Result<_, _>>()?;
-        // what volumes become lies behind them
+        // successors of volumes are numbered after them
         for setting in outages.iter().flat_map(|outages| &outages.settings) {
             let SettingChange::Volume { volume, now } = &setting.change else { continue };
             let joining = outages.map(|all| all.joining_after(setting.at)).unwrap_or_default();
@@ -91,18 +92,18 @@ impl Volume {
         })
     }
 
-    /// Its groups of blocks.
+    /// Number of its groups of blocks.
     pub(crate) fn groups(&self) -> u64 {
         let blocks = self.size.get().div_ceil(self.distribution.block().get());
         blocks.div_ceil(self.distribution.group_blocks())
     }
 
-    /// All nodes that hold some of it at some time, those that join last.
+    /// All nodes that hold some of it at some time, joining ones last.
     pub(crate) fn all_nodes(&self) -> impl Iterator<Item = HostId> + '_ {
         self.nodes.iter().chain(&self.joining).copied()
     }
 
-    /// Time to encrypt and encode so many bytes.
+    /// Time to encrypt and encode `size` bytes.
     pub(crate) fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
         cpu.seal(self.cipher, self.distribution.encoding(), size)
     }

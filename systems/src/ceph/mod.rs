@@ -1,9 +1,9 @@
-//! Ceph in outline.
+//! A simplified model of Ceph.
 //!
-//! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when
-//! all OSDs of the group have it; the primary reads for all. In an erasure-coded pool the primary reads
-//! what a write touches in part, encodes, and has each OSD write a shard; for a read it asks for the data
-//! shards. The scenario's CRUSH map places groups; without one, straw2 over hosts does.
+//! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when all OSDs
+//! of the group have it; only the primary serves reads. In an erasure-coded pool, for a write the primary reads
+//! blocks that the write covers in part, encodes, and has each OSD write a shard; for a read it asks for the data
+//! shards. Groups are placed by the scenario's CRUSH map, or without one by straw2 over hosts.
 //! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Writes to an
 //! erasure-coded group are in order (`objects/pipeline`), those of librbd may be joined (`objects/coalesce`). OSDs
 //! that fail: `objects/outages`.
@@ -24,13 +24,13 @@ use crate::protocol::{Clocks, Core};
 use crate::system::{Founded, SystemError};
 use crate::volume::Volume;
 
-/// How often a node reports to a monitor, as Ceph's `mgr_stats_period`.
+/// Interval at which a node reports to a monitor, as Ceph's `mgr_stats_period`.
 const REPORT_PERIOD: SimSpan = SimSpan::from_secs(5);
-/// Size of a report. Assumed: some hundred counters of each OSD.
+/// Size of a report. Assumed: some hundred counters for each OSD.
 const REPORT: Bytes = Bytes::kib(4);
 
-/// `bluestore_deferred_batch_ops` (16 on flash), `bluestore_throttle_deferred_bytes` as the limit; the
-/// bytes that begin it, and the period, are assumed.
+/// `bluestore_deferred_batch_ops` (16 on flash), with `bluestore_throttle_deferred_bytes` as the limit. The bytes
+/// that trigger the writing, and the period, are assumed.
 pub(crate) const BLUESTORE: Later =
     Later { writes: 16, bytes: 1 << 20, limit: 128 << 20, period: SimSpan::from_secs(1) };
 /// `filestore_wbthrottle_xfs_*_start_flusher`, `..._hard_limit`, `filestore_max_sync_interval`.
@@ -47,10 +47,10 @@ fn crush(scenario: &Scenario, id: VolumeId) -> Result<Crush, PlacementError> {
     Crush::new(id, &hosts)
 }
 
-/// The rules of Ceph.
+/// Ceph's rules and parameters.
 pub(crate) struct Ceph {
     settings: model::Ceph,
-    /// Nodes that report, the monitor of each, and when it first does.
+    /// Nodes that report, each with its monitor and the time of its first report.
     reports: Vec<(HostId, HostId, SimSpan)>,
 }
 
@@ -66,15 +66,15 @@ impl Ceph {
         Self { settings: settings.clone(), reports }
     }
 
-    /// One that places, and does nothing else.
+    /// Rules that only place objects.
     fn placing(settings: &model::Ceph) -> Self {
         Self { settings: settings.clone(), reports: Vec::new() }
     }
 
-    /// How its stores write.
+    /// Settings for how its stores write.
     fn store(ceph: &model::Ceph) -> Settings {
         let metadata = ceph.metadata.get();
-        // assumed: once from memory to level 0 and once further down
+        // assumed: once from memory to level 0 and once more further down
         let rewrites = 2;
         match ceph.store {
             OsdStore::BlueStore { deferred_below: log_below } => {
@@ -88,7 +88,7 @@ impl Ceph {
     }
 }
 
-/// What the table of systems has.
+/// The type in the table of systems.
 pub(crate) type Machine = Box<Objects<Ceph>>;
 
 impl Founded for Machine {
@@ -107,7 +107,7 @@ impl Founded for Machine {
     }
 }
 
-/// What a cluster of this system is set to.
+/// The settings of a cluster of this system.
 fn settings(system: &model::System) -> &model::Ceph {
     match system {
         model::System::Ceph(settings) => settings,
@@ -202,19 +202,20 @@ impl Rules for Ceph {
         Ok(Mapper::straw(crush, nodes))
     }
 
-    /// A recovery reads and writes as clients do. Peering is assumed to take as much as beginning a write.
+    /// A recovery costs as much for reading and writing as clients do. Peering is assumed to cost as much as
+    /// beginning a write.
     fn chore(&self, what: What, bytes: Bytes) -> SimSpan {
         let ceph = &self.settings;
         match what {
             What::Read => ceph.read.of(bytes),
             What::Push => ceph.commit.of(bytes),
-            // the read that follows counts
+            // the cost is in the read that follows
             What::Begin => SimSpan::ZERO,
             _ => ceph.write.of(Bytes::ZERO),
         }
     }
 
-    /// Nodes begin to report to monitors, each at a phase of its own.
+    /// Nodes begin to report to monitors, each at its own phase.
     fn begin<H: Hosts>(&self, hosts: &mut H) {
         for (host, _, phase) in &self.reports {
             hosts.set_timer(hosts.now() + *phase, Timer::System { host: host.0 });

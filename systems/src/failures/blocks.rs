@@ -1,13 +1,13 @@
-//! Sets of blocks, as stretches.
+//! Sets of blocks, stored as ranges.
 
 use std::ops::Range;
 
-/// Blocks of a volume: stretches in order, which neither overlap nor touch.
+/// Blocks of a volume: ranges in order, which neither overlap nor touch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Blocks(Vec<Range<u64>>);
 
 impl Blocks {
-    /// Adds a stretch.
+    /// Adds a range.
     pub(crate) fn add(&mut self, stretch: Range<u64>) {
         if stretch.is_empty() {
             return;
@@ -27,7 +27,7 @@ impl Blocks {
         }
     }
 
-    /// Takes a stretch away.
+    /// Removes a range.
     pub(crate) fn remove(&mut self, stretch: &Range<u64>) {
         let cut = |other: &Range<u64>| {
             let before = other.start..other.end.min(stretch.start);
@@ -39,23 +39,23 @@ impl Blocks {
         }
     }
 
-    /// Whether any block of a stretch is among them.
+    /// Whether any block of a range is in the set.
     pub(crate) fn meets(&self, stretch: &Range<u64>) -> bool {
         let first = self.0.partition_point(|other| other.end <= stretch.start);
         self.0.get(first).is_some_and(|other| other.start < stretch.end) && !stretch.is_empty()
     }
 
-    /// Its stretches, in order.
+    /// The ranges in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.0.iter().cloned()
     }
 
-    /// Takes the first stretch out.
+    /// Removes and returns the first range.
     pub(crate) fn pop(&mut self) -> Option<Range<u64>> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Reads that ask one more node when answers are late: how late, and how often.
+//! Hedged reads: reads that ask one more node when answers are late. This module has their delay and their count.
 //!
 //! Source: Dean and Barroso 2013 ("The Tail at Scale"): a request is sent once more when the first has been
-//! outstanding for longer than the 95th percentile. Simplified: a client knows how long its own reads of a volume
-//! took, whatever their size; what it has asked in vain is not withdrawn.
+//! outstanding for longer than the 95th percentile. Simplified: a client knows the response times of its own
+//! reads of a volume, regardless of their size; a superfluous request is not withdrawn.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,20 +10,20 @@ use foretell_algorithms::node::NOBODY;
 use foretell_scenarios::model::{Hedge, Scenario};
 use foretell_units::{HostId, SimSpan};
 
-/// Reads that a client remembers.
+/// Number of reads that a client remembers.
 const REMEMBERED: usize = 1000;
-/// Reads above a percentile before it is one.
+/// Minimum number of reads above a percentile for an estimate.
 const LEAST_ABOVE: u64 = 10;
 
-/// What is known of hedged reads.
+/// The state of hedged reads.
 pub(crate) struct Hedging {
-    /// By workload: reads that asked one more node.
+    /// Number of reads that asked one more node, by workload.
     sent: Vec<u64>,
-    /// By volume and client, where the delay is a percentile.
+    /// Response times seen, by volume and client, if the delay is a percentile.
     seen: BTreeMap<(u32, HostId), Seen>,
 }
 
-/// How long the last reads of a client took, ns.
+/// Response times of a client's last reads, ns.
 #[derive(Default)]
 struct Seen {
     in_order: VecDeque<u64>,
@@ -35,7 +35,7 @@ impl Hedging {
         Self { sent: vec![0; scenario.workloads.len()], seen: BTreeMap::new() }
     }
 
-    /// How long a client waits for its nodes, if it asks others at all.
+    /// How long a client waits for its nodes before it asks another, if it does at all.
     pub(crate) fn delay(&self, hedge: Hedge, volume: u32, client: HostId) -> Option<SimSpan> {
         match hedge {
             Hedge::After(delay) => Some(delay),
@@ -43,21 +43,21 @@ impl Hedging {
         }
     }
 
-    /// A read of a client has taken that long.
+    /// Records the response time of a client's read.
     pub(crate) fn note(&mut self, hedge: Hedge, volume: u32, client: HostId, took: SimSpan) {
         if matches!(hedge, Hedge::Quantile(_)) {
             self.seen.entry((volume, client)).or_default().add(took.as_ns());
         }
     }
 
-    /// A read of a workload asks one more node.
+    /// Counts a read of a workload that asks one more node.
     pub(crate) fn count(&mut self, workload: u32) {
         if workload != NOBODY {
             self.sent[workload as usize] += 1;
         }
     }
 
-    /// By workload: reads that asked one more node.
+    /// Number of reads that asked one more node, by workload.
     pub(crate) fn sent(&self) -> &[u64] {
         &self.sent
     }
@@ -76,14 +76,14 @@ impl Seen {
         self.sorted.insert(place, took);
     }
 
-    /// A percentile, in thousandths; none while too few reads are above it.
+    /// A percentile, in thousandths; `None` while there are too few reads above it.
     fn quantile(&self, share: u16) -> Option<SimSpan> {
         let count = self.sorted.len() as u64;
         let below = (count * u64::from(share)).div_ceil(1000);
         if count - below < LEAST_ABOVE {
             return None;
         }
-        // those that took exactly as long were in time
+        // reads that took exactly this long were in time
         Some(SimSpan::from_ns(self.sorted[below as usize - 1] + 1))
     }
 }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(seen.quantile(950), None);
         seen.add(199);
         assert_eq!(seen.quantile(950), Some(SimSpan::from_ns(190)));
-        // what was long ago is forgotten
+        // old response times are forgotten
         (0..1000).for_each(|ns| seen.add(5000 + ns));
         assert_eq!(seen.quantile(500), Some(SimSpan::from_ns(5500)));
         assert_eq!(seen.quantile(990), Some(SimSpan::from_ns(5990)));

@@ -1,9 +1,9 @@
-//! Fragments that are not where they should be: moved elsewhere, missed or out of date.
+//! Fragments that are not in their place or not up to date: moved to another node, missed or stale.
 //!
-//! A fragment of a group has a *holder*: the node that the distribution names, or another one after what
-//! that node held was given away. The blocks that the holder lacks are the fragment's *hole*; a rebuilt
-//! fragment is one whose hole was everything at first. Room for fragments that are given away lies behind
-//! a volume's own part of a node's file.
+//! Each fragment of a group has a *holder*: the node that the distribution names, or another one after that node's
+//! fragments were given to others. The blocks that the holder lacks are the fragment's *hole*. The hole of a
+//! fragment that must be rebuilt is the whole fragment at first. Each node's file has spare room after the volume's
+//! own part, for fragments that are given to the node.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,54 +29,54 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// A number of its own, without any order.
+    /// A unique number, in no particular order.
     pub(super) fn number(self) -> u64 {
         let number = self.group << 8 | u64::from(self.fragment);
         mix(number ^ mix(u64::from(self.volume)))
     }
 }
 
-/// Who has a fragment, and where the group's part of its file begins.
+/// The node that has a fragment, and where the group's part of its file begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     pub(crate) node: HostId,
     pub(crate) base: Bytes,
 }
 
-/// What a holder lacks.
+/// The blocks that a holder lacks.
 #[derive(Debug)]
 pub(crate) struct Hole {
-    /// Whose failure made it, and what closes it.
+    /// The host whose failure made the hole, and how it is closed.
     pub(crate) key: (HostId, Kind),
     /// Blocks that wait to be rebuilt.
     pub(crate) missed: Blocks,
     /// Blocks that are being rebuilt.
     pub(crate) in_work: Blocks,
-    /// The newest write that it lacks.
+    /// The newest write that the holder lacks.
     newest: u64,
 }
 
-/// All of them.
+/// All holes and moves of fragments.
 pub(crate) struct Holes {
     by_slot: BTreeMap<Slot, Hole>,
-    /// Fragments whose holder is not the one that the distribution names: whose failure moved it, if one did, and
-    /// to whom.
+    /// Fragments whose holder is not the one that the distribution names: the host whose failure moved it, if one
+    /// did, and the new holder.
     moved: BTreeMap<Slot, (Option<HostId>, Holder)>,
     /// Fragments on their way to another node.
     pub(super) moves: BTreeMap<Slot, Move>,
-    /// By volume: sizes in bytes, and groups for which there is room behind the volume on each node.
+    /// Volume sizes in bytes, and the number of groups that have spare room on each node; both by volume.
     sizes: Vec<Bytes>,
     room: Vec<u64>,
-    /// By volume and node: groups that were given to it.
+    /// Number of groups that were given to a node, by volume and node.
     given: BTreeMap<(u32, HostId), u64>,
-    /// Holes by what closes them.
+    /// Number of holes, by how they are closed.
     open: BTreeMap<(HostId, Kind), u64>,
-    /// What groups of volumes have become.
+    /// The current volume of each group.
     pub(crate) routes: Routes,
 }
 
-/// Groups that were given to a node are at the most so many: twice the fair share of what all nodes that
-/// fail or are drained can leave behind.
+/// Limit for the groups that are given to a node: twice the fair share of everything that nodes which fail or are
+/// drained can leave behind.
 pub(crate) fn spare_groups(scenario: &Scenario, volume: &Volume) -> u64 {
     let Some(outages) = &scenario.outages else { return 0 };
     let leaving = outages.leaving();
@@ -101,7 +101,7 @@ impl Holes {
         }
     }
 
-    /// Whether there is any.
+    /// Whether there is any hole.
     pub(crate) fn any(&self) -> bool {
         !self.by_slot.is_empty()
     }
@@ -117,12 +117,12 @@ impl Holes {
         hole.is_some_and(|hole| hole.missed.meets(blocks) || hole.in_work.meets(blocks))
     }
 
-    /// Whether holes of that kind are open.
+    /// Whether holes with that key are open.
     pub(crate) fn is_open(&self, key: (HostId, Kind)) -> bool {
         self.open.contains_key(&key)
     }
 
-    /// Who has the fragments of a group, in order.
+    /// The holders of a group's fragments, in order.
     pub(crate) fn holders(&self, id: u32, volume: &Volume, group: u64) -> SmallVec<[Holder; 8]> {
         let (mut nodes, mut places) = (Vec::new(), Vec::new());
         volume.distribution.places(group, &mut nodes, &mut places);
@@ -142,13 +142,13 @@ impl Holes {
         holders
     }
 
-    /// The holder of a fragment lacks these blocks, as of that write.
+    /// The holder of a fragment lacks these blocks, up to the given write.
     pub(crate) fn add(&mut self, slot: Slot, holder: HostId, blocks: Range<u64>, write: u64) {
         let key = match self.moved.get(&slot) {
             Some((Some(cause), _)) => (*cause, Kind::Rebuild),
             Some((None, _)) | None => (holder, Kind::CatchUp),
         };
-        // what is out of date here is so elsewhere
+        // blocks that are stale here are stale in its copy too
         self.changed(slot, &blocks);
         if !self.by_slot.contains_key(&slot) {
             self.count_open(key);
@@ -163,8 +163,8 @@ impl Holes {
         hole.newest = hole.newest.max(write);
     }
 
-    /// The holder has blocks of that write: what it lacked of earlier ones matters no more.
-    /// Returns whether it lacked any.
+    /// The holder has blocks of this write, so earlier writes to them that it lacked no longer matter. Returns
+    /// whether the fragment had a hole.
     pub(crate) fn fill(&mut self, slot: Slot, blocks: &Range<u64>, write: u64) -> bool {
         let Some(hole) = self.by_slot.get_mut(&slot) else { return false };
         if write > hole.newest {
@@ -175,7 +175,7 @@ impl Holes {
         true
     }
 
-    /// Removes a hole in which nothing is left.
+    /// Removes a hole if it is empty.
     pub(crate) fn close_if_filled(&mut self, slot: Slot) {
         let is_filled = |hole: &Hole| hole.missed.is_empty() && hole.in_work.is_empty();
         if self.by_slot.get(&slot).is_some_and(is_filled) {
@@ -200,18 +200,18 @@ impl Holes {
         }
     }
 
-    /// A fragment is none any more.
+    /// A fragment no longer exists.
     pub(crate) fn forget(&mut self, slot: Slot) {
         self.close(slot);
         self.end_move(slot);
     }
 
-    /// Whether a fragment's holder lacks nothing of it, and keeps it.
+    /// Whether a fragment's holder has all of it, and it is not moving.
     pub(crate) fn is_at_rest(&self, slot: Slot) -> bool {
         !self.by_slot.contains_key(&slot) && !self.moves.contains_key(&slot)
     }
 
-    /// Gives a fragment to another node, which lacks those blocks of it.
+    /// Gives a fragment to another node, which lacks the blocks `lacking`.
     fn give(&mut self, slot: Slot, from: HostId, to: Holder, lacking: &Blocks) {
         let newest = self.by_slot.get(&slot).map_or(0, |hole| hole.newest);
         self.close(slot);
@@ -221,7 +221,7 @@ impl Holes {
         }
     }
 
-    /// A fragment has a new holder, which has all that the old one had.
+    /// Gives a fragment to a new holder, which has everything that the old one had.
     pub(crate) fn hand_over(&mut self, slot: Slot, to: Holder) {
         debug_assert!(!self.by_slot.contains_key(&slot), "what is moved is whole");
         self.moved.insert(slot, (None, to));
@@ -234,7 +234,7 @@ impl Holes {
         group * per_group..((group + 1) * per_group).min(last)
     }
 
-    /// Groups of a volume that there are.
+    /// The groups that currently belong to a volume.
     pub(super) fn groups(&self, id: u32, volume: &Volume) -> impl Iterator<Item = u64> + use<> {
         let routes = self.routes.of_volume(volume.of.0);
         let is_there =
@@ -242,7 +242,7 @@ impl Holes {
         (0..volume.groups()).filter(is_there)
     }
 
-    /// The volumes, with the groups that there is room for behind each on a node.
+    /// Sets the volumes, with the number of groups that have spare room on each node, by volume.
     pub(crate) fn set_volumes(&mut self, volumes: &[Volume], room: Vec<u64>) {
         self.sizes = volumes.iter().map(|volume| volume.size).collect();
         self.room = room;
@@ -251,8 +251,8 @@ impl Holes {
 }
 
 impl Failures {
-    /// What a node held is given to others. Returns who has been given something, and whether somebody was
-    /// found for all of it.
+    /// Gives a node's fragments to other nodes. Returns the fragments given, and whether a new holder was found for
+    /// all.
     pub(crate) fn give_away(&mut self, from: HostId, volumes: &[Volume]) -> (Vec<Slot>, bool) {
         let mut given = Vec::new();
         let mut all = true;
@@ -269,11 +269,11 @@ impl Failures {
                     let slot = Slot { volume: id, group, fragment };
                     let blocks = self.holes.blocks_of(id, volume, group);
                     if !self.has_sources(slot, volume, &holders, &blocks) {
-                        // nobody could rebuild it: it stays where it was, in case that host returns
+                        // no node could rebuild it: it stays with the old holder, in case that host returns
                         all = false;
                         continue;
                     }
-                    // who was to have it, has some of it
+                    // the target of its move already has some of it
                     let (to, lacking) = match self.holes.end_move(slot) {
                         Some(Move { to, missed, .. }) if self.is_up(to.node) => (Some(to), missed),
                         _ => {
@@ -294,7 +294,7 @@ impl Failures {
         (given, all)
     }
 
-    /// Whether a fragment of such blocks can be rebuilt: enough other holders are up and have them.
+    /// Whether blocks of a fragment can be rebuilt: enough other holders are up and have the blocks.
     pub(crate) fn has_sources(
         &self,
         slot: Slot,
@@ -313,7 +313,7 @@ impl Failures {
         volume.shares.repair(slot.fragment, &[], &sources).is_some()
     }
 
-    /// A node that is up, has nothing of the group yet, and has room for it.
+    /// Room on a node that is up, has nothing of the group yet, and can take it.
     pub(crate) fn room_elsewhere(
         &mut self,
         slot: Slot,
@@ -331,7 +331,7 @@ impl Failures {
         Some(self.room_on(slot.volume, volume, node))
     }
 
-    /// Whether a node is there and has room for one more group of a volume.
+    /// Whether a node is up, a member, and has room for one more group of a volume.
     pub(super) fn takes(&self, id: u32, volume: &Volume, node: HostId) -> bool {
         let given = self.holes.given.get(&(id, node)).copied().unwrap_or(0);
         let state = &self.hosts[node.index()];
@@ -339,8 +339,8 @@ impl Failures {
         self.is_up(node) && state.is_member() && given < room
     }
 
-    /// The part of a node's file that is the volume's from the beginning, in bytes; of a node that joins, the groups
-    /// that there is room for instead.
+    /// The part of a node's file that belongs to the volume from the beginning, in bytes. A joining node has none;
+    /// for it, the number of groups that it has room for instead.
     fn own_part(&self, id: u32, volume: &Volume, node: HostId) -> (Bytes, u64) {
         let size = volume.distribution.file_size(self.holes.sizes[id as usize]);
         if volume.joining.contains(&node) {
@@ -350,7 +350,7 @@ impl Failures {
         }
     }
 
-    /// Room on a node for one more group of a volume.
+    /// Assigns room on a node for one more group of a volume.
     pub(super) fn room_on(&mut self, id: u32, volume: &Volume, node: HostId) -> Holder {
         let (size, _) = self.own_part(id, volume, node);
         let given = self.holes.given.entry((id, node)).or_default();
@@ -359,7 +359,7 @@ impl Failures {
         Holder { node, base }
     }
 
-    /// Bytes of volumes that too few fragments are left of.
+    /// Bytes of volumes with too few fragments left.
     pub(crate) fn bytes_lost(&self, volumes: &[Volume]) -> Bytes {
         let mut lost = Bytes::ZERO;
         if !self.hosts.iter().any(|host| host.is_wiped) {
@@ -379,7 +379,7 @@ impl Failures {
                     !volume.shares.decodes(&left)
                 };
                 let blocks = self.holes.blocks_of(id, volume, group);
-                // what no hole touches need not be counted block by block
+                // a group with enough fragments without holes need not be counted block by block
                 if is_lost(&blocks) {
                     let each = blocks.filter(|&block| is_lost(&(block..block + 1)));
                     lost += volume.distribution.block() * each.count() as u64;

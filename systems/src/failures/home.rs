@@ -1,4 +1,4 @@
-//! What fails, and where fragments are before anything has.
+//! Units that can fail, and the initial places of fragments.
 
 use foretell_algorithms::distribution::Distribution;
 use foretell_units::HostId;
@@ -6,18 +6,18 @@ use foretell_units::HostId;
 use crate::objects::Pool;
 use crate::volume::Volume;
 
-/// A host, or a disk of one that a server has for itself.
+/// A host, or one of its disks if that disk has a server of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Unit {
     /// The host.
     pub host: HostId,
-    /// Which of its disks; `None`: all of it.
+    /// The number of the disk; `None` for the whole host.
     pub disk: Option<u32>,
 }
 
-/// Where a volume's fragments are at the beginning.
+/// The initial places of a volume's fragments.
 pub enum Home {
-    /// Rows of nodes, in turn or by hashing.
+    /// On consecutive nodes, by rotation or by hashing.
     Nodes {
         /// How blocks are spread.
         distribution: Box<Distribution>,
@@ -28,12 +28,12 @@ pub enum Home {
     Servers(Box<ObjectHome>),
 }
 
-/// Where the objects of a volume are.
+/// The places of a volume's objects.
 pub struct ObjectHome {
     pub(crate) pool: Pool,
-    /// Bytes of a block.
+    /// Bytes in a block.
     pub(crate) block: u64,
-    /// By placement group and fragment: the number of the server.
+    /// The number of the server, by placement group and fragment.
     pub(crate) servers: Vec<u32>,
 }
 
@@ -43,7 +43,7 @@ impl Home {
         Self::Nodes { distribution, nodes: volume.nodes.clone() }
     }
 
-    /// Who has a fragment of a block.
+    /// The node that has a fragment of a block.
     pub fn node(&self, block: u64, fragment: u8) -> HostId {
         match self {
             Self::Nodes { distribution, nodes } => {

@@ -1,12 +1,12 @@
-//! Hosts that fail and return: who is down, what the others know of it, and exchanges that come to nothing.
+//! Hosts that fail and return: which hosts are down, what the others know of it, and which exchanges are lost.
 //!
-//! A host that fails loses its computations, messages and accesses; nobody is told. Clients find out when
-//! they have waited in vain, the cluster by heartbeats that do not come ([`Standing`]). An exchange has one
-//! thing pending at a time; where its host fails, or its client gives it up, that thing still comes, and is
-//! swallowed ([`Fate`]): so nothing is searched for in an agenda, and nothing is freed twice.
+//! A host that fails loses its computations, messages and accesses without notice to others. Clients notice by
+//! timeouts, and the cluster by missing heartbeats ([`Standing`]). An exchange has one thing pending at a time. If its
+//! host fails, or its client gives it up, the pending event still comes but is ignored ([`Fate`]). So no agenda is
+//! searched, and nothing is freed twice.
 //!
-//! Kept only for scenarios with events or hedged reads: without, each step asks one pointer and goes on. Not modelled:
-//! traffic of heartbeats and of whoever collects them, networks that part in two, data that rot.
+//! This state exists only in scenarios with events or hedged reads. Without it, each step only tests one pointer. Not
+//! modelled: traffic of heartbeats and of the hosts that collect them, network partitions, data corruption.
 
 mod blocks;
 mod hedging;
@@ -39,88 +39,88 @@ use crate::exchange::Purpose;
 use crate::hosts::{Hosts, Timer};
 use crate::protocol::{Clocks, Core};
 
-/// What failures have done to a cluster, and what it knows of them.
+/// The effects of failures on a cluster, and the cluster's knowledge of them.
 pub(crate) struct Failures {
     pub(crate) settings: Settings,
-    /// Whether clients wait for nodes no longer than their timeout: in scenarios with events.
+    /// Whether clients give nodes up after their timeout: in scenarios with events.
     pub(crate) has_timeouts: bool,
     /// Hedged reads.
     pub(crate) hedging: Hedging,
     pub(crate) hosts: Vec<HostState>,
-    /// By exchange; those beyond the end run.
+    /// Fates by exchange; exchanges beyond the end are running.
     fates: Vec<Fate>,
-    /// Until when a client leaves a node alone that it has waited for in vain.
+    /// By client and node: until when the client avoids the node after a timeout.
     suspicions: BTreeMap<(HostId, HostId), SimTime>,
-    /// Hosts that are down and hold something.
+    /// Hosts that are down and hold fragments.
     pub(crate) missed: u32,
     pub(crate) plans: Plans,
     pub(crate) holes: Holes,
     pub(crate) recoveries: Recoveries,
-    /// Parts of requests that are complete although no answer has come.
+    /// Parts of requests that are complete although no answer has arrived just now.
     pub(crate) ready: Vec<u32>,
-    /// Requests that need not wait any more for a part of their volume to change.
+    /// Requests that may continue because a part of their volume has finished changing.
     pub(crate) let_go: Vec<u32>,
-    /// Of systems with objects: recoveries of objects under way, and groups that are not whole.
+    /// For systems with objects: recoveries of objects in progress, and groups that are not whole.
     pub(crate) objects: Objects,
 }
 
-/// What a system with objects reports of itself.
+/// The state that a system with objects reports.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Objects {
-    /// Objects that are being recovered, and servers that pause between two of them.
+    /// Objects that are being recovered, and servers that pause between two recoveries.
     pub(crate) under_way: u64,
     /// Placement groups that are not whole.
     pub(crate) lacking: u64,
 }
 
-/// A host, or a server of one: whatever fails by itself. Hosts come first.
+/// A host, or a server of a host: a unit that can fail. Hosts come first.
 pub(crate) struct HostState {
-    /// Whether it does nothing.
+    /// Whether it is stopped.
     pub(crate) is_down: bool,
-    /// Whether what it held is gone for good.
+    /// Whether its data are lost for good.
     pub(crate) is_wiped: bool,
-    /// What the cluster thinks of it.
+    /// The cluster's opinion of it.
     pub(crate) standing: Standing,
-    /// Whether all that it held was given to others.
+    /// Whether all its fragments were given to others.
     pub(crate) holds_nothing: bool,
     pub(crate) membership: Membership,
     beat: Beat,
-    /// When its standing is to be looked at.
+    /// When its standing is next due for a check.
     due: Option<SimTime>,
 }
 
-/// What the cluster thinks of a host.
+/// The cluster's opinion of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
-    /// It is asked.
+    /// It gets requests.
     Up,
-    /// It has been silent for too long: nobody asks it.
+    /// It has been silent for too long, and gets no requests.
     Down,
-    /// It has been down for too long: what it held is rebuilt elsewhere.
+    /// It has been down for too long: its fragments are rebuilt on other hosts.
     Out,
 }
 
 /// Whether fragments are given to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Membership {
-    /// Not yet: it joins later.
+    /// Not yet: the host joins later.
     Absent,
-    /// They are.
+    /// Yes.
     Member,
-    /// No more: it is drained.
+    /// No longer: the host is drained.
     Drained,
 }
 
-/// What becomes of an exchange.
+/// The fate of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
-    /// It goes on.
+    /// It continues normally.
     Running,
-    /// A host has failed: what is pending comes to nothing.
+    /// A host has failed: the pending event will have no effect.
     Doomed,
-    /// It has come to nothing, and whoever waits for it does so in vain.
+    /// It is lost, and its client waits in vain.
     Lost,
-    /// Nobody waits for it any more: it is freed when what is pending comes.
+    /// Its client no longer waits for it: it is freed when the pending event comes.
     Abandoned,
 }
 
@@ -143,19 +143,19 @@ impl HostState {
     }
 }
 
-/// How a cluster is.
+/// The health of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Health {
-    /// All fragments are where they should be.
+    /// All fragments are in their places and up to date.
     Whole,
-    /// Some fragment is out of reach or out of date, and nothing is being done about it.
+    /// Some fragment is unreachable or stale, and no recovery is in progress.
     Degraded,
-    /// Fragments are rebuilt.
+    /// Fragments are being rebuilt.
     Recovering,
 }
 
 impl Failures {
-    /// Of a scenario with events, or one with hedged reads, whose clients keep the same books.
+    /// The state for a scenario with events, or with hedged reads, whose clients do the same bookkeeping.
     pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Option<Box<Self>> {
         let settings = scenario.outages.as_ref().map(|outages| outages.recovery);
         if settings.is_none() && !scenario.hedges() {
@@ -190,7 +190,7 @@ impl Failures {
         }))
     }
 
-    /// Whether the cluster takes a host to be up.
+    /// Whether the cluster considers a host up.
     pub(crate) fn is_up(&self, host: HostId) -> bool {
         self.hosts[host.index()].standing == Standing::Up
     }
@@ -199,12 +199,12 @@ impl Failures {
         self.hosts[host.index()].is_down
     }
 
-    /// Whether a client has no reason of its own to leave a node alone.
+    /// Whether a client has no reason of its own to avoid a node.
     pub(crate) fn trusts(&self, client: HostId, node: HostId, now: SimTime) -> bool {
         self.suspicions.get(&(client, node)).is_none_or(|until| *until <= now)
     }
 
-    /// A client has waited for a node in vain.
+    /// A client's request to a node has timed out.
     pub(crate) fn suspect(&mut self, client: HostId, node: HostId, now: SimTime) {
         self.suspicions.insert((client, node), now + self.settings.grace);
     }
@@ -224,7 +224,7 @@ impl Failures {
         &mut self.fates[index]
     }
 
-    /// How the cluster is.
+    /// The health of the cluster.
     pub(crate) fn health(&self) -> Health {
         if self.recoveries.is_busy() || self.objects.under_way > 0 {
             return Health::Recovering;
@@ -237,12 +237,12 @@ impl Failures {
 }
 
 impl Core {
-    /// What failures have done, in a scenario with events.
+    /// The failure state of a scenario with events.
     pub(crate) fn failed(&mut self) -> &mut Failures {
         self.failures.as_mut().expect("only scenarios with events get here")
     }
 
-    /// Whether an exchange goes on with what was pending, which has just come.
+    /// Whether an exchange continues, now that its pending event has come.
     #[inline]
     pub(crate) fn goes_on(&mut self, exchange: u32) -> bool {
         self.failures.is_none() || self.has_no_fate(exchange)
@@ -264,15 +264,15 @@ impl Core {
         }
     }
 
-    /// Whether the host that the message of an exchange goes to is up.
+    /// Whether the receiver of an exchange's message is up.
     #[inline]
     pub(crate) fn finds_receiver(&self, exchange: u32) -> bool {
         let Some(failures) = &self.failures else { return true };
         !failures.is_down(self.exchanges[exchange].receiver())
     }
 
-    /// An exchange has come to nothing, and its client does not know yet. Returns whether there is one: batches of
-    /// records and reports are freed at once.
+    /// An exchange is lost, and its client does not know yet. Returns whether it has a client: batches of records and
+    /// reports have none and are freed at once.
     pub(crate) fn lose(&mut self, exchange: u32) -> bool {
         match self.exchanges[exchange].purpose {
             Purpose::Records | Purpose::Report => {
@@ -291,7 +291,7 @@ impl Core {
         self.exchanges.remove(exchange);
     }
 
-    /// Whoever waits for an exchange does so no more.
+    /// The client of an exchange no longer waits for it.
     pub(crate) fn abandon<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let fate = *self.failed().fate(exchange);
         match fate {
@@ -302,7 +302,7 @@ impl Core {
         }
     }
 
-    /// A host stops: all that it works on, and all messages to and from it, are lost.
+    /// A host stops: all its work, and all messages to and from it, are lost.
     pub(crate) fn host_fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
         self.cancel_jobs_of(hosts, host);
         let exchanges: Vec<u32> = self.exchanges.kept().collect();
@@ -325,7 +325,7 @@ impl Core {
         self.failed().fails(hosts, host, keeps);
     }
 
-    /// The standing of a host is looked at. Returns it if it has changed.
+    /// Checks the standing of a host. Returns it if it has changed.
     pub(crate) fn watch<H: Hosts>(&mut self, hosts: &mut H, host: HostId) -> Option<Standing> {
         let now = hosts.now();
         let Failures { hosts: states, settings, .. } = self.failed();
@@ -346,14 +346,14 @@ impl Core {
         Some(state.standing)
     }
 
-    /// A host is back, with what it held.
+    /// A host is back, with its data.
     pub(crate) fn host_returns(&mut self, host: HostId) {
         self.failed().returns(host);
     }
 }
 
 impl Failures {
-    /// Servers that fail by themselves are watched as well; their numbers follow those of the hosts.
+    /// Adds servers that can fail separately; their numbers follow those of the hosts.
     pub(crate) fn add_units(&mut self, beats: impl Iterator<Item = Beat>) {
         self.hosts.extend(beats.map(HostState::new));
     }
@@ -366,9 +366,9 @@ impl Failures {
         state.is_down = true;
         state.is_wiped |= !keeps;
         *missed += u32::from(!state.holds_nothing);
-        // a node that the cluster still misses since its last failure stays as it is
+        // a node that the cluster still considers down since its last failure keeps its standing
         if state.standing == Standing::Up {
-            // the last sign of life was that of the beat before
+            // the last sign of life was at the previous heartbeat
             let next = state.beat.after(now) + settings.grace;
             let due = SimTime::from_ns(next.as_ns().saturating_sub(settings.heartbeat.as_ns()));
             let due = due.max(now);
@@ -384,7 +384,7 @@ impl Failures {
         self.missed -= u32::from(!state.holds_nothing);
         state.due = None;
         state.standing = Standing::Up;
-        // who was drained is given nothing again
+        // a drained host gets no data again
         state.holds_nothing &= !state.is_member();
         self.suspicions.retain(|(_, node), _| *node != host);
     }

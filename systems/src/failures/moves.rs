@@ -1,11 +1,12 @@
-//! Fragments that move to another node while their holder goes on serving.
+//! Fragments that move to another node while their holder continues to serve.
 //!
-//! A node that joins gets its fair share of each volume; what a drained node holds goes to whoever has least. The
-//! new node copies the fragment from its holder. What clients write meanwhile goes to the holder and is copied again;
-//! when nothing is left to copy, the new node is the holder. Where clients write faster than that, writes to the
-//! group wait after [`PASSES`] rounds (as migration of virtual machines does: Clark et al. 2005). Source: Abd-El-Malek
-//! et al. 2005 (migration on line, by a coordinator); there clients write to the new place at once, and read from the
-//! old one what they do not find. Ours never has less redundancy than before. The order of fragments is ours.
+//! A node that joins gets its fair share of each volume; the fragments of a drained node go to the nodes with the
+//! fewest. The new node copies a fragment from its holder. Clients' writes in the meantime go to the holder, and the
+//! written blocks are copied again. When nothing is left to copy, the new node becomes the holder. If clients write
+//! faster than that, writes to the group wait after [`PASSES`] rounds (as in migration of virtual machines: Clark et
+//! al. 2005). Source: Abd-El-Malek et al. 2005 (migration on line, by a coordinator). There, clients write to the new
+//! place at once, and read from the old one what they do not find. In this model redundancy is never lower than
+//! before. The order of fragments is our choice.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,28 +19,28 @@ use super::recovery::Kind;
 use super::{Blocks, Failures, Membership};
 use crate::volume::Volume;
 
-/// Rounds of copying after which writes wait.
+/// Number of copying rounds after which writes wait.
 const PASSES: u32 = 4;
 
-/// A fragment on its way.
+/// A fragment that is being moved.
 #[derive(Debug)]
 pub(crate) struct Move {
-    /// Who joins or is drained, and what closes it.
+    /// The host that joins or is drained, and the kind of recovery.
     pub(crate) key: (HostId, Kind),
     pub(crate) to: Holder,
     /// Blocks that wait to be copied.
     pub(crate) missed: Blocks,
     /// Blocks that are being copied.
     pub(crate) in_work: Blocks,
-    /// Rounds of copying so far.
+    /// Number of copying rounds so far.
     passes: u32,
 }
 
-/// What a node that joins or leaves changes.
+/// Changes when a node joins or leaves.
 pub(crate) struct Change {
-    /// Fragments that begin to move.
+    /// Fragments whose move begins.
     pub(crate) begun: Vec<Slot>,
-    /// Fragments that do not move where they were to.
+    /// Fragments whose planned move is cancelled, with its target.
     pub(crate) ended: Vec<(Slot, HostId)>,
 }
 
@@ -49,40 +50,40 @@ impl Holes {
         self.moves.get_mut(&slot)
     }
 
-    /// Whether any fragment is on its way.
+    /// Whether any fragment is being moved.
     pub(crate) fn has_moves(&self) -> bool {
         !self.moves.is_empty()
     }
 
-    /// Whether a fragment is on its way to that node.
+    /// Whether a fragment is moving to that node.
     pub(crate) fn moves_to(&self, slot: Slot, node: HostId) -> bool {
         self.moves.get(&slot).is_some_and(|one| one.to.node == node)
     }
 
-    /// Whether some fragment of the group of a slot is on its way to that node.
+    /// Whether some fragment of the slot's group is moving to that node.
     pub(super) fn is_on_its_way(&self, slot: Slot, node: HostId) -> bool {
         !self.moves.is_empty() && self.moves_of(slot).any(|(_, one)| one.to.node == node)
     }
 
-    /// Moves of fragments of the group of a slot.
+    /// The moves of fragments of the slot's group.
     fn moves_of(&self, slot: Slot) -> impl Iterator<Item = (&Slot, &Move)> {
         let (first, last) = (Slot { fragment: 0, ..slot }, Slot { fragment: u8::MAX, ..slot });
         self.moves.range(first..=last)
     }
 
-    /// Whether clients wait until that fragment has moved.
+    /// Whether writes of clients wait until that fragment has moved.
     pub(crate) fn holds_writes_of(&self, slot: Slot) -> bool {
         self.moves.get(&slot).is_some_and(|one| one.passes >= PASSES)
     }
 
-    /// The holder of a fragment has got new blocks, or lacks them: what was copied of them is out of date.
+    /// The holder of a fragment has got new blocks, or lacks them: copies of these blocks are stale.
     pub(crate) fn changed(&mut self, slot: Slot, blocks: &Range<u64>) {
         if let Some(one) = self.moves.get_mut(&slot) {
             one.missed.add(blocks.clone());
         }
     }
 
-    /// Blocks of a fragment that wait for a job, and those that it works on: of a move, or of a hole.
+    /// Blocks of a fragment that wait for a job, and those that it is working on; for a move, or for a hole.
     pub(crate) fn work(&mut self, slot: Slot, moves: bool) -> Option<(&mut Blocks, &mut Blocks)> {
         if moves {
             self.move_of(slot).map(|one| (&mut one.missed, &mut one.in_work))
@@ -91,7 +92,7 @@ impl Holes {
         }
     }
 
-    /// A round of copying is over. Returns whether the new node has all.
+    /// A round of copying has ended. Returns whether the new node has everything.
     pub(crate) fn pass_ends(&mut self, slot: Slot) -> bool {
         let has_hole = self.get(slot).is_some();
         let Some(one) = self.moves.get_mut(&slot) else { return false };
@@ -99,13 +100,13 @@ impl Holes {
         !has_hole && one.missed.is_empty() && one.in_work.is_empty()
     }
 
-    /// A job could not go on: writes need not wait for it. Returns whether they did.
+    /// A job could not continue, so writes need not wait for it. Returns whether they did wait.
     pub(crate) fn begin_passes_again(&mut self, slot: Slot) -> bool {
         let passes = self.moves.get_mut(&slot).map_or(0, |one| std::mem::take(&mut one.passes));
         passes >= PASSES
     }
 
-    /// A fragment does not move, or has arrived. Blocks that were being copied count as missed.
+    /// Ends the move of a fragment, which is cancelled or complete. Blocks that were being copied count as missed.
     pub(super) fn end_move(&mut self, slot: Slot) -> Option<Move> {
         let mut one = self.moves.remove(&slot)?;
         self.count_closed(one.key);
@@ -114,7 +115,7 @@ impl Holes {
         Some(one)
     }
 
-    /// The new node has all of a fragment: it is its holder from now on. Returns who was it.
+    /// The new node has all of a fragment and becomes its holder. Returns the old and the new holder.
     pub(crate) fn arrive(&mut self, id: u32, volume: &Volume, slot: Slot) -> (HostId, HostId) {
         let old = self.holders(id, volume, slot.group)[usize::from(slot.fragment)].node;
         let one = self.end_move(slot).expect("it moves");
@@ -130,7 +131,7 @@ impl Holes {
         self.moves.insert(slot, Move { key, to, missed, in_work, passes });
     }
 
-    /// Who is to have the fragments of a group, in order.
+    /// The planned holders of a group's fragments, in order.
     fn planned(&self, id: u32, volume: &Volume, group: u64) -> SmallVec<[HostId; 8]> {
         let holders = self.holders(id, volume, group);
         let mut planned: SmallVec<[HostId; 8]> = holders.iter().map(|one| one.node).collect();
@@ -142,7 +143,7 @@ impl Holes {
 }
 
 impl Failures {
-    /// Whether writes to a group wait until a fragment of it has moved.
+    /// Whether writes to a group must wait until one of its fragments has moved.
     pub(crate) fn holds_writes(&self, volume: u32, group: u64) -> bool {
         let slot = Slot { volume, group, fragment: 0 };
         let holds = |one: &Move| {
@@ -151,7 +152,7 @@ impl Failures {
         self.holes.has_moves() && self.holes.moves_of(slot).any(|(_, one)| holds(one))
     }
 
-    /// Fragments of a volume by the node that is to have them.
+    /// Number of fragments of a volume for each node that is their planned holder.
     fn shares(&self, id: u32, volume: &Volume) -> BTreeMap<HostId, u64> {
         let mut shares = BTreeMap::new();
         for group in self.holes.groups(id, volume) {
@@ -162,7 +163,7 @@ impl Failures {
         shares
     }
 
-    /// A node takes part from now on: its fair share of each volume moves to it, from those who have most.
+    /// A node becomes a member: its fair share of each volume moves to it, from the nodes with the most fragments.
     pub(crate) fn join(&mut self, host: HostId, volumes: &[Volume]) -> Change {
         let mut change = Change { begun: Vec::new(), ended: Vec::new() };
         self.hosts[host.index()].membership = Membership::Member;
@@ -178,7 +179,7 @@ impl Failures {
             let count = groups.len() as u64;
             let mut taken = 0;
             for (number, group) in (1..).zip(groups) {
-                // spread over all groups; where none can be taken, the next one makes up for it
+                // spread over all groups; if none can be taken from a group, the next one compensates
                 if taken * count >= fair * number {
                     continue;
                 }
@@ -208,7 +209,7 @@ impl Failures {
         change
     }
 
-    /// What a node holds moves to those who have least, as far as there is anybody: it is drained.
+    /// Drains a node: its fragments move to the nodes with the fewest, if there is room.
     pub(crate) fn drain(&mut self, host: HostId, volumes: &[Volume]) -> Change {
         let mut change = Change { begun: Vec::new(), ended: Vec::new() };
         self.hosts[host.index()].membership = Membership::Drained;
@@ -252,7 +253,7 @@ impl Failures {
         change
     }
 
-    /// A node is out: what was on its way to it is not any more. Returns who was drained of some of it.
+    /// A node is out: moves to it are cancelled. Returns the fragments of drained nodes that begin new moves.
     pub(crate) fn end_moves_to(&mut self, host: HostId, volumes: &[Volume]) -> Change {
         let mut change = Change { begun: Vec::new(), ended: Vec::new() };
         let moves = self.holes.moves.iter().filter(|(_, one)| one.to.node == host);
@@ -265,7 +266,7 @@ impl Failures {
         change
     }
 
-    /// What drained nodes still hold and is not on its way may find somebody now.
+    /// Begins moves for fragments that drained nodes still hold and for which there may be room now.
     pub(crate) fn drain_the_rest(&mut self, volumes: &[Volume]) -> Vec<Slot> {
         let drained = |host: &usize| {
             let state = &self.hosts[*host];
@@ -276,7 +277,7 @@ impl Failures {
         again.flatten().collect()
     }
 
-    /// Whether a node that was drained holds nothing any more.
+    /// Whether a drained node no longer holds anything.
     pub(crate) fn is_empty(&self, host: HostId, volumes: &[Volume]) -> bool {
         (0..).zip(volumes).all(|(id, volume)| {
             let mut groups = self.holes.groups(id, volume);

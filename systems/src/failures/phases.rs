@@ -1,7 +1,7 @@
-//! Phases of a run with events, as results name them: before, degraded, recovering, after.
+//! Phases of a run with events, as named in results: before, degraded, recovering, after.
 //!
-//! An engine looks at the cluster's [`Health`] after each of its events. The phases follow from that and from
-//! hosts that are slow, so that a simulation and a prediction mean the same by them.
+//! An engine checks the cluster's [`Health`] after each of its events. The phases follow from that and from
+//! the hosts that are slow, so a simulation and a prediction define them in the same way.
 
 use foretell_scenarios::outages::Part;
 use foretell_units::{HostId, SimSpan, SimTime};
@@ -11,21 +11,21 @@ use super::Health;
 /// A phase of a run with events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunPhase {
-    /// Nothing has happened yet.
+    /// No event has occurred yet.
     Before,
-    /// A host is down or slow, or a fragment out of date, and nothing is being rebuilt.
+    /// A host is down or slow, or a fragment is stale, and nothing is being rebuilt.
     Degraded,
     /// Fragments are being rebuilt.
     Recovering,
-    /// All is well again.
+    /// Everything is normal again.
     After,
 }
 
 impl RunPhase {
-    /// All, in the order in which a single failure goes through them.
+    /// All phases, in the order in which a single failure passes through them.
     pub const ALL: [Self; 4] = [Self::Before, Self::Degraded, Self::Recovering, Self::After];
 
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Before => "before",
@@ -35,13 +35,13 @@ impl RunPhase {
         }
     }
 
-    /// Its place in [`RunPhase::ALL`].
+    /// Index in [`RunPhase::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// Which phase a run is in, and how long each has lasted.
+/// The current phase of a run, and the length of each phase so far.
 #[derive(Clone, Debug)]
 pub struct RunPhases {
     from: SimTime,
@@ -54,7 +54,7 @@ pub struct RunPhases {
 }
 
 impl RunPhases {
-    /// Of a run that is measured from then on.
+    /// Phases of a run whose measuring begins at `from`.
     pub fn new(from: SimTime) -> Self {
         let phase = RunPhase::Before;
         Self {
@@ -68,12 +68,12 @@ impl RunPhases {
         }
     }
 
-    /// One of the events has happened.
+    /// One of the events has occurred.
     pub fn begin(&mut self) {
         self.has_begun = true;
     }
 
-    /// A part of a host is slow from now on, or is not any more.
+    /// Records that a part of a host is slow from now on, or no longer is.
     pub fn set_slow(&mut self, what: (HostId, Part), is_slow: bool) {
         self.slow.retain(|other| *other != what);
         if is_slow {
@@ -81,7 +81,7 @@ impl RunPhases {
         }
     }
 
-    /// Looks at the cluster after an event of the engine. Times must not go backwards.
+    /// Updates the phase from the cluster's health after an event of the engine. Times must not decrease.
     pub fn look(&mut self, now: SimTime, health: Health) {
         if !self.has_begun {
             return;
@@ -97,35 +97,35 @@ impl RunPhases {
         }
         self.close(now);
         self.phase = phase;
-        // a phase that ends as it begins was none
+        // a phase of zero length does not count
         self.changes.pop_if(|(began, _)| *began >= now);
         if self.changes.last().is_none_or(|(_, last)| *last != phase) {
             self.changes.push((now.max(self.from), phase));
         }
     }
 
-    /// The phase so far counts.
+    /// Counts the current phase up to now.
     pub fn close(&mut self, now: SimTime) {
         self.lasted[self.phase.index()] += now.saturating_since(self.since);
         self.since = now.max(self.since);
     }
 
-    /// Whether an event has happened.
+    /// Whether an event has occurred.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// That in which the run is.
+    /// The current phase.
     pub fn phase(&self) -> RunPhase {
         self.phase
     }
 
-    /// When a phase began that was not the one before it.
+    /// The times at which the phase changed, with the new phase.
     pub fn changes(&self) -> &[(SimTime, RunPhase)] {
         &self.changes
     }
 
-    /// How long a phase has lasted until it was last closed.
+    /// Total length of a phase up to the last close.
     pub fn lasted(&self, phase: RunPhase) -> SimSpan {
         self.lasted[phase.index()]
     }

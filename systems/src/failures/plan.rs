@@ -1,40 +1,40 @@
-//! Parts of requests, and who was asked for what.
+//! Parts of requests, and which nodes were asked for which fragments.
 
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
 use foretell_units::{HostId, Op, SimTime};
 use smallvec::SmallVec;
 
-/// What is known of a part of a request beside its count of answers.
+/// The state of a part of a request besides its count of answers.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(crate) struct Plan {
-    /// Its number may be another request's when this one is complete.
+    /// The request; its number may be reused once this part is complete.
     pub(crate) request: u32,
     pub(crate) client: HostId,
-    /// The number of the request in the records, by which writes follow each other.
+    /// The request's number in the records, which orders writes.
     pub(crate) write: u64,
     pub(crate) is_repair: bool,
     pub(crate) op: Op,
     pub(crate) volume: u32,
     pub(crate) piece: Piece,
-    /// In the order in which they were asked.
+    /// Exchanges in the order in which they were sent.
     pub(crate) asked: SmallVec<[Asked; 8]>,
-    /// Of a read: answers that it needs.
+    /// For a read: number of answers needed.
     pub(crate) needed: u32,
-    /// When its client looks at it again.
+    /// When its client next checks it.
     pub(crate) deadline: SimTime,
     /// When the first nodes were asked.
     pub(crate) began: SimTime,
-    /// When one more is asked, if not enough have answered until then.
+    /// When one more node is asked, if not enough have answered by then.
     pub(crate) hedge_at: Option<SimTime>,
-    /// Whether one more was asked: then those that answer first may be any.
+    /// Whether one more node was asked: then the first answers count, from whichever nodes.
     pub(crate) is_hedged: bool,
-    /// How often others were asked, or the same again.
+    /// How often other nodes, or the same ones again, were asked.
     pub(crate) attempts: u32,
-    /// Whether there were too few to ask.
+    /// Whether there were too few nodes to ask.
     pub(crate) is_short: bool,
-    /// Whether its request goes on.
+    /// Whether its request has continued.
     pub(crate) is_complete: bool,
 }
 
@@ -45,40 +45,40 @@ pub(crate) struct Asked {
     pub(crate) node: HostId,
     pub(crate) exchange: u32,
     pub(crate) state: State,
-    /// Whether the client does not count on its answer.
+    /// Whether the client does not rely on its answer.
     pub(crate) is_doubtful: bool,
 }
 
-/// How an exchange of a part is.
+/// The state of an exchange of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Its answer has not come.
+    /// Its answer has not arrived.
     Waiting,
-    /// It has.
+    /// Its answer has arrived.
     Answered,
-    /// Nobody waits for it any more.
+    /// The client no longer waits for it.
     GivenUp,
 }
 
 impl Plan {
-    /// Exchanges in that state.
+    /// Number of exchanges in that state.
     pub(crate) fn count(&self, state: State) -> u32 {
         self.asked.iter().filter(|asked| asked.state == state).count() as u32
     }
 
-    /// Fragments that have come.
+    /// Fragments that have arrived.
     pub(crate) fn answered(&self) -> Numbers {
         let has_come = |asked: &&Asked| asked.state == State::Answered;
         self.asked.iter().filter(has_come).map(|asked| asked.fragment).collect()
     }
 
-    /// Fragments that have come or are on their way.
+    /// Fragments that have arrived or are on their way.
     pub(crate) fn counted(&self) -> Numbers {
         let counts = |asked: &&Asked| asked.state != State::GivenUp;
         self.asked.iter().filter(counts).map(|asked| asked.fragment).collect()
     }
 
-    /// Exchanges whose answers a client counts on, or has.
+    /// Number of exchanges whose answers a client relies on, or has.
     pub(crate) fn counted_on(&self) -> u32 {
         let counts = |asked: &&Asked| match asked.state {
             State::Answered => true,
@@ -88,18 +88,18 @@ impl Plan {
         self.asked.iter().filter(counts).count() as u32
     }
 
-    /// Whether a fragment has come or is on its way.
+    /// Whether a fragment has arrived or is on its way.
     pub(crate) fn has(&self, fragment: u8) -> bool {
         let has = |asked: &Asked| asked.fragment == fragment && asked.state != State::GivenUp;
         self.asked.iter().any(has)
     }
 
-    /// Whether an answer of a host is still awaited.
+    /// Whether the client still waits for an answer of a host.
     pub(crate) fn waits_for(&self, host: HostId) -> bool {
         self.asked.iter().any(|asked| asked.node == host && asked.state == State::Waiting)
     }
 
-    /// The state of a fragment, as its last exchange has it, and whom that was with.
+    /// The last exchange for a fragment.
     pub(crate) fn of_fragment(&self, fragment: u8) -> Option<&Asked> {
         self.asked.iter().rev().find(|asked| asked.fragment == fragment)
     }
@@ -134,7 +134,7 @@ impl Plans {
         self.0[part as usize] = Some(plan);
     }
 
-    /// Parts whose plan is so, in order.
+    /// Parts whose plan satisfies `is_so`, in order.
     pub(crate) fn such(&self, is_so: impl Fn(&Plan) -> bool) -> Vec<u32> {
         let all = self.0.iter().enumerate();
         let found = all.filter(|(_, plan)| plan.as_ref().is_some_and(|plan| is_so(plan)));

@@ -1,4 +1,4 @@
-//! What is rebuilt, by whom, and what that has cost.
+//! Recoveries: their jobs, who does them, and their costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -7,21 +7,21 @@ use foretell_units::{Bytes, HostId, SimTime};
 
 use super::{Blocks, Holder, Slot};
 
-/// What closes holes.
+/// Kinds of recovery; each closes holes of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// What a node held is rebuilt on others.
+    /// The fragments of a node are rebuilt on others.
     Rebuild,
-    /// A node gets what it has missed.
+    /// A node gets the writes that it has missed.
     CatchUp,
-    /// What a node that joins is to hold, or what one that leaves held, moves.
+    /// Fragments move to a node that joins, or from one that leaves.
     Rebalance,
-    /// A volume is encoded or placed otherwise; its number stands for the host.
+    /// A volume gets another encoding or placement; the volume's number takes the place of the host.
     Convert,
 }
 
 impl Kind {
-    /// As results name it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rebuild => "rebuild",
@@ -35,19 +35,19 @@ impl Kind {
 /// A recovery, from the first fragment to the last.
 #[derive(Clone, Debug)]
 pub struct Recovery {
-    /// Whose failure made it necessary.
+    /// The host whose failure made it necessary.
     pub host: HostId,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// When the first fragment was begun.
     pub began: SimTime,
-    /// When the last one was done; `None`: it goes on.
+    /// When the last one was done; `None` while the recovery continues.
     pub ended: Option<SimTime>,
-    /// Fragments of groups that were rebuilt or caught up.
+    /// Number of fragments of groups that were rebuilt or brought up to date.
     pub objects: u64,
     /// Bytes that nodes read for it.
     pub read: Bytes,
-    /// Bytes of fragments that they sent for it.
+    /// Bytes of fragments that nodes sent for it.
     pub sent: Bytes,
     /// Bytes that were written.
     pub written: Bytes,
@@ -57,86 +57,86 @@ pub struct Recovery {
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) slot: Slot,
-    /// Who rebuilds it: its holder.
+    /// The node that rebuilds it: its holder.
     pub(crate) host: HostId,
-    /// Blocks to be rebuilt after those at hand.
+    /// Blocks to rebuild after the current ones.
     pub(crate) rest: Blocks,
-    /// Blocks at hand.
+    /// The current blocks.
     pub(crate) at_hand: Range<u64>,
     pub(crate) stage: Stage,
     /// Number of its recovery.
     pub(crate) recovery: usize,
-    /// Fragments that it reads of the blocks at hand.
+    /// Number of fragments of the current blocks that it reads.
     pub(crate) sources: u32,
-    /// Of a fragment that moves: where it goes. It is copied from its holder.
+    /// For a fragment that moves: its target. It is copied from its holder.
     pub(crate) to: Option<Holder>,
 }
 
-/// How far a job is with the blocks at hand.
+/// The progress of a job with its current blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// Fragments of others come.
+    /// It reads fragments from other nodes.
     Reading {
-        /// The part that waits for them.
+        /// The part of a request that waits for them.
         part: u32,
     },
-    /// They are decoded, and the missing one is encoded.
+    /// The blocks are decoded, and the missing fragment is encoded.
     Computing,
-    /// It is written.
+    /// The fragment is being written.
     Writing {
         /// The exchange of the host with itself.
         exchange: u32,
     },
-    /// The host has failed while it computed.
+    /// The host failed during the computation.
     Cancelled,
 }
 
-/// A group that becomes one of another volume: it is read, decoded, encoded and written. Clients wait meanwhile.
+/// A group that changes to another volume: it is read, decoded, encoded and written. Clients wait meanwhile.
 #[derive(Debug)]
 pub(crate) struct Conversion {
-    /// The volume of the scenario, and which of its groups.
+    /// The volume of the scenario, and the group's number.
     pub(crate) volume: u32,
     pub(crate) group: u64,
-    /// From which volume to which.
+    /// The old volume and the new one.
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Who does it.
+    /// The node that converts it.
     pub(crate) host: HostId,
     pub(crate) stage: ConversionStage,
-    /// Requests of clients that wait.
+    /// Clients' requests that wait.
     pub(crate) held: Vec<u32>,
     /// Number of its recovery.
     pub(crate) recovery: usize,
 }
 
-/// How far a conversion is.
+/// The progress of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConversionStage {
-    /// What clients have begun goes on.
+    /// Requests that clients have begun are completed first.
     Draining,
-    /// Fragments come.
+    /// Fragments are being read.
     Reading {
-        /// The request with which they were asked for.
+        /// The request for them.
         request: u32,
-        /// The part that waits for them.
+        /// The part of the request that waits for them.
         part: u32,
     },
-    /// They are decoded and encoded.
+    /// Blocks are decoded and encoded.
     Computing {
         /// The request.
         request: u32,
     },
-    /// New fragments are written.
+    /// New fragments are being written.
     Writing {
         /// The request.
         request: u32,
-        /// The part that waits for them.
+        /// The part of the request that waits for that.
         part: u32,
     },
 }
 
 impl ConversionStage {
-    /// The request that it is about.
+    /// The request of this stage, if it has one.
     pub(crate) fn request(self) -> Option<u32> {
         match self {
             Self::Draining => None,
@@ -147,28 +147,28 @@ impl ConversionStage {
     }
 }
 
-/// Jobs under way and to come, and recoveries so far.
+/// Current and future jobs, and all recoveries so far.
 #[derive(Default)]
 pub(crate) struct Recoveries {
-    /// By request.
+    /// Jobs by request.
     pub(crate) jobs: BTreeMap<u32, Job>,
-    /// Groups that are converted, as (volume, group).
+    /// Groups that are being converted, as (volume, group).
     pub(crate) conversions: BTreeMap<(u32, u64), Conversion>,
-    /// Groups that wait for it, by who is to do it.
+    /// Groups that wait to be converted, by the node that will convert them.
     pub(crate) to_convert: BTreeMap<HostId, BTreeSet<(u32, u64)>>,
-    /// When nodes look next at groups that cannot be converted yet.
+    /// When nodes next check groups that cannot be converted yet.
     pub(crate) looks: BTreeMap<HostId, SimTime>,
-    /// Requests whose conversion came to nothing while it computed.
+    /// Requests whose conversion was cancelled during the computation.
     pub(crate) dropped: BTreeSet<u32>,
     /// Fragments that wait for their holder to rebuild them.
     pub(crate) waiting: BTreeMap<HostId, BTreeSet<Slot>>,
-    /// Fragments that cannot be rebuilt as long as too few others are in reach.
+    /// Fragments that cannot be rebuilt while too few others are reachable.
     pub(crate) stuck: BTreeSet<(HostId, Slot)>,
-    /// By holder: until when it pauses, for each job that it does not begin meanwhile.
+    /// End times of a holder's pauses; each pause blocks one job.
     pub(crate) pauses: BTreeMap<HostId, Vec<SimTime>>,
-    /// In the order in which they began.
+    /// Recoveries in the order in which they began.
     pub(crate) all: Vec<Recovery>,
-    /// Bytes that all of them have written: looked at after each event of the simulation.
+    /// Bytes written by all recoveries: read after each event of the simulation.
     pub(crate) written: Bytes,
 }
 
@@ -180,25 +180,25 @@ impl Recoveries {
             || self.pauses.values().any(|pauses| !pauses.is_empty())
     }
 
-    /// Fragments that a holder works on or pauses after.
+    /// Number of jobs that a holder works on, or pauses after.
     pub(crate) fn active(&self, host: HostId) -> usize {
         let jobs = self.jobs.values().filter(|job| job.host == host);
         let conversions = self.conversions.values().filter(|one| one.host == host);
         jobs.count() + conversions.count() + self.pauses.get(&host).map_or(0, Vec::len)
     }
 
-    /// The conversion that a request is about.
+    /// The conversion that a request belongs to.
     pub(crate) fn conversion_of(&mut self, request: u32) -> Option<&mut Conversion> {
         self.conversions.values_mut().find(|one| one.stage.request() == Some(request))
     }
 
-    /// Requests outstanding with which nodes rebuild or convert.
+    /// Number of outstanding requests with which nodes rebuild or convert.
     pub(crate) fn requests(&self) -> usize {
         let conversions = self.conversions.values().filter_map(|one| one.stage.request());
         self.jobs.len() + conversions.count() + self.dropped.len()
     }
 
-    /// The recovery that closes such holes: the one under way, or a new one.
+    /// The recovery with this key: the one in progress, or a new one.
     pub(crate) fn of(&mut self, (host, kind): (HostId, Kind), now: SimTime) -> usize {
         let is_it = |one: &Recovery| one.host == host && one.kind == kind && one.ended.is_none();
         if let Some(found) = self.all.iter().position(is_it) {
@@ -218,7 +218,7 @@ impl Recoveries {
         self.all.len() - 1
     }
 
-    /// A fragment is not a host's to rebuild any more.
+    /// A host no longer has to rebuild a fragment.
     pub(crate) fn forget(&mut self, host: HostId, slot: Slot) {
         if let Some(waiting) = self.waiting.get_mut(&host) {
             waiting.remove(&slot);
@@ -226,7 +226,7 @@ impl Recoveries {
         self.stuck.remove(&(host, slot));
     }
 
-    /// What cannot be rebuilt may be possible now.
+    /// Fragments that could not be rebuilt are tried again.
     pub(crate) fn try_stuck(&mut self) {
         for (host, slot) in std::mem::take(&mut self.stuck) {
             self.waiting.entry(host).or_default().insert(slot);

@@ -1,25 +1,26 @@
-//! What groups of volumes have become while the cluster runs.
+//! The current volumes of groups that change while the cluster runs.
 //!
-//! A volume that is encoded or placed otherwise becomes another one, of the same blocks and groups, group by group. The
-//! software has these *successors* as volumes of their own, behind those of the scenario.
+//! A volume that gets another encoding or placement changes into another volume, with the same blocks and groups, one
+//! group after the other. The software has these *successors* as separate volumes, numbered after those of the
+//! scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::volume::Volume;
 
-/// For each volume of the scenario that changes: by group, which volume it is now.
+/// For each volume of the scenario that changes: the current volume of each group.
 #[derive(Default)]
 pub(crate) struct Routes {
     now: BTreeMap<u32, Arc<Vec<u32>>>,
-    /// By the number of a setting that is about volumes: the successor.
+    /// The successor for each setting that concerns volumes, by the setting's number.
     successors: Vec<u32>,
-    /// What each volume is to become.
+    /// The volume that each volume is changing to.
     targets: BTreeMap<u32, u32>,
 }
 
 impl Routes {
-    /// At the beginning, when all is as the scenario says.
+    /// The initial state, as in the scenario.
     pub(super) fn of(volumes: &[Volume]) -> Self {
         let mut routes = Self::default();
         for (id, volume) in (0..).zip(volumes) {
@@ -42,23 +43,23 @@ impl Routes {
         self.now.get(&volume).cloned()
     }
 
-    /// What a group of a volume of the scenario is now.
+    /// The current volume of a group of a scenario's volume.
     pub(crate) fn now(&self, volume: u32, group: u64) -> u32 {
         self.now.get(&volume).map_or(volume, |all| all[group as usize])
     }
 
-    /// A group is another one's from now on.
+    /// A group belongs to another volume from now on.
     pub(crate) fn set(&mut self, volume: u32, group: u64, now: u32) {
         let all = self.now.get_mut(&volume).expect("it changes");
         Arc::make_mut(all)[group as usize] = now;
     }
 
-    /// What a volume is to become.
+    /// The volume that a volume is changing to.
     pub(crate) fn target(&self, volume: u32) -> Option<u32> {
         self.targets.get(&volume).copied()
     }
 
-    /// A volume is to become the successor with that number.
+    /// A volume begins to change to the successor with that number.
     pub(crate) fn begin(&mut self, volume: u32, number: usize) {
         self.targets.insert(volume, self.successors[number]);
     }

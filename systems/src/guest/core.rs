@@ -1,4 +1,5 @@
-//! Guests in front of the protocol: stretches of requests enter their block layers and leave them.
+//! Guests in front of the protocol: address ranges of requests enter their block layers and leave
+//! them.
 
 use foretell_units::{Bytes, HostId, Op, SimSpan};
 
@@ -8,7 +9,7 @@ use crate::protocol::Core;
 use crate::request::Issue;
 
 impl Core {
-    /// A stretch that a request of a guest reads or writes enters its block layer.
+    /// An address range that a request of a guest reads or writes enters the guest's block layer.
     pub(crate) fn submit_to_guest<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -32,11 +33,11 @@ impl Core {
         if let Some(after) = commit {
             hosts.set_timer(now + after, Timer::Journal { host: client.0 });
         }
-        // held until its operations are done, which may not have begun
+        // the request is kept until its operations are done; they may not have begun
         self.requests[id].parts_left += operations;
     }
 
-    /// Appends the operations that a guest's block layer lets out.
+    /// Appends the operations that a guest's block layer sends.
     pub(crate) fn take_from_guest<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -50,15 +51,15 @@ impl Core {
         }
     }
 
-    /// An operation of a guest: its request, direction and stretch.
+    /// An operation of a guest: its request, direction and address range.
     pub(crate) fn operation(&self, host: HostId, id: u32) -> (u32, Op, (Bytes, Bytes)) {
         let guest = self.guests[host.index()].as_ref().expect("it is a guest");
         let Operation { request, op, offset, size, .. } = *guest.operation(id);
         (request, op, (offset, size))
     }
 
-    /// A part of a request goes out, perhaps of an operation of a guest. Returns the time that the
-    /// hypervisor takes for each of its messages.
+    /// A part of a request is sent, possibly for an operation of a guest. Returns the hypervisor's
+    /// time for each of its messages.
     pub(crate) fn send_for_guest(&mut self, client: HostId, operation: u32) -> SimSpan {
         let Some(guest) = &mut self.guests[client.index()] else { return SimSpan::ZERO };
         if operation != NO_OPERATION {
@@ -67,7 +68,8 @@ impl Core {
         guest.hypervisor
     }
 
-    /// A part of an operation of a guest is answered. Returns whether the operation is done by that.
+    /// A part of an operation of a guest has been answered. Returns whether that completes the
+    /// operation.
     pub(crate) fn operation_answered<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -80,7 +82,7 @@ impl Core {
         true
     }
 
-    /// A guest commits what has changed to its journal: where to write, and how much.
+    /// A guest commits its changes to its journal. Returns where to write, and how much.
     pub(crate) fn commit_journal(&mut self, host: HostId) -> (Bytes, Bytes) {
         let guest = self.guests[host.index()].as_mut().expect("it is a guest");
         guest.journal.commit()

@@ -1,22 +1,21 @@
-//! The block layer of a virtual machine, after Linux's, and the file system above it in outline.
+//! The block layer of a virtual machine, modelled on Linux's, and a simplified file system above it.
 //!
-//! What a guest requests is cut into block operations of `largest` bytes at the most; these wait in an
-//! I/O scheduler (`algorithms`), where those that follow each other are merged, and up to `queue_depth`
-//! requests are under way to the storage at a time. Guests of one machine share its processor, on which
-//! the hypervisor takes time for each request sent, and its adapter; see [`crate::Protocol::machine`].
+//! A guest's requests are cut into block operations of at most `largest` bytes. These wait in an I/O
+//! scheduler (`algorithms`), which merges adjacent operations. At most `queue_depth` requests are
+//! outstanding at the storage at a time. Guests of one machine share its processor, on which the
+//! hypervisor takes time for each request sent, and its adapter; see [`crate::Protocol::machine`].
 //!
-//! The file system is ext4 with direct I/O on files that exist: extents are as long as files and lie where
-//! the workload says, nothing is cached, and only times of modification change. So the journal takes, at
-//! each commit, the inode blocks of the files that were written (an inode of 256 bytes for each file of
-//! 16 MiB, so a block of 4 KiB for each 256 MiB of addresses), one block that describes and one that
-//! commits them; it is written by a thread of its own, one after the other in an area at the end of
-//! the volume.
+//! The file system is ext4 with direct I/O on existing files: extents are as long as files and lie where
+//! the workload says, nothing is cached, and only modification times change. So each commit to the journal
+//! contains the inode blocks of the files that were written (an inode of 256 bytes for each file of 16
+//! MiB, so a block of 4 KiB for each 256 MiB of addresses), one descriptor block and one commit block. A
+//! separate thread writes the commits one after the other in an area at the end of the volume.
 //!
 //! Left out: allocation of blocks, the page cache, locks on inodes (ext4 lets one thread write to a file
 //! at a time), writing inodes back from the journal, barriers, plugging, the limit of requests in the
-//! scheduler (128 in Linux), and how a hypervisor shares its processor out among guests: their threads
-//! take turns as those of one system. Operations of a merged request take one of the `queue_depth`
-//! places, but each is a message of its own. All volumes of a guest are behind one scheduler.
+//! scheduler (128 in Linux), and how a hypervisor shares its processor among guests: their threads take
+//! turns like those of one system. Operations of a merged request take one of the `queue_depth` places,
+//! but each is a separate message. All volumes of a guest use one scheduler.
 //!
 //! Sources: Linux 2.6.32, `block/` and `Documentation/filesystems/ext4.txt`; Noorshams et al. 2013,
 //! Section 4.
@@ -30,30 +29,30 @@ use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::{self, Scenario};
 use foretell_units::{Bytes, HostId, Op, Owner, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
-/// The block operation of what is not sent by a guest.
+/// Stands for no block operation, for data that are not sent by a guest.
 pub(crate) const NO_OPERATION: u32 = u32::MAX;
 
-/// Data whose files have their inodes in one block.
+/// Amount of file data whose inodes share one block.
 const INODE_BLOCK_COVERS: Bytes = Bytes::mib(256);
-/// A block of the journal.
+/// Bytes in a journal block.
 const JOURNAL_BLOCK: Bytes = Bytes::kib(4);
-/// Bytes of the journal, as `mke2fs` makes it for file systems of some gigabytes and more; the whole of
-/// a volume that is smaller.
+/// Bytes of the journal, as `mke2fs` sets it for file systems of some gigabytes and more. A smaller volume
+/// is all journal.
 const JOURNAL: Bytes = Bytes::mib(128);
 
-/// A block operation: a stretch of a volume that a request reads or writes.
+/// A block operation: a range of a volume that a request reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     /// The request that it is a part of.
     pub(crate) request: u32,
     pub(crate) op: Op,
-    /// In the volume.
+    /// Its offset in the volume.
     pub(crate) offset: Bytes,
     pub(crate) size: Bytes,
     arrived: SimTime,
-    /// Of its parts on their way, those that are not answered.
+    /// Number of its parts that were sent and are not answered.
     parts_left: u32,
-    /// The request of the scheduler that it was merged into, while that is under way.
+    /// The scheduler's request that it was merged into, while that is outstanding.
     merged_in: u32,
     live: bool,
 }
@@ -63,13 +62,13 @@ pub(crate) struct Operation {
 pub struct Guest {
     scheduler: Box<dyn Scheduler<u32>>,
     operations: Slab<Operation>,
-    /// Requests of the scheduler that are under way, and how many of their operations are not done.
+    /// The scheduler's outstanding requests, with the number of their operations that are not done.
     under_way: Slab<Option<(Request<u32>, u32)>>,
     depth: u32,
     largest: Bytes,
-    /// Where the last request that was sent ends.
+    /// End of the last request that was sent.
     head: Sectors,
-    /// When it was last said that it wants to be asked again, if that time has not come.
+    /// The last requested wake-up time, while it is in the future.
     wake: Option<SimTime>,
     pub(crate) journal: Journal,
     /// Processor time of the hypervisor for each message sent.
@@ -79,21 +78,21 @@ pub struct Guest {
 /// The journal of a guest's file system.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    /// Time from a transaction's first write to its commit; zero: there is no journal.
+    /// Time from a transaction's first write to its commit; zero means no journal.
     every: SimSpan,
-    /// The same of the next transaction: the first one had begun before the simulation did.
+    /// The same for the next transaction: the first one began before the simulation did.
     next: SimSpan,
     /// Inode blocks changed since the last commit.
     changed: BTreeSet<u64>,
-    /// Where its area begins in its volume, how large it is, and how far it is written.
+    /// Start of its area in the volume, size of the area, and how far it is written.
     begin: Bytes,
     area: Bytes,
     written: Bytes,
 }
 
 impl Journal {
-    /// A write goes to that place of the volume. Returns how long after it a commit is due, if none
-    /// was.
+    /// Records a write to that offset of the volume. Returns the time until the next commit if none was
+    /// due.
     pub(crate) fn note_write(&mut self, offset: Bytes) -> Option<SimSpan> {
         if self.every.is_zero() {
             return None;
@@ -103,7 +102,7 @@ impl Journal {
         first.then(|| std::mem::replace(&mut self.next, self.every))
     }
 
-    /// Commits what has changed: where to write, and how much.
+    /// Commits the changes. Returns where to write, and how much.
     pub(crate) fn commit(&mut self) -> (Bytes, Bytes) {
         let blocks = self.changed.len() as u64 + 2;
         self.changed.clear();
@@ -118,7 +117,7 @@ impl Journal {
 }
 
 impl Guest {
-    /// The block layer of a host, if it is a guest; `clock`: where the phase of its commits comes from.
+    /// The block layer of a host, if it is a guest; `clock`: the source of the phase of its commits.
     pub(crate) fn of(scenario: &Scenario, id: HostId, clock: &Owner) -> Option<Box<Self>> {
         let spec = scenario.host(id).guest.as_ref()?;
         let number = id.0 - crate::protocol::machine_of(scenario, id).0;
@@ -128,7 +127,8 @@ impl Guest {
         Some(Box::new(Self::new(spec, u64::from(number), volume, clock)))
     }
 
-    /// An idle one, the `number`th of its machine, whose journal is in a volume of `volume` bytes.
+    /// An idle block layer of the `number`th guest of its machine, whose journal is in a volume of
+    /// `volume` bytes.
     pub(crate) fn new(spec: &model::Guest, number: u64, volume: Bytes, clock: &Owner) -> Self {
         let scheduler = scheduler_for(spec.scheduler, spec.queue_depth, Writes::Synchronous);
         let begin = volume.saturating_sub(JOURNAL * (number + 1));
@@ -152,8 +152,8 @@ impl Guest {
         }
     }
 
-    /// A thread reads or writes a stretch of a volume, which begins at the address `base` of the
-    /// guest. Returns how many operations that makes.
+    /// A thread reads or writes a range of a volume, which begins at the guest's address `base`. Returns
+    /// the number of operations.
     pub(crate) fn submit(
         &mut self,
         now: SimTime,
@@ -185,8 +185,8 @@ impl Guest {
         count
     }
 
-    /// Takes what is to be sent now: appends operations to `sent`. Returns when to ask again, unless
-    /// that was said before.
+    /// Appends the operations to send now to `sent`. Returns when to ask again, unless that time was
+    /// returned before.
     pub(crate) fn take(&mut self, now: SimTime, sent: &mut Vec<u32>) -> Option<SimTime> {
         if self.wake.is_some_and(|wake| wake <= now) {
             self.wake = None;
@@ -222,8 +222,8 @@ impl Guest {
         self.operations[id].parts_left += 1;
     }
 
-    /// A part of an operation is answered. Returns when the operation entered the block layer, if it is
-    /// done by that.
+    /// A part of an operation is answered. If that completes the operation, returns when the operation
+    /// entered the block layer.
     pub(crate) fn part_done(&mut self, now: SimTime, id: u32) -> Option<SimTime> {
         let operation = &mut self.operations[id];
         operation.parts_left -= 1;
@@ -242,7 +242,7 @@ impl Guest {
         Some(arrived)
     }
 
-    /// When the operations inside entered it.
+    /// Times at which the operations inside entered.
     pub fn arrivals(&self) -> impl Iterator<Item = SimTime> {
         let live = self.operations.places().filter(|operation| operation.live);
         live.map(|operation| operation.arrived)
@@ -277,13 +277,13 @@ mod tests {
         SimTime::ZERO + SimSpan::from_ms(ms)
     }
 
-    /// Submits 4 KiB of a thread at that multiple of 4 KiB; the request has the thread's number.
+    /// Submits 4 KiB at `at` times 4 KiB for a thread; the request has the thread's number.
     fn submit(guest: &mut Guest, now: SimTime, op: Op, thread: u32, at: u64) {
         let place = (Bytes::kib(4) * at, Bytes::kib(4));
         guest.submit(now, (thread, op, u64::from(thread)), Bytes::ZERO, place);
     }
 
-    /// Takes what is sent now, and sends each operation as one part: the requests.
+    /// Takes the operations to send now, and sends each as one part. Returns their requests too.
     fn sent(guest: &mut Guest, now: SimTime) -> (Vec<u32>, Vec<u32>, Option<SimTime>) {
         let mut operations = Vec::new();
         let again = guest.take(now, &mut operations);
@@ -328,7 +328,7 @@ mod tests {
             guest.part_done(ms(1), operations[0]);
             let (_, requests, again) = sent(&mut guest, ms(1));
             assert!(requests.is_empty());
-            // for a thread whose writes are synchronous the disk is kept idle for 8 ms
+            // for a thread with synchronous writes, CFQ keeps the disk idle for 8 ms
             assert_eq!(again, (name == Name::Cfq).then_some(ms(9)), "{name:?}");
         }
     }
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn a_commit_writes_the_inode_blocks_of_what_was_written_and_two_more() {
         let mut journal = guest(Name::Noop, 1).journal;
-        // the first transaction had begun before the simulation did
+        // the first transaction began before the simulation
         let first = journal.note_write(Bytes::mib(1)).unwrap();
         assert!(first < SimSpan::from_secs(5), "{first}");
         assert_eq!(journal.note_write(Bytes::mib(255)), None);
@@ -352,7 +352,7 @@ mod tests {
         let spec = spec(Name::Noop, 1);
         let volume = Bytes::kib(100);
         let mut journal = Guest::new(&spec, 3, volume, &clock()).journal;
-        // of 12 KiB each, eight fit; then it begins again
+        // eight commits of 12 KiB fit; then it starts again from the beginning
         let begins: Vec<u64> = (0..9)
             .map(|_| {
                 journal.note_write(Bytes::ZERO);

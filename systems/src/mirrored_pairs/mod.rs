@@ -1,8 +1,8 @@
-//! Mirrored pairs: the smallest system, for tests of how a new one is added.
+//! Mirrored pairs: the smallest system, for testing how a new one is added.
 //!
 //! Nodes 0 and 1 of a volume are partners, 2 and 3, and so on. Groups of blocks go to the pairs in turn. A client
-//! writes to both partners and waits for both; it reads from one of them, by chance. Not modelled: failures,
-//! encryption, other encodings than two copies.
+//! writes to both partners and waits for both; it reads from a random one of them. Not modelled: failures,
+//! encryption, encodings other than two copies.
 
 use foretell_algorithms::distribution::Piece;
 use foretell_algorithms::node::FileAccess;
@@ -20,12 +20,12 @@ use crate::store::Access;
 use crate::system::{Founded, Stretch, System, SystemError};
 use crate::volume::Volume;
 
-/// What the system remembers: the copies that clients wait for.
+/// The state of the system: the copies that clients wait for.
 pub(crate) struct Machine {
     copies: Slab<Copied>,
 }
 
-/// What an exchange reads or writes.
+/// The copy that an exchange reads or writes.
 #[derive(Clone, Copy)]
 struct Copied {
     part: u32,
@@ -50,13 +50,13 @@ impl Founded for Machine {
 }
 
 impl Machine {
-    /// The copy that an exchange is about.
+    /// The copy of an exchange.
     fn copy(&self, core: &Core, exchange: u32) -> Copied {
         self.copies[number(core, exchange)]
     }
 }
 
-/// The number of the copy that an exchange is about.
+/// The number of the copy of an exchange.
 fn number(core: &Core, exchange: u32) -> u32 {
     let Purpose::Own(copy) = core.exchanges[exchange].purpose else {
         unreachable!("partners are asked for copies only")
@@ -64,7 +64,7 @@ fn number(core: &Core, exchange: u32) -> u32 {
     copy
 }
 
-/// The partners that a piece is on, and where it lies in their files.
+/// The partners of a piece, and its offset in their files.
 fn places(volume: &Volume, piece: &Piece) -> ([HostId; 2], Bytes) {
     let pairs = volume.nodes.len() as u64 / 2;
     let first = (piece.group % pairs) as usize * 2;
@@ -72,7 +72,7 @@ fn places(volume: &Volume, piece: &Piece) -> ([HostId; 2], Bytes) {
     ([volume.nodes[first], volume.nodes[first + 1]], base + piece.start)
 }
 
-/// Which of the partners are asked: both to write, one by chance to read.
+/// The partners to ask: both to write, a random one to read.
 fn asked(op: Op, mut choose: impl FnMut(&mut [u8], usize)) -> SmallVec<[u8; 2]> {
     let mut both = [0, 1];
     if op == Op::Read {

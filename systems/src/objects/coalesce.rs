@@ -1,14 +1,14 @@
-//! librbd joins writes of an image to one object while one to that object is under way.
+//! librbd joins writes of an image to one object while another write to that object is outstanding.
 //!
-//! The first write to an object goes out at once. Those that come before it is answered wait, and neighbours among
-//! them become one write. When the first is answered, those that waited go out, and the next to come is the first
-//! again: at depth a sequential stream becomes one small and one large write in turn. A write that overlaps one that
-//! waits sends it on its way first; so does a read.
+//! The first write to an object is sent at once. Writes that arrive before its answer wait, and adjacent ones among
+//! them become one write. When the first is answered, the waiting writes are sent, and the next arrival is the first
+//! again. So at depth, a sequential stream alternates between one small and one large write. A write that overlaps a
+//! waiting one causes that one to be sent first; so does a read.
 //!
 //! Source: `SimpleSchedulerObjectDispatch` of librbd, `rbd_io_scheduler = simple`, the default since Octopus.
-//! Left out: that nothing waits before the latencies of ten writes are known, and that what waits goes out after
-//! half of the sum of the last ten, since the write under way is nearly always answered by then.
-//! A client is taken to have one image of each volume.
+//! Left out: librbd joins nothing before it knows the latencies of ten writes, and it sends waiting writes after
+//! half of the sum of the last ten. By then the outstanding write is nearly always answered. A client is assumed to
+//! have one image for each volume.
 
 use std::collections::BTreeMap;
 
@@ -18,39 +18,39 @@ use foretell_units::{Bytes, HostId};
 use super::pool::Piece;
 use crate::system::Few;
 
-/// An object of an image: client, volume, where it begins.
+/// An object of an image: client, volume, and offset of its first byte.
 pub(super) type Key = (HostId, u32, Bytes);
 
 /// Marks the numbers of joined writes among those of parts.
 pub(super) const JOINED: u32 = 1 << 31;
 
-/// Neighbouring writes that go out as one.
+/// Adjacent writes that are sent as one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Joined {
-    /// Where in the object it begins, and one beyond its end.
+    /// Start in the object, and end (exclusive).
     pub(super) start: Bytes,
     pub(super) end: Bytes,
-    /// The parts of requests that it answers.
+    /// Parts of requests that its answer completes.
     pub(super) parts: Few<u32>,
 }
 
-/// A write that went out.
+/// A write that was sent.
 #[derive(Debug)]
 struct Sent {
     key: Key,
     parts: Few<u32>,
 }
 
-/// An object with a write under way that others wait for.
+/// An object with an outstanding write that others wait for.
 #[derive(Debug)]
 struct Held {
-    /// The write under way.
+    /// The outstanding write.
     first: u32,
-    /// What waits, in order of place, none touching the next.
+    /// Waiting writes, ordered by offset, none adjacent to the next.
     waits: Vec<Joined>,
 }
 
-/// What waits for what in all clients.
+/// All waiting writes of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Coalescer {
     objects: BTreeMap<Key, Held>,
@@ -59,13 +59,13 @@ pub(super) struct Coalescer {
     answered: Vec<u32>,
 }
 
-/// Whether a stretch and another have a byte in common.
+/// Whether two ranges have a byte in common.
 fn overlap(a: (Bytes, Bytes), b: (Bytes, Bytes)) -> bool {
     a.0 < b.1 && b.0 < a.1
 }
 
 impl Coalescer {
-    /// A client has a write. Returns what goes out before it, and whether it goes out, too; else it waits.
+    /// A client has a write. Returns the writes to send before it, and whether to send it too; if not, it waits.
     pub(super) fn offer(&mut self, key: Key, piece: &Piece, part: u32) -> (Vec<Joined>, bool) {
         let (start, end) = (piece.start, piece.start + piece.size);
         let Some(held) = self.objects.get_mut(&key) else { return (Vec::new(), true) };
@@ -77,7 +77,7 @@ impl Coalescer {
         (Vec::new(), false)
     }
 
-    /// What a read of a client sends on its way.
+    /// The waiting writes that a read of a client causes to be sent.
     pub(super) fn before_read(&mut self, key: Key, piece: &Piece) -> Vec<Joined> {
         let stretch = (piece.start, piece.start + piece.size);
         let meets =
@@ -88,7 +88,7 @@ impl Coalescer {
         self.objects.remove(&key).map_or_else(Vec::new, |held| held.waits)
     }
 
-    /// A write goes out. `first`: others wait until it is answered. Returns its number.
+    /// A write is sent. `first`: others wait until it is answered. Returns its number.
     pub(super) fn sends(&mut self, key: Key, parts: Few<u32>, first: bool) -> u32 {
         let number = self.sent.insert(Sent { key, parts });
         assert!(number < JOINED);
@@ -98,7 +98,7 @@ impl Coalescer {
         number
     }
 
-    /// A write is answered. Returns its object, and what waited for it.
+    /// A write is answered. Returns its object, and the writes that waited for it.
     pub(super) fn take_answer(&mut self, number: u32) -> (Key, Vec<Joined>) {
         let sent = self.sent.remove(number);
         let key = sent.key;
@@ -116,7 +116,7 @@ impl Coalescer {
 }
 
 impl Held {
-    /// Puts a write among those that wait, and joins it with its neighbours.
+    /// Adds a write to the waiting ones, and joins it with adjacent ones.
     fn join(&mut self, write: Joined) {
         let at = self.waits.partition_point(|one| one.start < write.start);
         let before = at.checked_sub(1).filter(|&before| self.waits[before].end == write.start);
@@ -160,12 +160,12 @@ mod tests {
         for (start, part) in [(4, 11), (12, 12), (8, 13)] {
             assert_eq!(all.offer(KEY, &piece(start, 4), part), (vec![], false));
         }
-        // another object waits for nothing
+        // a write to another object need not wait
         assert!(all.offer((HostId(2), 0, Bytes(0)), &piece(4, 4), 20).1);
         assert_eq!(all.take_answer(first), (KEY, vec![joined(4, 16, &[11, 13, 12])]));
         assert_eq!(all.next_answered(), Some(10));
         assert_eq!(all.next_answered(), None);
-        // nothing waits for those that waited
+        // no write waits for those that had waited
         let second = all.sends(KEY, Few::from_slice(&[11, 13, 12]), false);
         assert!(all.offer(KEY, &piece(16, 4), 14).1);
         assert_eq!(all.take_answer(second), (KEY, vec![]));
@@ -183,7 +183,7 @@ mod tests {
         assert!(all.before_read(KEY, &piece(8, 4)).is_empty());
         assert_eq!(all.offer(KEY, &piece(6, 4), 3), (vec![joined(4, 8, &[2])], true));
         let second = all.sends(KEY, Few::from_slice(&[3]), true);
-        // the first is no longer the one that others wait for
+        // the first write is no longer the one that others wait for
         assert!(!all.offer(KEY, &piece(12, 4), 4).1);
         assert_eq!(all.take_answer(first).1, []);
         assert_eq!(all.before_read(KEY, &piece(12, 4)), [joined(12, 16, &[4])]);

@@ -1,31 +1,31 @@
-//! The threads of an OSD, and the processors that they may use.
+//! The threads of an OSD, and the processors that it may use.
 //!
 //! Without these settings an OSD's work runs on any free core of its host. With them:
 //!
-//! - *Messenger threads* (`ms_async_op_threads`) read each message that comes in and write each that goes
-//!   out, which costs them something for a message and something for each byte.
-//! - *Op threads* (`osd_op_num_shards` × `osd_op_num_threads_per_shard`) carry out operations. `BlueStore`
-//!   reads the device synchronously, so a thread that reads waits for the device. Of a write the primary
-//!   first sends the copies, then does its own transaction.
-//! - *The kv thread*, one in each OSD, commits: it takes all transactions that wait, and the next ones
-//!   with the next round, so that a round's cost is shared by more of them the more there are. On a drive
-//!   without power-loss protection each round also waits for the drive's flushes.
-//! - *Background threads* of the key-value store write its tables and merge them after each round. No
-//!   request waits for them.
-//! - All of them share the *processors* that the OSD may use: threads of a container's quota or of
-//!   `numactl`.
+//! - *Messenger threads* (`ms_async_op_threads`) read each incoming message and write each outgoing one. This costs
+//!   a fixed time for each message and a time for each byte.
+//! - *Op threads* (`osd_op_num_shards` × `osd_op_num_threads_per_shard`) carry out operations. `BlueStore` reads the
+//!   device synchronously, so a thread that reads waits for the device. For a write, the primary first sends the
+//!   copies, then does its own transaction.
+//! - *The kv thread*, one in each OSD, commits in rounds: each round takes all transactions that wait at its start.
+//!   So the more transactions there are, the more of them share the cost of a round. On a drive without power-loss
+//!   protection each round also waits for the drive's flushes.
+//! - *Background threads* of the key-value store write its tables and merge them after each round. No request waits
+//!   for them.
+//! - All of them share the *processors* that the OSD may use, limited by a container's quota or by `numactl`.
 //!
-//! With a scheduler, op threads belong to shards, whose queues say what is next (`scheduler`); with a
-//! throttle, a thread whose transaction is too much for the store waits with it (`bluestore_throttle_bytes`).
-//! With `spins` a thread of a shard takes a core while all that waits has reached its limit: before 17.2.4 the
-//! first thread of a shard looked again without a pause (issue 56530 of Ceph's tracker).
+//! With a scheduler, op threads belong to shards, and the shard's queue determines the next operation (`scheduler`).
+//! With a throttle, a thread waits together with a transaction that exceeds what the store may have in flight
+//! (`bluestore_throttle_bytes`). With `spins`, a thread of a shard keeps a core busy while all waiting operations
+//! have reached their limits: before 17.2.4 the first thread of a shard polled without a pause (issue 56530 of
+//! Ceph's tracker).
 //!
-//! With `locks` an op thread has the lock of its operation's placement group while it works or waits for the device
-//! (`locks`).
+//! With `locks`, an op thread holds the lock of its operation's placement group while it works or waits for the
+//! device (`locks`).
 //!
-//! Sources: Ceph's configuration reference for the threads; `BlueStore::_do_read`, which waits for its
-//! reads, and `BlueStore::_kv_sync_thread`. Left out: which shard or messenger thread it is (any that is
-//! free), the finisher (its work is the kv thread's).
+//! Sources: Ceph's configuration reference for the threads; `BlueStore::_do_read`, which waits for its reads, and
+//! `BlueStore::_kv_sync_thread`. Left out: the assignment of messages to messenger threads and, without a scheduler,
+//! of operations to shards (any free thread takes them); the finisher (its work is the kv thread's).
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Pool {
         Self { free: size, waiting: VecDeque::new() }
     }
 
-    /// Takes one for a job, which waits if none is free.
+    /// Takes one for a job. Returns whether one was free; otherwise the job waits.
     fn take(&mut self, job: u32) -> bool {
         let there = self.free > 0;
         if there {
@@ -60,7 +60,7 @@ impl Pool {
         there
     }
 
-    /// Gives one back. Returns the job that has it next.
+    /// Returns one to the pool. Returns the job that gets it next.
     fn give(&mut self) -> Option<u32> {
         let next = self.waiting.pop_front();
         self.free += u32::from(next.is_none());
@@ -68,50 +68,50 @@ impl Pool {
     }
 }
 
-/// Which threads.
+/// Kinds of threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// Those that read and write messages.
+    /// Threads that read and write messages.
     Messenger,
-    /// Those that carry out operations.
+    /// Threads that carry out operations.
     Op,
-    /// The one that commits.
+    /// The thread that commits.
     Commit,
-    /// Those of the key-value store. They serve no single request.
+    /// Threads of the key-value store. They serve no single request.
     Background,
 }
 
-/// What follows a job.
+/// The step that follows a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
-    /// A message was read: the operation is carried out.
+    /// A message was read: next, the operation is carried out.
     Arrived,
-    /// The operation is decided: devices are read, copies sent.
+    /// The operation is decided: next, devices are read and copies are sent.
     Decided,
-    /// What was read before a write is encoded: shards are sent.
+    /// The data read before a write are encoded: next, shards are sent.
     Encoded,
-    /// The transaction of the own copy or shard is prepared: it is committed.
+    /// The transaction of the server's own copy or shard is prepared: next, it is committed.
     Prepared,
-    /// The kv thread has its round done, for the transactions that wait in it.
+    /// The kv thread has finished the round of the transactions in it.
     Committed,
-    /// A message to another OSD, or an answer, was written: it goes out.
+    /// A message to another OSD, or an answer, was written: next, it is sent.
     Send,
-    /// A shard whose operations had reached their limits looks at them again.
+    /// A shard whose operations had reached their limits checks them again.
     Wake,
-    /// The message of a chore was read: it waits for a thread.
+    /// The message of a chore was read: next, the chore waits for a thread.
     ChoreArrived,
     /// A chore is carried out.
     ChoreDecided,
-    /// A thread of such a shard, which spins, has looked again for a while.
+    /// A thread of a shard that spins has polled for a while.
     Spin,
-    /// Nothing: the key-value store has merged what was committed.
+    /// Nothing: the key-value store has merged the commits.
     Nothing,
-    /// The answer of another OSD was read: the task of the server in front goes on.
+    /// The answer of another OSD was read: the task of the server in front continues.
     Counted,
 }
 
-/// Whether a transaction may go to a store with others on their way: one beyond the throttle by itself may if
-/// these are not (Ceph's `Throttle::_should_wait`).
+/// Whether the store may accept a transaction while others are in flight. One that exceeds the throttle by itself
+/// may be added as long as the others are within it (Ceph's `Throttle::_should_wait`).
 const fn fits(in_flight: u64, bytes: u64, throttle: u64) -> bool {
     if bytes >= throttle { in_flight <= throttle } else { in_flight + bytes <= throttle }
 }
@@ -119,29 +119,29 @@ const fn fits(in_flight: u64, bytes: u64, throttle: u64) -> bool {
 /// Marks the numbers of chores among those of tasks.
 pub(super) const CHORE: u32 = 1 << 31;
 
-/// What a transaction counts for in the store's throttle: its bytes and `bluestore_throttle_cost_per_io_ssd`.
+/// The cost of a transaction in the store's throttle: its bytes plus `bluestore_throttle_cost_per_io_ssd`.
 const fn throttled(bytes: u64) -> u64 {
     bytes + 4000
 }
 
-/// Work of a thread.
+/// A job of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    /// By [`Daemons::osd`].
+    /// The OSD, as numbered by [`Daemons::osd`].
     pub(super) osd: u32,
     pub(super) host: HostId,
     pub(super) place: Place,
-    /// The task that it serves; of a round of commits, its first.
+    /// The task that it serves; for a round of commits, the first task.
     pub(super) task: u32,
     /// The exchange that it serves.
     pub(super) exchange: u32,
     pub(super) span: SimSpan,
     pub(super) next: Next,
-    /// The class of the operation, the bytes that come with it, and the shard.
+    /// The class of the operation, the bytes that it brings, and the shard.
     pub(super) class: Class,
     pub(super) bytes: u64,
     pub(super) shard: u32,
-    /// Whose lock an op thread has meanwhile, if there are locks.
+    /// The lock that an op thread holds during the job, if there are locks.
     pub(super) lock: Option<GroupLock>,
 }
 
@@ -151,45 +151,45 @@ struct Osd {
     op: Pool,
     processors: Option<Pool>,
     locks: Locks,
-    /// Transactions that wait for the kv thread, and those of its round.
+    /// Transactions that wait for the kv thread, and those of its current round.
     waiting: Vec<u32>,
     round: Vec<u32>,
     committing: bool,
-    /// Where a scheduler says which operation is next, instead of `op`.
+    /// With a scheduler: shards, which choose the next operation instead of `op`.
     shards: Vec<Shard>,
-    /// Bytes on their way to the store, and transactions that wait with their threads until there are fewer.
+    /// Bytes in flight to the store, and transactions that wait with their threads until there are fewer.
     in_flight: u64,
     held: VecDeque<Job>,
 }
 
-/// A part of an OSD's op threads, and their queue.
+/// Some of an OSD's op threads, and their queue.
 #[derive(Debug)]
 struct Shard {
     free: u32,
     queue: Scheduler,
-    /// When it looks again, if all that waits has reached its limit.
+    /// When it checks again, if all waiting operations have reached their limits.
     wakes: Option<SimTime>,
 }
 
-/// What a shard does next.
+/// The next step of a shard.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Following {
-    /// A job has a thread; whether it has a processor too.
+    /// A job gets a thread. The flag says whether it has a processor too.
     Job(u32, bool),
-    /// It looks again then.
+    /// It checks again at this time.
     At(SimTime),
     /// Nothing.
     Nothing,
 }
 
-/// The OSDs of a cluster.
+/// The threads of all OSDs of a cluster.
 #[derive(Debug)]
 pub(super) struct Daemons {
     pub(super) threads: Threads,
     throttle: Option<u64>,
     /// Whether a thread of a shard spins until the next operation is below its limit.
     pub(super) spins: bool,
-    /// By host: the number of its first OSD.
+    /// The number of each host's first OSD.
     first: Vec<u32>,
     osds: Vec<Osd>,
     pub(super) jobs: Slab<Job>,
@@ -251,7 +251,7 @@ impl Daemons {
         HostId::from(self.first.partition_point(|first| *first <= osd) - 1)
     }
 
-    /// A job is there. Returns it if it can run now.
+    /// A job arrives. Returns it if it can run now.
     pub(super) fn begin(&mut self, job: Job, now: SimTime) -> Option<u32> {
         let id = self.jobs.insert(job);
         let osd = &mut self.osds[job.osd as usize];
@@ -267,12 +267,12 @@ impl Daemons {
         (has_thread && osd.locks.take(id, job.lock) && osd.on_processor(id)).then_some(id)
     }
 
-    /// A job's work is done: it leaves the processor. Returns the job that runs there next.
+    /// A job's work is done, and it leaves the processor. Returns the job that runs there next.
     pub(super) fn leave_processor(&mut self, osd: u32) -> Option<u32> {
         self.osds[osd as usize].processors.as_mut()?.give()
     }
 
-    /// A thread is free again. Returns the job that it begins with now.
+    /// A thread is free again. Returns the job that it can begin now.
     pub(super) fn leave_thread(&mut self, osd: u32, place: Place) -> Option<u32> {
         let osd = &mut self.osds[osd as usize];
         let next = match place {
@@ -284,20 +284,20 @@ impl Daemons {
         (osd.locks.take(next, lock) && osd.on_processor(next)).then_some(next)
     }
 
-    /// An op thread is done with the operation of a placement group. Returns the job that has its lock next, if that
-    /// can run now.
+    /// An op thread has finished with an operation of a placement group. Returns the job that gets the lock next, if
+    /// that job can run now.
     pub(super) fn unlock(&mut self, osd: u32, lock: Option<GroupLock>) -> Option<u32> {
         let osd = &mut self.osds[osd as usize];
         let next = osd.locks.give(lock)?;
         osd.on_processor(next).then_some(next)
     }
 
-    /// Whether a scheduler says what the op threads do next.
+    /// Whether a scheduler chooses the next operation of the op threads.
     pub(super) fn has_shards(&self) -> bool {
         self.osds.first().is_some_and(|osd| !osd.shards.is_empty())
     }
 
-    /// How many shards there are; at least one.
+    /// Number of shards; at least one.
     pub(super) fn shards(&self) -> u32 {
         self.osds.first().map_or(1, |osd| (osd.shards.len() as u32).max(1))
     }
@@ -307,12 +307,12 @@ impl Daemons {
         self.osds[osd as usize].shards[shard as usize].free += 1;
     }
 
-    /// A shard has looked again.
+    /// A shard has checked its operations again.
     pub(super) fn wakes(&mut self, osd: u32, shard: u32) {
         self.osds[osd as usize].shards[shard as usize].wakes = None;
     }
 
-    /// What a shard does next.
+    /// The next step of a shard.
     pub(super) fn next_of(&mut self, osd: u32, shard: u32, now: SimTime) -> Following {
         let osd = &mut self.osds[osd as usize];
         let found = &mut osd.shards[shard as usize];
@@ -336,7 +336,7 @@ impl Daemons {
         }
     }
 
-    /// Whether a transaction may go to the store; if not, it waits with its thread.
+    /// Whether a transaction may go to the store. If not, it waits with its thread.
     pub(super) fn admit(&mut self, job: &Job) -> bool {
         let Some(throttle) = self.throttle else { return true };
         let osd = &mut self.osds[job.osd as usize];
@@ -356,7 +356,7 @@ impl Daemons {
         osd.in_flight = osd.in_flight.saturating_sub(throttled(bytes));
     }
 
-    /// The next of those that wait for others to reach the store, if it may go now.
+    /// The next transaction that waits for others to reach the store, if it may go now.
     pub(super) fn admit_held(&mut self, osd: u32) -> Option<Job> {
         let throttle = self.throttle?;
         let osd = &mut self.osds[osd as usize];
@@ -368,14 +368,14 @@ impl Daemons {
         osd.held.pop_front()
     }
 
-    /// A transaction waits for the kv thread. Returns whether that begins a round.
+    /// Lets a transaction wait for the kv thread. Returns whether that begins a round.
     pub(super) fn queue_commit(&mut self, osd: u32, task: u32) -> bool {
         let osd = &mut self.osds[osd as usize];
         osd.waiting.push(task);
         !osd.committing
     }
 
-    /// The kv thread takes all that waits. Returns how long its round takes; none: nothing waits.
+    /// The kv thread takes all waiting transactions. Returns the time of its round; `None` if nothing waits.
     pub(super) fn begin_round(&mut self, osd: u32) -> Option<(u32, SimSpan)> {
         let Threads { kv_round, kv_transaction, .. } = self.threads;
         let osd = &mut self.osds[osd as usize];
@@ -385,7 +385,7 @@ impl Daemons {
         Some((first, kv_round + kv_transaction * osd.round.len() as u64))
     }
 
-    /// An OSD stops: whatever waits for its threads is lost.
+    /// An OSD stops: jobs that wait for its threads are lost.
     pub(super) fn stop(&mut self, osd: u32) {
         let osd = &mut self.osds[osd as usize];
         osd.waiting.clear();
@@ -408,14 +408,14 @@ impl Daemons {
         }
     }
 
-    /// A round is over: its transactions.
+    /// A round has ended. Returns its transactions.
     pub(super) fn end_round(&mut self, osd: u32) -> Vec<u32> {
         std::mem::take(&mut self.osds[osd as usize].round)
     }
 }
 
 impl Osd {
-    /// Gives a job a processor, or has it wait for one.
+    /// Gives a job a processor, or lets it wait for one.
     fn on_processor(&mut self, job: u32) -> bool {
         self.processors.as_mut().is_none_or(|pool| pool.take(job))
     }

@@ -1,32 +1,34 @@
 //! The locks that operations of an OSD wait for.
 //!
-//! - *Of a placement group*: an op thread has it while it carries out an operation, which includes a read of the
-//!   device and the preparation of a transaction. Another thread that has taken an operation of the same group from
-//!   the queue waits for the lock, and does nothing else meanwhile (`OSD::ShardedOpWQ::_process`).
-//! - *Of an object*, at its primary: reads share it, and writes share it, from when they are carried out until all
-//!   copies or shards have committed them. So a read waits for writes under way, without a thread, and a write for
-//!   reads from other OSDs (erasure coding). Nobody overtakes those who wait (`ObjectContext::rwstate`).
+//! - *Of a placement group*: an op thread holds it while it carries out an operation, which includes a read of the
+//!   device and the preparation of a transaction. Another thread that has taken an operation of the same group from the
+//!   queue waits for the lock, and does nothing else meanwhile (`OSD::ShardedOpWQ::_process`).
+//! - *Of an object*, at its primary: reads share it with reads, and writes with writes. It is held from when the
+//!   operation is carried out until all copies or shards have committed it. So a read waits for outstanding writes,
+//!   without holding a thread, and a write waits for reads from other OSDs (erasure coding). Operations do not overtake
+//!   those that wait (`ObjectContext::rwstate`).
 //!
 //! Sources: `src/osd/OSD.cc`, `src/osd/PrimaryLogPG.cc` (`get_rw_locks`, `release_object_locks`) and
-//! `src/osd/osd_internal_types.h` (`RWState`) of Ceph, Luminous to Reef. Left out: what else takes a group's lock
-//! (completions of commits, scrubbing); exclusive locks of operations that read and write.
+//! `src/osd/osd_internal_types.h` (`RWState`) of Ceph, Luminous to Reef. Left out: other users of a group's lock
+//! (completions of commits, scrubbing); exclusive locks of operations that both read and write.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use foretell_units::{Bytes, Op};
 
-/// A placement group: its volume, and its number there.
+/// A placement group: its volume, and its number in the volume.
 pub(super) type GroupLock = (u32, u32);
 
 /// The locks of an OSD's placement groups.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
-    /// Those that a thread has, and the jobs that wait with their threads.
+    /// Locks that are held, and the jobs that wait for each with their threads.
     taken: BTreeMap<GroupLock, VecDeque<u32>>,
 }
 
 impl Locks {
-    /// Takes a lock for a job, if it needs one; the job waits if another has it.
+    /// Takes a lock for a job, if it needs one. If another job has it, this one waits. Returns whether the job may
+    /// proceed.
     pub(super) fn take(&mut self, job: u32, lock: Option<GroupLock>) -> bool {
         let Some(lock) = lock else { return true };
         if let Some(waiting) = self.taken.get_mut(&lock) {
@@ -37,7 +39,7 @@ impl Locks {
         true
     }
 
-    /// Gives a lock back. Returns the job that has it next.
+    /// Releases a lock. Returns the job that gets it next.
     pub(super) fn give(&mut self, lock: Option<GroupLock>) -> Option<u32> {
         let lock = lock?;
         let next = self.taken.get_mut(&lock)?.pop_front();
@@ -48,7 +50,7 @@ impl Locks {
     }
 }
 
-/// Who has the lock of an object, and the tasks that wait.
+/// The holders of an object's lock, and the tasks that wait.
 #[derive(Debug)]
 struct Object {
     op: Op,
@@ -63,7 +65,8 @@ pub(super) struct ObjectLocks {
 }
 
 impl ObjectLocks {
-    /// Takes the lock of an object of a volume for a task that reads or writes it; the task waits if it cannot have it.
+    /// Takes the lock of an object of a volume for a task that reads or writes it. If the task cannot have it, it
+    /// waits. Returns whether it has it.
     pub(super) fn take(&mut self, task: u32, op: Op, object: (u32, Bytes)) -> bool {
         let Some(found) = self.taken.get_mut(&object) else {
             self.taken.insert(object, Object { op, count: 1, waiting: Vec::new() });
@@ -78,7 +81,7 @@ impl ObjectLocks {
         has
     }
 
-    /// A task that has the lock of an object is done. Returns the tasks that try again, in order.
+    /// A task that holds the lock of an object is done. Returns the tasks that try again, in order.
     pub(super) fn give(&mut self, object: (u32, Bytes)) -> Vec<u32> {
         let Some(found) = self.taken.get_mut(&object) else { return Vec::new() };
         found.count -= 1;
@@ -98,7 +101,7 @@ mod tests {
         let mut locks = Locks::default();
         assert!(locks.take(1, Some((0, 7))));
         assert!(!locks.take(2, Some((0, 7))) && !locks.take(3, Some((0, 7))));
-        // another group, and a job that needs none
+        // another group, and a job that needs no lock
         assert!(locks.take(4, Some((1, 7))) && locks.take(5, None));
         assert_eq!([0; 3].map(|_| locks.give(Some((0, 7)))), [Some(2), Some(3), None]);
         assert!(locks.take(6, Some((0, 7))));

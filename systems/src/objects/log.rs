@@ -1,27 +1,27 @@
-//! The log of a store of objects: what makes a write durable.
+//! The log of an object store, which makes writes durable.
 //!
-//! One write to the log is under way at a time; what comes meanwhile goes out together with the next
-//! (group commit, as by `BlueStore`'s `kv_sync_thread` and `FileStore`'s journal).
+//! One write to the log is outstanding at a time. Commits that arrive meanwhile are written together
+//! by the next one (group commit, as by `BlueStore`'s `kv_sync_thread` and `FileStore`'s journal).
 
 use foretell_units::{Breadcrumb, Bytes, Thread};
 
 use super::BLOCK;
 
-/// Most that one write to the log holds, unless one commit alone is more. Assumed, as
+/// Most bytes in one write to the log, unless a single commit is larger. Assumed, since
 /// `journal_max_write_bytes` was 10 MB and `RocksDB` batches of that size do not occur.
 const MOST_WRITTEN: u64 = 4 << 20;
-/// Bytes of the device that the log goes round in, unless the device is small.
+/// Bytes of the device that the log uses in a circle, unless the device is small.
 const MOST_LOG: u64 = 1 << 30;
 
-/// Something that is to be in the log.
+/// A commit for the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Commit {
     /// The leg that waits for it.
     pub(super) leg: u32,
-    /// Bytes of data and of metadata.
+    /// Its bytes of data and of metadata.
     pub(super) data: u64,
     pub(super) metadata: u64,
-    /// Where the data go later: address and bytes; none: they are there already.
+    /// Where the data are written later: address and bytes; `None`: they are already in place.
     pub(super) later: Option<(Bytes, Bytes)>,
     pub(super) breadcrumb: Breadcrumb,
     pub(super) workload: u32,
@@ -34,24 +34,24 @@ pub(super) struct Log {
     bytes: u64,
     at: u64,
     waiting: Vec<Commit>,
-    /// What the write under way holds.
+    /// The commits in the outstanding write.
     committing: Vec<Commit>,
 }
 
 impl Log {
-    /// The log of a device of that capacity; it lies at its beginning.
+    /// The log of a device of that capacity; it is at the device's beginning.
     pub(super) fn new(capacity: Bytes) -> Self {
         let bytes = (capacity.get() / 16).min(MOST_LOG) / BLOCK * BLOCK;
         Self { bytes: bytes.max(BLOCK), at: 0, waiting: Vec::new(), committing: Vec::new() }
     }
 
-    /// The log of a device, or a part of one, that has nothing else.
+    /// The log of a device, or of a part of one, that is used for nothing else.
     pub(super) fn alone(capacity: Bytes) -> Self {
         let bytes = capacity.get().min(MOST_LOG) / BLOCK * BLOCK;
         Self { bytes: bytes.max(BLOCK), ..Self::new(capacity) }
     }
 
-    /// Bytes of the device that it takes.
+    /// Bytes of the device that it uses.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -60,8 +60,8 @@ impl Log {
         self.waiting.push(commit);
     }
 
-    /// The next write, as address and bytes, and whose it is; none: one is under way, or nothing
-    /// waits.
+    /// The next write, as address and bytes, and its first commit; `None` if one is outstanding, or
+    /// nothing waits.
     pub(super) fn next(&mut self) -> Option<(Bytes, Bytes, Commit)> {
         if !self.committing.is_empty() || self.waiting.is_empty() {
             return None;
@@ -85,7 +85,7 @@ impl Log {
         Some((Bytes(at), Bytes(bytes), self.committing[0]))
     }
 
-    /// The write under way is done: what it held, in order.
+    /// The outstanding write is done. Appends its commits in order.
     pub(super) fn done(&mut self, held: &mut Vec<Commit>) {
         held.append(&mut self.committing);
     }

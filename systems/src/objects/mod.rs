@@ -1,10 +1,10 @@
-//! What storage systems have in common whose servers place objects: Ceph and Swift.
+//! Common parts of storage systems whose servers place objects: Ceph and Swift.
 //!
-//! A volume is a set of objects. For each object that a request touches the client asks one server,
-//! which stands *in front* of the others: it has them read or write their copies or shards, and answers
-//! when enough of them have. `Rules` say what each system does differently.
+//! A volume is a set of objects. For each object that a request touches, the client asks one server, which stands
+//! *in front* of the others. That server has the others read or write their copies or shards, and answers when
+//! enough of them have. `Rules` contain the differences between systems.
 //!
-//! Servers that fail are the business of `outages`. Not modelled: versions, scrubbing.
+//! `outages` handles servers that fail. Not modelled: versions, scrubbing.
 
 mod coalesce;
 mod daemon;
@@ -47,18 +47,18 @@ pub(crate) use store::{Later, Settings};
 pub use store::{StoreAccess, Stores};
 pub(crate) use task::Task;
 
-/// Blocks in which devices are used: data are aligned to them, and the log is written in them.
+/// Block size of devices: data are aligned to blocks, and the log is written in blocks.
 pub(crate) const BLOCK: u64 = 4096;
 
-/// What a storage system does with objects in its own way.
+/// The parts of object handling that differ between storage systems.
 pub(crate) trait Rules {
-    /// Whether the server in front has the first copy or shard itself.
+    /// Whether the server in front stores the first copy or shard itself.
     const FRONT_STORES: bool;
 
     /// Whether writes to an erasure-coded group are carried out in order.
     const ORDERS_WRITES: bool = false;
 
-    /// Objects whose metadata a server holds; none: all.
+    /// Number of objects whose metadata a server holds; `None` means all.
     fn onodes(&self) -> Option<u64> {
         None
     }
@@ -68,7 +68,7 @@ pub(crate) trait Rules {
         false
     }
 
-    /// Where the objects of a volume are.
+    /// The placement of a volume's objects.
     fn groups(&self, scenario: &Scenario, volume: VolumeId) -> Result<Groups, String>;
 
     /// The server in front, for a client and an object with these targets.
@@ -77,30 +77,30 @@ pub(crate) trait Rules {
     /// The first of the copies that the server in front asks to read `wanted` of.
     fn first_read(&mut self, front: HostId, copies: usize, wanted: usize) -> usize;
 
-    /// The work of a server for a task, beside what handling any message takes.
+    /// The work of a server for a task, in addition to the handling of its message.
     fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan;
 
-    /// The threads of each server; none: its work runs on any core of its host.
+    /// The threads of each server; `None`: its work runs on any core of its host.
     fn threads(&self) -> Option<Threads> {
         None
     }
 
-    /// What these threads do next; none: whatever has waited longest.
+    /// The scheduler of these threads; `None`: first come, first served.
     fn scheduler(&self) -> Option<OpScheduler> {
         None
     }
 
-    /// Of the work for a write, what prepares the server's own copy or shard.
+    /// The part of the work for a write that prepares the server's own copy or shard.
     fn transaction(&self, _task: &Task) -> SimSpan {
         SimSpan::ZERO
     }
 
-    /// The map of a volume, with which servers may be out.
+    /// The map of a volume, including servers that may be out.
     fn mapper(&self, _scenario: &Scenario, _volume: VolumeId) -> Result<Mapper, String> {
         unreachable!("scenarios of this system have no events")
     }
 
-    /// The work of a server that recovers or peers, with these bytes of its device.
+    /// The work of a server that recovers or peers, with `bytes` of its device.
     fn chore(&self, _what: What, _bytes: Bytes) -> SimSpan {
         SimSpan::ZERO
     }
@@ -108,7 +108,7 @@ pub(crate) trait Rules {
     /// Sets the first timers.
     fn begin<H: Hosts>(&self, _hosts: &mut H) {}
 
-    /// A timer has run out for a host.
+    /// A timer has expired for a host.
     fn timer<H: Hosts>(&self, _core: &mut Core, _hosts: &mut H, _host: HostId) {
         unreachable!("no timers were set")
     }
@@ -117,37 +117,37 @@ pub(crate) trait Rules {
 /// Objects under a system's rules.
 pub(crate) struct Objects<R> {
     rules: R,
-    /// By volume.
+    /// Pools by volume.
     pools: Vec<Pool>,
-    /// Of servers.
+    /// Tasks of servers.
     tasks: Slab<Task>,
-    /// Threads of servers, if the scenario tells them.
+    /// Threads of servers, if the scenario specifies them.
     daemons: Option<Box<Daemons>>,
-    /// By volume and group: writes in order. Of volumes without that, empty.
+    /// The order of writes, by volume and group; empty for volumes without ordered writes.
     pipelines: Vec<Vec<Pipeline>>,
-    /// What of the metadata servers hold, if not all.
+    /// The metadata that servers hold, if not all.
     onodes: Option<Box<Onodes>>,
-    /// What clients join, if they do.
+    /// Writes that clients join, if they do.
     coalescer: Option<Box<Coalescer>>,
-    /// Who reads and writes objects, if operations wait for that.
+    /// Locks of objects, if operations wait for them.
     object_locks: Option<Box<ObjectLocks>>,
-    /// Whether the access that was made last keeps its thread.
+    /// Whether the last access keeps its thread waiting.
     holds: bool,
-    /// Only in scenarios with events.
+    /// Present only in scenarios with events.
     outages: Option<Box<Outages>>,
 }
 
-/// What an exchange with a server is for.
+/// The purpose of an exchange with a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Errand {
-    /// What the server is asked for.
+    /// The server's task.
     task: u32,
-    /// The part of the client's request that waits for the answer, or with [`JOINED`] the write that clients have
-    /// joined; none: another server waits.
+    /// The part of the client's request that waits for the answer, or, marked with [`JOINED`], the write that
+    /// clients have joined; `NO_PART` if another server waits.
     part: u32,
 }
 
-/// The part of an errand between servers.
+/// Stands for no part, in an errand between servers.
 const NO_PART: u32 = u32::MAX;
 
 impl<R: Rules> Objects<R> {
@@ -203,7 +203,7 @@ impl<R: Rules> Objects<R> {
         errand.task
     }
 
-    /// The server in front reads, and has others read.
+    /// The server in front reads, and asks others to read.
     fn gather<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32, shard: Shard) {
         let Task { piece, volume, exchange, .. } = self.tasks[task];
         let pool = &self.pools[volume as usize];
@@ -215,7 +215,7 @@ impl<R: Rules> Objects<R> {
         self.ask_all(core, hosts, task, (Op::Read, shard), needed, targets);
     }
 
-    /// The server in front writes, and has others write.
+    /// The server in front writes, and asks others to write.
     fn scatter<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: u32) {
         let Task { piece, volume, shard, .. } = self.tasks[task];
         if self.outages.is_some() {
@@ -227,7 +227,7 @@ impl<R: Rules> Objects<R> {
         self.ask_all(core, hosts, task, (Op::Write, shard), needed, &targets);
     }
 
-    /// Has servers read or write; where the server in front stores, the first target is its own device.
+    /// Asks servers to read or write; if the server in front stores, the first target is its own device.
     fn ask_all<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -243,8 +243,8 @@ impl<R: Rules> Objects<R> {
         self.ask(core, hosts, task, what, R::FRONT_STORES, &others);
     }
 
-    /// Has others, each with its shard, read or write, and the server in front too, on its `own` device.
-    /// Returns the tasks of the others.
+    /// Asks others, each with its shard, to read or write, and does the same on the front server's `own` device
+    /// if there is one. Returns the tasks of the others.
     fn ask<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -280,7 +280,7 @@ impl<R: Rules> Objects<R> {
         children
     }
 
-    /// A server begins with a task: the one in front has others do their parts, others do theirs.
+    /// A server begins with a task: the one in front asks others to do their parts, the others do theirs.
     fn begin_task<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let task = self.tasks[id];
         if !task.is_front() {
@@ -331,7 +331,7 @@ impl<R: Rules> Objects<R> {
         ordered.then(|| self.pools[task.volume as usize].group(task.piece.object))
     }
 
-    /// The server in front writes and has others write, once the writes before have begun to.
+    /// The server in front writes and asks others to write, once earlier writes have begun to.
     fn scatter_in_order<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let task = self.tasks[id];
         let Some(pipeline) = self.pipeline_index(&task) else {
@@ -342,7 +342,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Keys of metadata that a server looks up for the object of a task, which it holds from now on.
+    /// Number of metadata keys that a server must look up for a task's object; it holds the metadata from now on.
     fn look_up(&mut self, core: &Core, task: u32) -> u8 {
         let Some(onodes) = &mut self.onodes else { return 0 };
         let Task { exchange, disk, volume, piece, .. } = self.tasks[task];
@@ -350,7 +350,7 @@ impl<R: Rules> Objects<R> {
         onodes.look_up(server, volume, piece.object)
     }
 
-    /// A server that is about to write an object looks its metadata up. Returns whether the task waits for that.
+    /// A server that is about to write an object looks up its metadata. Returns whether the task waits for that.
     fn looks_up<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) -> bool {
         let lookups = self.look_up(core, id);
         if lookups == 0 {
@@ -411,7 +411,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// One of the answers that a task waits for is there.
+    /// Counts one of the answers that a task waits for.
     fn one_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let task = &mut self.tasks[id];
         let completes = task.count_answer();
@@ -443,7 +443,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The blocks that a write touches in part have been read: they are encoded again.
+    /// The blocks that a write covers in part have been read: they are encoded again.
     fn encode<H: Hosts>(&mut self, core: &Core, hosts: &mut H, id: u32) {
         let task = &self.tasks[id];
         let asked = &core.exchanges[task.exchange];
@@ -472,7 +472,7 @@ impl<R: Rules> Objects<R> {
         });
     }
 
-    /// The server in front has encoded what it writes, or decoded what it has read.
+    /// The server in front has encoded the data to write, or decoded the data it has read.
     fn coded<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         if self.tasks[id].fetches() {
             self.tasks[id].end_fetch();
@@ -485,8 +485,8 @@ impl<R: Rules> Objects<R> {
 }
 
 impl<R: Rules> Objects<R> {
-    /// A client asks the server in front for a piece, for these parts of requests. `errand`: what is told to have
-    /// been answered.
+    /// A client sends a piece to the server in front, for these parts of requests. `errand`: the number that the
+    /// answer reports.
     fn send_piece<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -522,7 +522,7 @@ impl<R: Rules> Objects<R> {
         core.send_after(hosts, exchange, span);
     }
 
-    /// A client that joins writes has a piece: it goes out, or waits for one under way.
+    /// A client that joins writes has a piece: it is sent, or waits for an outstanding write.
     fn send_joined<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -547,7 +547,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Joined writes go out.
+    /// Sends joined writes.
     fn send_waiting<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -563,7 +563,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A write of a client that joins writes is answered: those that waited for it go out.
+    /// A write of a client that joins writes is answered: the writes that waited for it are sent.
     fn joined_answered<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
         let coalescer = self.coalescer.as_mut().expect("clients join writes");
         let (key, waiting) = coalescer.take_answer(number);
@@ -624,7 +624,7 @@ impl<R: Rules> System for Objects<R> {
         let task = &self.tasks[task];
         let carried = if task.op == Op::Write { task.carried() } else { Bytes::ZERO };
         if self.daemons.is_some() {
-            // its threads do the rest
+            // the server's threads do the rest
             return (SimSpan::ZERO, SimSpan::ZERO);
         }
         let copying = cpu.copy.of(carried);

@@ -1,11 +1,12 @@
-//! Which objects' metadata an OSD holds in memory.
+//! The objects whose metadata an OSD holds in memory.
 //!
-//! `BlueStore` keeps an object's onode (where its extents lie, their check sums) in a cache of its own. What it does
-//! not hold it reads from `RocksDB` first: the onode, and then the part of its extent map that is needed, each a block
-//! of the device. Under random access the cache has any part of a volume's objects that fits, and what was used last.
+//! `BlueStore` keeps an object's onode (the places of its extents, their check sums) in a separate cache. On a miss it
+//! reads from `RocksDB`: first the onode, and then the part of its extent map that is needed, each a block of the
+//! device. Under random access the cache holds a random subset of a volume's objects, as large as fits, plus the most
+//! recently used ones.
 //!
-//! Source: `BlueStore::Collection::get_onode` and `ExtentMap::fault_range`, which look two keys up. Left out: filters
-//! and indices of `RocksDB` are in memory; which part of the objects is in memory does not change.
+//! Source: `BlueStore::Collection::get_onode` and `ExtentMap::fault_range`, which look up two keys. Left out: misses of
+//! `RocksDB`'s filters and indices, which are assumed in memory; changes of the subset that is in memory.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy, PolicyKind};
 use foretell_algorithms::mix;
@@ -16,19 +17,20 @@ use super::Target;
 /// Keys that are looked up one after the other for an object that is not in memory.
 const KEYS: u8 = 2;
 
-/// What the OSDs of a cluster have in memory.
+/// The metadata in memory of a cluster's OSDs.
 #[derive(Debug)]
 pub(super) struct Onodes {
-    /// By host, the number of its first OSD.
+    /// The number of each host's first OSD.
     first: Vec<u32>,
-    /// By OSD: what was used last of the objects that are not always there.
+    /// By OSD: the most recently used of the objects that are not always in memory.
     recent: Vec<AnyPolicy>,
-    /// By volume: a share of 2^64 of its objects is always there.
+    /// By volume: the share of its objects that is always in memory, in units of 2^-64.
     resident: Vec<u64>,
 }
 
 impl Onodes {
-    /// OSDs by host, each of which holds the metadata of so many objects. `objects`: by volume, how many lie on an OSD.
+    /// OSDs by host, each of which holds the metadata of `held` objects. `objects`: number of objects on an OSD, by
+    /// volume.
     pub(super) fn new(osds: impl Iterator<Item = usize>, held: u64, objects: &[f64]) -> Self {
         let mut first = Vec::new();
         let mut count = 0;
@@ -37,7 +39,7 @@ impl Onodes {
             count += osds as u32;
         }
         let share = held as f64 / objects.iter().sum::<f64>().max(1.0);
-        // beyond one it saturates
+        // above one it saturates
         let resident = (share * u64::MAX as f64) as u64;
         let capacity = usize::try_from(held.max(64)).expect("a 64-bit machine");
         Self {
@@ -47,7 +49,7 @@ impl Onodes {
         }
     }
 
-    /// How many keys an OSD looks up to use an object, which it holds from now on.
+    /// Number of keys that an OSD must look up to use an object; it holds the object's metadata from now on.
     pub(super) fn look_up(&mut self, osd: Target, volume: u32, object: Bytes) -> u8 {
         let number = self.first[osd.host.index()] + osd.disk;
         let key = u64::from(volume) << 48 ^ object.get() >> 12;
@@ -74,11 +76,11 @@ mod tests {
     #[test]
     fn a_share_is_there_and_what_was_used_last() {
         let mut all = Onodes::new([1, 2].into_iter(), 1000, &[4000.0]);
-        // three quarters of 400 are not there, within four deviations of 35
+        // three quarters of 400 are missing, within four deviations of 35
         let missed = misses(&mut all, 0..400);
         assert!((265..=335).contains(&missed), "{missed}");
         assert_eq!(misses(&mut all, 0..400), 0);
-        // 3000 others and more push them out
+        // more than 3000 others push them out
         misses(&mut all, 1000..5000);
         assert_eq!(misses(&mut all, 0..400), missed);
     }

@@ -1,28 +1,28 @@
 //! The order of writes to an erasure-coded placement group.
 //!
-//! The primary carries out writes to a group in the order in which they came: a write sends its shards when all
-//! before it have sent theirs, and is answered when all before it are. It reads the stripes that it covers in part
-//! at once. Stripes that an earlier write under way has read or covers are not read from devices: the primary holds
-//! them for as long.
+//! The primary carries out writes to a group in the order of arrival. A write sends its shards when all earlier
+//! writes have sent theirs, and is answered when all earlier ones are. It reads the stripes that it covers in part at
+//! once. Stripes that an earlier outstanding write has read or covers are not read from devices: the primary keeps
+//! them in memory for that long.
 //!
 //! Source: Ceph's `ECBackend` (its three lists of waiting operations and `ExtentCache`), Kraken to Squid. Left out:
-//! reads of an object wait for writes to it; with events, groups have an order of their own (`outages`).
+//! waiting of reads for writes to their object. With events, groups have an order of their own (`outages`).
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::system::Few;
 
-/// How far a write has come.
+/// The progress of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// It reads and encodes.
+    /// It is reading and encoding.
     Prepares,
-    /// Its shards can go out.
+    /// Its shards can be sent.
     Ready,
-    /// They are out.
+    /// Its shards have been sent.
     Writes,
-    /// They are written.
+    /// Its shards are written.
     Done,
 }
 
@@ -34,15 +34,15 @@ struct Write {
     state: State,
 }
 
-/// The writes under way to a placement group, in order.
+/// The outstanding writes to a placement group, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipeline {
     writes: VecDeque<Write>,
 }
 
 impl Pipeline {
-    /// A write begins that covers these stripes of an object, those of `partial` in part. Returns how many stripes it
-    /// must read.
+    /// A write begins that covers these stripes of an object, those of `partial` in part. Returns the number of
+    /// stripes that it must read.
     pub(super) fn enter(
         &mut self,
         task: u32,
@@ -59,7 +59,7 @@ impl Pipeline {
         reads as u64
     }
 
-    /// The shards of a write can go out. Returns the writes whose shards go out now.
+    /// The shards of a write can be sent. Returns the writes whose shards are sent now.
     pub(super) fn ready(&mut self, task: u32) -> Few<u32> {
         self.find(task).state = State::Ready;
         let mut begin = Few::new();
@@ -113,7 +113,7 @@ mod tests {
     fn stripes_of_a_write_under_way_are_not_read() {
         let mut group = Pipeline::default();
         assert_eq!(group.enter(1, 0, 0..3, [2].into_iter()), 1);
-        // stripe 2 is held, of another object it is not
+        // stripe 2 is in memory; that of another object is not
         assert_eq!(group.enter(2, 0, 2..5, [2, 4].into_iter()), 1);
         assert_eq!(group.enter(3, 4, 2..3, [2].into_iter()), 1);
         group.ready(1);

@@ -1,4 +1,4 @@
-//! Which servers have an object: placement groups of Ceph, partitions of Swift.
+//! Placement of objects on servers: placement groups of Ceph, partitions of Swift.
 #![allow(clippy::struct_field_names, clippy::unused_self, reason = "a piece of an object")]
 
 use foretell_algorithms::codec::Encoding;
@@ -15,7 +15,7 @@ use super::BLOCK;
 pub struct Target {
     /// The host.
     pub host: HostId,
-    /// Which of its devices.
+    /// The number of the device.
     pub disk: u32,
 }
 
@@ -23,63 +23,63 @@ pub struct Target {
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     pub(crate) encoding: Encoding,
-    /// Copies or shards that complete a write.
+    /// Number of copies or shards that complete a write.
     pub(crate) quorum: u32,
     /// Bytes of the volume in one object.
     object: u64,
-    /// Unit of erasure coding, and bytes of it on each server.
+    /// Unit of erasure coding, and its bytes on each server.
     block: u64,
     stride: u64,
     /// Targets of each group or partition, the primary first.
     targets: Vec<Target>,
     finding: Finding,
-    /// Devices that the pool is spread over.
+    /// Number of devices that the pool is spread over.
     devices: u64,
-    /// Where its data begins on each device, beyond those of the pools before it.
+    /// Offset of its data on each device, after those of earlier pools.
     base: u64,
 }
 
-/// How an object's group is found.
+/// How the group of an object is determined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Finding {
     /// By the last bits of its hash.
     Mask(u64),
-    /// As Ceph does where groups are not a power of two.
+    /// As Ceph does if the number of groups is not a power of two.
     StableMod(u32),
-    /// By the ring of that partition power.
+    /// By the ring with that partition power.
     Ring(u32),
 }
 
-/// The part of a request that is on one object.
+/// The part of a request that is in one object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
-    /// The object's beginning in the volume, which is its name as well.
+    /// The object's offset in the volume, which also serves as its name.
     pub(crate) object: Bytes,
-    /// Where in it the piece begins.
+    /// The piece's offset in the object.
     pub(crate) start: Bytes,
-    /// Bytes.
+    /// Size in bytes.
     pub(crate) size: Bytes,
 }
 
-/// What a piece is on each of the servers.
+/// The part of a piece on each of the servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
-    /// Where on the device.
+    /// Address on the device.
     pub address: Bytes,
-    /// What the server's cache knows it by.
+    /// The key in the server's cache.
     pub key: Bytes,
-    /// Bytes.
+    /// Size in bytes.
     pub size: Bytes,
 }
 
-/// Where the objects of a volume are.
+/// The placement of a volume's objects.
 pub(crate) struct Groups {
     /// Targets of each group or partition, the one in front first.
     pub(crate) targets: Vec<Target>,
     pub(crate) finding: Finding,
-    /// Copies or shards that complete a write.
+    /// Number of copies or shards that complete a write.
     pub(crate) quorum: u32,
-    /// Devices that the volume is spread over.
+    /// Number of devices that the volume is spread over.
     pub(crate) devices: u64,
 }
 
@@ -102,12 +102,12 @@ impl Pool {
         }
     }
 
-    /// Blocks that a write of a piece touches in part, and so must read first.
+    /// Number of blocks that a write of a piece covers in part, and so must read first.
     pub(crate) fn partial_blocks(&self, volume: &crate::Volume, piece: &Piece) -> u64 {
         volume.distribution.partial_blocks(piece.start, piece.size).count() as u64
     }
 
-    /// Time to encode the blocks of which a server has that shard.
+    /// Time to encode the blocks of which a server has the shard `shard`.
     pub(crate) fn encoding_time(
         &self,
         volume: &crate::Volume,
@@ -117,14 +117,14 @@ impl Pool {
         volume.seal_time(cpu, shard * self.encoding.m() as u64)
     }
 
-    /// What of so many bytes of the volume is on each device.
+    /// Bytes on each device for `bytes` bytes of the volume.
     pub(super) fn share(&self, bytes: u64) -> u64 {
         let (m, n) = (self.encoding.m() as u128, self.encoding.n() as u128);
         let share = u128::from(bytes) * n / (m * u128::from(self.devices));
         share as u64 / BLOCK * BLOCK
     }
 
-    /// The pieces of a request; one that is whole is on one object, whatever its size.
+    /// The pieces of a request; a request for a whole object is one piece, whatever its size.
     pub(super) fn pieces(
         &self,
         offset: Bytes,
@@ -171,7 +171,7 @@ impl Pool {
         self.group(Bytes(address / self.object * self.object))
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub(super) fn groups(&self) -> usize {
         self.targets.len() / self.encoding.n()
     }
@@ -181,8 +181,8 @@ impl Pool {
         self.object
     }
 
-    /// What a piece is on each server: its own bytes of a copy; of a shard, that of all blocks that
-    /// it touches.
+    /// The part of a piece on each server: for a copy, the same bytes; for a shard, its parts of
+    /// all blocks that the piece touches.
     pub(super) fn shard(&self, piece: &Piece) -> Shard {
         let (start, size) = if self.is_coded() {
             let first = piece.start.get() / self.block;
@@ -193,13 +193,13 @@ impl Pool {
         };
         Shard {
             address: Bytes(self.base + self.share(piece.object.get()) + start),
-            // of a shard, data of one object only: it is shorter than the object
+            // a shard has data of only one object, and is shorter than the object
             key: piece.object + Bytes(start),
             size: Bytes(size),
         }
     }
 
-    /// Objects of a volume of that size that each device has a copy or a shard of.
+    /// Number of objects, of a volume of that size, of which each device has a copy or a shard.
     pub(super) fn objects(&self, volume: Bytes) -> f64 {
         let copies = volume.get() as f64 / self.object as f64 * self.encoding.n() as f64;
         copies / self.devices.max(1) as f64

@@ -1,16 +1,17 @@
-//! Which operation a thread of an OSD takes next: WPQ and mClock.
+//! The choice of a thread's next operation in an OSD: WPQ and mClock.
 //!
-//! An OSD has *shards*, each with a queue and threads of its own; a placement group belongs to one.
+//! An OSD has *shards*, each with its own queue and threads; a placement group belongs to one shard.
 //!
-//! - *WPQ* draws a class by priority: operations of clients and of replicas have 63, recovery has 3, and an
-//!   operation that costs much is passed over more often, up to nine times in ten (`WeightedPriorityQueue.h`).
-//!   Here the same shares without a draw: the class that is furthest behind its share is next.
-//! - *mClock* gives each class a reservation, a weight and a limit, in parts of the OSD's capacity (Gulati et
-//!   al., *mClock*, OSDI 2010; Ceph's dmclock with `AtLimit::Wait`). Reservations that are due go first; of
-//!   the classes below their limits the one with the least weighted work is next; if all are at their limits,
-//!   the threads wait. Costs are in operations: 50 us and 11 ns a byte (`osd_mclock_cost_per_io_usec_ssd`,
-//!   `osd_mclock_cost_per_byte_usec_ssd`), at least one. An object that a primary begins to recover costs
-//!   20 MiB (`osd_recovery_cost`). What other OSDs ask for is not scheduled, as up to Quincy.
+//! - *WPQ* draws a class by priority: operations of clients and of replicas have 63, recovery has 3. An
+//!   expensive operation is skipped more often, up to nine times in ten (`WeightedPriorityQueue.h`). The model
+//!   gives the same shares without random draws: the class that is furthest behind its share is next.
+//! - *mClock* gives each class a reservation, a weight and a limit, as shares of the OSD's capacity (Gulati et
+//!   al., *mClock*, OSDI 2010; Ceph's dmclock with `AtLimit::Wait`). Reservations that are due go first. Then,
+//!   of the classes below their limits, the one with the least weighted work is next. If all are at their
+//!   limits, the threads wait. Costs are in operations: 50 us and 11 ns a byte
+//!   (`osd_mclock_cost_per_io_usec_ssd`, `osd_mclock_cost_per_byte_usec_ssd`), at least one operation. An
+//!   object that a primary begins to recover costs 20 MiB (`osd_recovery_cost`). Requests of other OSDs are not
+//!   scheduled, as up to Quincy.
 //!
 //! Left out: scrubbing and other best effort, priorities of single clients.
 
@@ -19,60 +20,60 @@ use std::collections::VecDeque;
 use foretell_scenarios::model::{Share, Shares};
 use foretell_units::SimTime;
 
-/// What an operation is for.
+/// The purpose of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
-    /// It goes on with one that was scheduled.
+    /// It continues an operation that was scheduled.
     Continued,
-    /// A client asks.
+    /// A request of a client.
     Client,
-    /// Another OSD asks for a client.
+    /// A request of another OSD on behalf of a client.
     Replica,
     /// A primary begins to recover an object.
     Recovery,
-    /// Another OSD asks for a recovery.
+    /// A request of another OSD for a recovery.
     RecoveryMessage,
 }
 
-/// Bytes for which an object counts that a primary begins to recover, `osd_recovery_cost`.
+/// Bytes charged for an object that a primary begins to recover, `osd_recovery_cost`.
 const RECOVERY_COST: u64 = 20 << 20;
-/// Seconds of an operation, and of each byte.
+/// Seconds charged for an operation, and for each byte.
 const COST_PER_IO: f64 = 50e-6;
 const COST_PER_BYTE: f64 = 0.011e-6;
 /// Priorities: `osd_client_op_priority`, `osd_recovery_op_priority`.
 const PRIORITIES: [f64; 2] = [63.0, 3.0];
-/// Part of the operations of the highest cost that WPQ passes over.
+/// Share of the operations of the highest cost that WPQ skips.
 const PASSED_OVER: f64 = 0.9;
 
-/// What a shard's threads do next.
+/// The next step of a shard's threads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Pick {
-    /// This one.
+    /// Carry out this job.
     Job(u32),
-    /// Nothing is there.
+    /// Nothing waits.
     Nothing,
-    /// All that is there has reached its limit: not before then.
+    /// All waiting operations have reached their limits: nothing before this time.
     At(SimTime),
 }
 
-/// How a queue chooses.
+/// The policy of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Policy {
     Wpq,
-    /// Operations a second of the shard, and what each class has of them.
+    /// `capacity`: operations a second of the shard; and the share of each class.
     Mclock {
         capacity: f64,
         shares: Shares,
     },
 }
 
-/// Operations of clients, or of recovery, in order.
+/// Operations of one class, clients or recovery, in order.
 #[derive(Debug, Default)]
 struct Queue {
     jobs: VecDeque<(u32, f64)>,
-    /// WPQ: work so far by weight. mClock: when the first one is due by weight.
+    /// With WPQ: work so far divided by weight. With mClock: when the first one is due by weight.
     pass: f64,
-    /// When the first is due by its reservation, and when its limit lets it go.
+    /// When the first one is due by its reservation, and when its limit allows it.
     reserved: f64,
     limited: f64,
 }
@@ -92,7 +93,7 @@ impl Scheduler {
         Self { policy, strict: VecDeque::new(), queues, most: 0.0 }
     }
 
-    /// All that wait, which are forgotten.
+    /// Removes all waiting jobs and returns them.
     pub(super) fn drain(&mut self) -> Vec<u32> {
         let mut all: Vec<u32> = self.strict.drain(..).collect();
         for queue in &mut self.queues {
@@ -101,7 +102,7 @@ impl Scheduler {
         all
     }
 
-    /// An operation that brings `bytes` of data waits.
+    /// Adds an operation that brings `bytes` of data.
     pub(super) fn push(&mut self, now: SimTime, job: u32, class: Class, bytes: u64) {
         let is_mclock = matches!(self.policy, Policy::Mclock { .. });
         let place = match class {
@@ -124,7 +125,7 @@ impl Scheduler {
         queue.jobs.push_back((job, cost));
         if queue.jobs.len() == 1 {
             match self.policy {
-                // an idle class saves nothing up
+                // an idle class accumulates no credit
                 Policy::Wpq => queue.pass = queue.pass.max(other),
                 Policy::Mclock { capacity, shares } => {
                     let share = [shares.client, shares.recovery][place];
@@ -134,7 +135,7 @@ impl Scheduler {
         }
     }
 
-    /// The next one.
+    /// Takes the next operation.
     pub(super) fn pop(&mut self, now: SimTime) -> Pick {
         if let Some(job) = self.strict.pop_front() {
             return Pick::Job(job);
@@ -161,7 +162,7 @@ impl Scheduler {
     }
 
     fn pop_mclock(&mut self, now: SimTime, capacity: f64, shares: Shares) -> Pick {
-        // tags are in seconds; one that is due within the nanosecond is due
+        // tags are in seconds; one that is due within half a nanosecond is due
         let at = now.as_secs_f64() + 5e-10;
         let waiting = || (0..2).filter(|&place| !self.queues[place].jobs.is_empty());
         let first = |of: &mut dyn Iterator<Item = usize>, tag: fn(&Queue) -> f64| {
@@ -184,7 +185,7 @@ impl Scheduler {
         let queue = &mut self.queues[place];
         let (job, cost) = queue.jobs.pop_front().expect("it has one");
         if by_reservation.is_none() {
-            // what was had by weight does not count as reserved
+            // service by weight does not count against the reservation
             queue.reserved -= cost / (share.reservation * capacity);
         }
         if !queue.jobs.is_empty() {
@@ -195,7 +196,7 @@ impl Scheduler {
 }
 
 impl Queue {
-    /// The tags of the operation that is first now.
+    /// Computes the tags of the operation that is now first.
     fn tag(&mut self, now: f64, capacity: f64, share: Share) {
         let cost = self.jobs[0].1;
         let next = |tag: f64, rate: f64| (tag + cost / rate).max(now);
@@ -218,8 +219,8 @@ mod tests {
         Share { reservation, weight, limit }
     }
 
-    /// Operations of (clients, recovery) in ten seconds in which both always have some, if a shard does
-    /// `rate` of them in a second.
+    /// Operations served of (clients, recovery) in ten seconds in which both always have some waiting, if a
+    /// shard serves `rate` of them a second.
     fn served(policy: Policy, rate: u64, bytes: u64, counts: [u64; 2]) -> [u64; 2] {
         let mut scheduler = Scheduler::new(policy);
         let (mut now, end) = (SimTime::ZERO, SimTime::ZERO + SimSpan::from_secs(10));
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn closed_form_reservations_and_weights() {
-        // too slow a shard: clients get what is reserved for them, and recovery its own
+        // a shard that is too slow: clients and recovery get what is reserved for them
         let shares = Shares { client: share(0.5, 1.0, None), recovery: share(0.25, 1.0, None) };
         let policy = Policy::Mclock { capacity: 1000.0, shares };
         let [clients, objects] = served(policy, 500, 4096, [64, 4]);
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn wpq_passes_over_what_costs_much() {
         let [clients, objects] = served(Policy::Wpq, 1000, 4096, [64, 4]);
-        // 63 to 3 times one in ten
+        // 63 to 3, times one in ten
         let ratio = clients as f64 / objects as f64;
         assert!((ratio / 210.0 - 1.0).abs() < 0.02, "{ratio}");
     }

@@ -1,7 +1,7 @@
-//! How a task goes through the threads of a server, where the scenario tells these (see `daemon`).
+//! The path of a task through the threads of a server, if the scenario specifies threads (see `daemon`).
 //!
-//! A message is read by a messenger thread, carried out by an op thread, and answered by a messenger
-//! thread. A transaction passes the kv thread before the device has it.
+//! A messenger thread reads a message, an op thread carries it out, and a messenger thread answers it. A
+//! transaction goes through the kv thread before it reaches the device.
 
 use foretell_algorithms::node::{FLUSHER, NOBODY};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
@@ -16,12 +16,12 @@ use crate::hosts::{Hosts, Labour, Then, Timer, Work};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 
-/// A thread that spins has a core for this long before others have a turn. Assumed: Linux shares cores fairly among
-/// threads that can run, so this is about what other steps take.
+/// A thread that spins has a core for this long before others get their turn. Assumed: Linux shares cores fairly
+/// among runnable threads, so this is about the length of other steps.
 const SPIN: SimSpan = SimSpan::from_us(50);
 
 impl<R: Rules> Objects<R> {
-    /// A job of a task's own server.
+    /// Starts a job of a task's own server.
     pub(super) fn start<H: Hosts>(
         &mut self,
         core: &Core,
@@ -77,7 +77,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The free threads of a shard take what its queue says.
+    /// The free threads of a shard take the next jobs from its queue.
     fn go_on_in_shard<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, shard: u32) {
         let now = hosts.now();
         loop {
@@ -122,7 +122,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// An op thread of an OSD is free, and has no lock any more.
+    /// An op thread of an OSD is free, and holds no lock.
     fn leave_op_thread<H: Hosts>(
         &mut self,
         core: &Core,
@@ -153,7 +153,7 @@ impl<R: Rules> Objects<R> {
             let asked = &core.exchanges[exchange];
             (asked.workload, exchange_thread(exchange, SERVER), asked.breadcrumb)
         };
-        // it is another thread than the one that has just worked
+        // its thread is not the one that has just worked
         hosts.set_waking(true);
         hosts.compute(Work {
             host,
@@ -167,7 +167,7 @@ impl<R: Rules> Objects<R> {
         hosts.set_waking(false);
     }
 
-    /// Time of a messenger thread for a message.
+    /// Messenger thread's time for a message.
     pub(super) fn messaging(&self, message: Bytes) -> SimSpan {
         self.daemons.as_ref().map_or(SimSpan::ZERO, |daemons| daemons.threads.message.of(message))
     }
@@ -190,7 +190,7 @@ impl<R: Rules> Objects<R> {
         self.start_for(core, hosts, (host, disk), (u32::MAX, exchange), step, span);
     }
 
-    /// A server answers whoever asked it.
+    /// A server answers the host that asked it.
     pub(super) fn answer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: &Task) {
         self.note_answered(core, hosts, task);
         let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
@@ -206,7 +206,7 @@ impl<R: Rules> Objects<R> {
         core.send_after(hosts, task.exchange, span);
     }
 
-    /// Whoever asked is answered: others may read or write the object.
+    /// The task's client or server has its answer: others may read or write the object.
     fn unlock_object<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: &Task) {
         let Some(locks) = self.object_locks.as_mut().filter(|_| task.is_front()) else { return };
         for waiting in locks.give((task.volume, task.piece.object)) {
@@ -214,13 +214,13 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A message has come: a messenger thread reads it.
+    /// A message has arrived: a messenger thread reads it.
     pub(super) fn arrive<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
         let span = self.messaging(core.exchanges[self.tasks[task].exchange].message());
         self.start(core, hosts, task, (Place::Messenger, Next::Arrived), span);
     }
 
-    /// The answer of another server has come, for a task of the server in front.
+    /// The answer of another server has arrived, for a task of the server in front.
     pub(super) fn count<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -271,7 +271,7 @@ impl<R: Rules> Objects<R> {
         self.leave_op_thread(core, hosts, (osd, shard), lock);
     }
 
-    /// A server's device has done what a task asked for.
+    /// A server's device has finished an access of a task.
     pub(super) fn task_stored<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
         let task = self.tasks[task];
         if task.op == Op::Write && !task.fetches() {
@@ -280,7 +280,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// What a server wrote has reached its store: threads that waited for that go on.
+    /// A server's write has reached its store: threads that waited for that continue.
     pub(super) fn reached_store<H: Hosts>(
         &mut self,
         core: &Core,
@@ -294,7 +294,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// These bytes are no more on their way to an OSD's store.
+    /// These bytes are no longer in flight to an OSD's store.
     fn release<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: u32, bytes: Bytes) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         daemons.release(osd, bytes.get());
@@ -304,7 +304,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A thread has done a job.
+    /// A thread has finished a job.
     pub(super) fn job_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let job = *daemons.jobs.remove(id);
@@ -324,7 +324,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// With events: whether what a job was for has come to nothing.
+    /// With events: whether a job no longer has a purpose. If so, it ends here.
     fn job_ends(&mut self, core: &mut Core, job: &Job) -> bool {
         let exchange = job.exchange;
         match job.next {
@@ -338,7 +338,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// What follows a job.
+    /// Does the step that follows a job.
     fn job_goes_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: Job) {
         match job.next {
             Next::ChoreArrived => self.queue_chore(core, hosts, job.task & !CHORE),
@@ -385,7 +385,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The store takes a transaction.
+    /// The store accepts a transaction.
     fn admitted<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         if daemons.queue_commit(job.osd, job.task) {
@@ -393,7 +393,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A server carries out a chore, or has what it writes wait for the kv thread.
+    /// A server carries out a chore, or lets its write wait for the kv thread.
     fn perform_job<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
         let duty = job.task & !CHORE;
         if self.writes(duty) {
@@ -434,7 +434,7 @@ impl<R: Rules> Objects<R> {
         hosts.set_timer(hosts.now() + flush, Timer::Daemon { job: id });
     }
 
-    /// The device has flushed for a round.
+    /// The device flush for a round is done.
     pub(super) fn flushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let job = *daemons.jobs.remove(id);
@@ -444,14 +444,14 @@ impl<R: Rules> Objects<R> {
         self.committed(core, hosts, &job);
     }
 
-    /// A shard whose operations had reached their limits looks again.
+    /// A shard whose operations had reached their limits checks them again.
     fn look_again<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         daemons.wakes(job.osd, job.shard);
         self.go_on_in_shard(core, hosts, job.osd, job.shard);
     }
 
-    /// A round of the kv thread is over: devices have its transactions.
+    /// A round of the kv thread is over: the devices have its transactions.
     fn committed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, job: &Job) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let round = daemons.end_round(job.osd);
@@ -461,7 +461,7 @@ impl<R: Rules> Objects<R> {
             let ready = daemons.begin(Job { place, exchange, span, next, ..*job }, hosts.now());
             self.run(core, hosts, ready);
         }
-        // what came to nothing meanwhile leaves the throttle, too
+        // cancelled transactions leave the throttle too
         let mut dropped = Vec::new();
         for task in round {
             if task & CHORE != 0 {

@@ -1,22 +1,21 @@
-//! How a server of objects uses its devices.
+//! The use of devices by a server of objects.
 //!
-//! Each device is a store of its own. A read looks into the store's share of the node's cache, page
-//! by page, and reads what is missing. A write is durable when the log has it (see `log`):
+//! Each device has its own store. A read looks in the store's share of the node's cache, page by page, and reads the
+//! missing pages. A write is durable when it is in the log (see `log`):
 //!
-//! - `BlueStore`: a short write goes into the log with its metadata, and to its place later; a long
-//!   one goes to its place, and then its metadata into the log;
-//! - `FileStore`: all goes into the journal, and to its place later; it is in the page cache at once;
+//! - `BlueStore`: a short write goes into the log with its metadata, and later to its place; a long write goes to its
+//!   place first, and then its metadata go into the log;
+//! - `FileStore`: everything goes into the journal, and later to its place; it is in the page cache at once;
 //! - an object server of Swift: the file is written, then its metadata and the file system's journal.
 //!
-//! What is due later is written when there is enough of it or it has waited long enough; when too
-//! much is due, commits wait. Metadata in `RocksDB` are written again when they are merged. Sources:
-//! Aghayev et al., *File Systems Unfit as Distributed Storage Backends*, SOSP 2019; Ceph's
-//! configuration reference for the limits. Metadata that an OSD does not hold are
-//! looked up first (`onodes`).
+//! Deferred writes are written when there are enough of them or they have waited long enough; when there are too many,
+//! commits wait. Metadata in `RocksDB` are rewritten when they are merged. Sources: Aghayev et al., *File Systems Unfit
+//! as Distributed Storage Backends*, SOSP 2019; Ceph's configuration reference for the limits. Metadata that an OSD
+//! does not hold are looked up first (`onodes`).
 //!
-//! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is where the
-//! tables are (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out: tables that a `db` device has no room
-//! for; fragmentation and allocation, check sums' bytes, read-ahead.
+//! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is on the
+//! device of the tables (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out: tables that do not
+//! fit on a `db` device; fragmentation and allocation, check sums' bytes, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::mix;
@@ -30,60 +29,59 @@ use foretell_units::{Beat, Breadcrumb, Bytes, Op, Owner, Sectors, SimSpan, SimTi
 use super::log::{Commit, Log};
 use super::{BLOCK, Shard};
 
-/// What all stores of a cluster are set to.
+/// Settings of all stores of a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// Writes shorter than that go into the log whole.
+    /// Writes shorter than this go into the log as a whole.
     pub(crate) log_below: Bytes,
     pub(crate) metadata: u64,
-    /// Whether what is written is in the cache then.
+    /// Whether written data are then in the cache.
     pub(crate) cache_writes: bool,
-    /// How often metadata are written again.
+    /// How often metadata are rewritten.
     pub(crate) rewrites: u64,
     pub(crate) later: Later,
 }
 
-/// When deferred writes reach the device.
+/// The conditions for deferred writes to reach the device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Later {
-    /// So many writes, or bytes, begin it.
+    /// Number of writes, or of bytes, that triggers the writing.
     pub(crate) writes: usize,
     pub(crate) bytes: u64,
-    /// Beyond so many bytes commits wait.
+    /// Commits wait while more bytes than this are deferred.
     pub(crate) limit: u64,
-    /// Nothing waits longer, by much.
+    /// Maximum waiting time, approximately.
     pub(crate) period: SimSpan,
 }
 
-/// Metadata that are merged at once. Assumed; `RocksDB`'s are larger, and the device sees the same in
-/// the mean.
+/// Bytes of metadata in one merge. Assumed; `RocksDB`'s merges are larger, but the device sees the same on average.
 const MERGED_AT_ONCE: u64 = 1 << 20;
-/// Bytes of one operation of such a merge.
+/// Bytes of one operation in such a merge.
 const MERGE_OPERATION: u64 = 512 << 10;
 
-/// What an exchange asks of a store.
+/// An exchange's access to a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreAccess {
     /// The exchange that waits for it.
     pub exchange: u32,
     /// Direction.
     pub op: Op,
-    /// Which device.
+    /// The number of the device.
     pub disk: u32,
     /// The volume.
     pub file: u32,
-    /// Where it is.
+    /// The range on the device.
     pub shard: Shard,
-    /// Keys of the store's metadata that are looked up first on the device, one after the other. A read of nothing
-    /// looks them up and does no more.
+    /// Number of metadata keys that are first looked up on the device, one after the other. A read of size zero only
+    /// looks them up.
     pub lookups: u8,
-    /// The request that it is part of.
+    /// The request that it belongs to.
     pub breadcrumb: Breadcrumb,
-    /// Who serves it.
+    /// The thread that serves it.
     pub thread: Thread,
-    /// For which workload.
+    /// The workload.
     pub workload: u32,
-    /// On whose behalf: schedulers of devices that give threads turns go by it.
+    /// The reader on whose behalf it is, for schedulers of devices that give threads turns.
     pub reader: u64,
 }
 
@@ -97,7 +95,7 @@ pub struct Stores {
     held_reads: Slab<HeldReads>,
     hits: HitCounts,
     held: Vec<Commit>,
-    /// Pages that came into the caches since the beginning.
+    /// Pages that entered the caches since the beginning.
     entered: u64,
 }
 
@@ -107,21 +105,21 @@ struct Store {
     capacity: u64,
     cache: AnyPolicy,
     log: Log,
-    /// The device that has the log, and where the log begins on it.
+    /// The device with the log, and the log's first byte on it.
     log_at: (u32, u64),
-    /// Bytes of its own device before the first that data may have.
+    /// First byte of its own device that is available for data.
     data_begin: u64,
-    /// Where its tables are, if not among its data.
+    /// The place of its tables, if they are not among its data.
     tables: Option<Region>,
-    /// What is due later and not under way.
+    /// Deferred writes that are not in progress.
     due: Vec<Due>,
-    /// Bytes due later, those under way among them.
+    /// Bytes of deferred writes, including those in progress.
     due_bytes: u64,
-    /// When it looks at what is due later: a daemon of its own serves each device.
+    /// Times at which it checks deferred writes; each device has a daemon for this.
     beat: Beat,
-    /// The look that is on the agenda.
+    /// The next check that is on the agenda.
     look_at: Option<SimTime>,
-    /// Metadata since the last merge, and where the next goes.
+    /// Bytes of metadata since the last merge, and place of the next merge.
     merge: u64,
     merge_at: u64,
 }
@@ -134,7 +132,7 @@ struct Region {
     bytes: u64,
 }
 
-/// A write that is due later.
+/// A deferred write.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     address: Bytes,
@@ -146,41 +144,40 @@ struct Due {
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     what: DiskOperation,
-    /// Whose it is, by its own device: logs and tables may be on another.
+    /// Its store, as the number of the store's own device: logs and tables may be on another device.
     store: u32,
     purpose: Purpose,
 }
 
-/// What an operation is for.
+/// The purpose of an operation.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
     /// A leg waits for it.
     Read { leg: u32 },
-    /// Data that are written to their place before their metadata.
+    /// Data are written to their place before their metadata.
     Data(Commit),
-    /// The log's.
+    /// A write of the log.
     Log,
-    /// What was due later.
+    /// Deferred writes.
     Later,
     /// A merge of metadata.
     Merge,
-    /// Keys of metadata are looked up for what [`Stores::held_reads`] has under this number.
+    /// Metadata keys are looked up for the entry `held` of [`Stores::held_reads`].
     LookUp { held: u32 },
 }
 
-/// What waits until metadata have been looked up.
+/// Reads that wait until metadata have been looked up.
 #[derive(Clone, Debug)]
 struct HeldReads {
-    /// Look-ups that follow the one under way.
+    /// Number of look-ups after the current one.
     left: u8,
     leg: u32,
-    /// Reads of the device; none: the leg waits for the look-ups alone.
+    /// Reads of the device; empty if the leg waits only for the look-ups.
     reads: Vec<DiskOperation>,
 }
 
 impl Stores {
-    /// The stores of a node whose cache lacks `reserved` bytes; `clocks`: where the phases of their
-    /// clocks come from.
+    /// The stores of a node whose cache lacks `reserved` bytes; `clocks`: the source of the phases of their clocks.
     pub(crate) fn new(
         settings: Settings,
         storage: &Storage,
@@ -204,7 +201,7 @@ impl Stores {
                 due_bytes: 0,
                 beat: Beat::drawn(settings.later.period, &mut stream),
                 look_at: None,
-                // a store that has been at work is somewhere between two merges
+                // a store that has been in use is at a random point between two merges
                 merge: if settings.rewrites > 0 { stream.below(MERGED_AT_ONCE) } else { 0 },
                 merge_at: 0,
             }
@@ -225,7 +222,7 @@ impl Stores {
         &self.hits
     }
 
-    /// Bytes in the caches, and those that have left them since the beginning.
+    /// Bytes in the caches, and bytes that have left them since the beginning.
     pub(crate) fn cached_and_evicted(&self) -> (u64, u64) {
         let cached: usize = self.devices.iter().map(|store| store.cache.len()).sum();
         (cached as u64 * self.page, (self.entered - cached as u64) * self.page)
@@ -236,12 +233,12 @@ impl Stores {
         self.hits = HitCounts::default();
     }
 
-    /// What an operation of a device is.
+    /// An operation of a device.
     pub(crate) fn operation(&self, number: u32) -> &DiskOperation {
         &self.operations[number].what
     }
 
-    /// Reads or writes for a leg; how many things it waits for.
+    /// Reads or writes for a leg. Returns the number of completions to wait for.
     pub(crate) fn access(&mut self, machine: &mut impl Machine, access: &StoreAccess) -> u32 {
         match access.op {
             Op::Read => self.read(machine, access),
@@ -258,7 +255,7 @@ impl Stores {
         let disk = access.disk;
         let (mut hits, mut from) = (0, None);
         let mut reads = Vec::new();
-        // one beyond the last ends the last gap
+        // one iteration beyond the last page ends the last gap
         for number in first..=last {
             let found = number < last && {
                 let key = u64::from(access.file) << 48 | number;
@@ -284,7 +281,7 @@ impl Stores {
         }
         let waits = reads.len() as u32;
         let leg = access.exchange;
-        // who holds data holds the metadata, too
+        // an OSD that has the data cached also holds the metadata
         if access.lookups > 0 && (waits > 0 || last == first) {
             let held = HeldReads { left: access.lookups - 1, leg, reads };
             let held = self.held_reads.insert(held);
@@ -297,7 +294,7 @@ impl Stores {
         waits
     }
 
-    /// Reads a block of the tables that have the metadata of an access: anywhere on the device.
+    /// Reads a block of the tables, for an access whose metadata are missing: anywhere on the device.
     fn look_up(&mut self, machine: &mut impl Machine, access: &StoreAccess, held: u32) {
         let left = u64::from(self.held_reads[held].left);
         let blocks = self.devices[access.disk as usize].table_bytes() / BLOCK;
@@ -308,7 +305,7 @@ impl Stores {
         self.start(machine, access.disk, what, Purpose::LookUp { held });
     }
 
-    /// A key was looked up: the next is, or what waited for it begins.
+    /// A key was looked up. The next one is looked up, or the waiting reads begin.
     fn looked_up(
         &mut self,
         machine: &mut impl Machine,
@@ -386,7 +383,7 @@ impl Stores {
         }
     }
 
-    /// A leg appends so many bytes to a file that is nobody's object.
+    /// A leg appends bytes to a file that belongs to no object.
     pub(crate) fn append(
         &mut self,
         machine: &mut impl Machine,
@@ -406,7 +403,7 @@ impl Stores {
         self.go_on(machine, disk);
     }
 
-    /// Writes to the log what waits for that, if it may.
+    /// Writes waiting commits to the log, if that is allowed now.
     fn go_on(&mut self, machine: &mut impl Machine, disk: u32) {
         let store = &mut self.devices[disk as usize];
         if store.due_bytes > self.settings.later.limit {
@@ -428,7 +425,7 @@ impl Stores {
         self.start(machine, disk, what, Purpose::Log);
     }
 
-    /// Begins to write what was due later.
+    /// Begins deferred writes.
     fn write_due(&mut self, machine: &mut impl Machine, disk: u32) {
         let due = std::mem::take(&mut self.devices[disk as usize].due);
         for Due { address, bytes, breadcrumb, workload } in due {
@@ -438,7 +435,7 @@ impl Stores {
         }
     }
 
-    /// Where data lie on a device: behind the log, in whole blocks.
+    /// The place of data on a device: after the log, in whole blocks.
     fn place(
         &self,
         disk: u32,
@@ -449,7 +446,7 @@ impl Stores {
         let store = &self.devices[disk as usize];
         let (begin, end) = (address.get() / BLOCK * BLOCK, (address + size).get());
         let bytes = end.next_multiple_of(BLOCK) - begin;
-        // a pool that was too large for the devices was refused; those that fit hardly wrap around
+        // pools that are too large for the devices were refused; others hardly ever wrap around
         let room = (store.capacity - store.data_begin).saturating_sub(bytes) / BLOCK * BLOCK;
         let within = begin % room.max(BLOCK);
         DiskOperation {
@@ -464,7 +461,7 @@ impl Stores {
         }
     }
 
-    /// Where blocks of the tables lie: on a device of their own, or among the data.
+    /// The place of table blocks: on a separate device, or among the data.
     fn place_in_tables(
         &self,
         disk: u32,
@@ -501,7 +498,7 @@ impl Stores {
         machine.start(number, &what);
     }
 
-    /// An access in no time, as far as the cache remembers it.
+    /// Updates the cache for an access that takes no time.
     pub(crate) fn touch(&mut self, access: &StoreAccess) {
         if access.op == Op::Write && !self.settings.cache_writes {
             return;
@@ -551,7 +548,7 @@ impl Stores {
             if let Some((address, bytes)) = commit.later {
                 let Commit { breadcrumb, workload, .. } = commit;
                 store.due.push(Due { address, bytes, breadcrumb, workload });
-                // in whole blocks, as it will be written
+                // in whole blocks, as it will be written later
                 store.due_bytes += covering(address, bytes);
             }
         }
@@ -570,7 +567,7 @@ impl Stores {
         self.go_on(machine, disk);
     }
 
-    /// Writes metadata again, if there is enough of it.
+    /// Rewrites metadata, if there are enough of them.
     fn merge(&mut self, machine: &mut impl Machine, disk: u32) {
         let whose = Whose { breadcrumb: Breadcrumb::NONE, workload: NOBODY, thread: FLUSHER };
         if self.devices[disk as usize].merge < MERGED_AT_ONCE {
@@ -587,7 +584,7 @@ impl Stores {
         }
     }
 
-    /// Devices whose time it is write what is due.
+    /// Checks the devices on which deferred writes are due.
     pub(crate) fn flush_tick(&mut self, machine: &mut impl Machine) {
         let now = machine.now();
         for disk in 0..self.devices.len() as u32 {
@@ -600,13 +597,13 @@ impl Stores {
 }
 
 impl Store {
-    /// Bytes of the device that tables are anywhere in.
+    /// Size of the area of the device that tables are spread over.
     fn table_bytes(&self) -> u64 {
         self.tables.map_or(self.capacity, |region| region.bytes)
     }
 }
 
-/// Where a store has its log, its tables and its data.
+/// The places of a store's log, tables and data.
 struct Places {
     log: Log,
     log_at: (u32, u64),
@@ -615,8 +612,8 @@ struct Places {
 }
 
 impl Places {
-    /// Those of the store of a disk: the log is at the beginning of the part of a `wal` device; without one, at the
-    /// beginning of the part of a `db` device, before the tables; without either, before the data.
+    /// The places for the store of a disk: the log is at the beginning of the part of a `wal` device; without one, at
+    /// the beginning of the part of a `db` device, before the tables; without either, before the data.
     fn of(storage: &Storage, disk: usize, capacity: Bytes) -> Self {
         let own = &storage.disks[disk];
         let region = |part| {
@@ -639,7 +636,7 @@ impl Places {
     }
 }
 
-/// For whom an operation is.
+/// The owner of an operation.
 #[derive(Clone, Copy, Debug)]
 struct Whose {
     breadcrumb: Breadcrumb,
@@ -658,7 +655,7 @@ fn covering(address: Bytes, size: Bytes) -> u64 {
     (address + size).get().next_multiple_of(BLOCK) - address.get() / BLOCK * BLOCK
 }
 
-/// The pages of the cache that a shard touches: first, and one beyond the last.
+/// The pages of the cache that a shard touches: the first, and the one after the last.
 fn pages(shard: Shard, page: u64) -> (u64, u64) {
     (shard.key.get() / page, (shard.key + shard.size).get().div_ceil(page))
 }

@@ -1,42 +1,42 @@
-//! What a server was asked to do, and how far it has come.
+//! The tasks of servers, and their progress.
 
 use foretell_units::{Bytes, Op};
 
 use super::pool::{Piece, Shard};
 use crate::request::Stage;
 
-/// What a server was asked to do.
+/// A task of a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task {
-    /// The exchange by which it was asked.
+    /// The exchange in which it was requested.
     pub(super) exchange: u32,
-    /// The task of the server in front that this is a part of, or [`NO_TASK`].
+    /// The front server's task that this belongs to, or [`NO_TASK`].
     pub(super) front: u32,
     pub(crate) op: Op,
     pub(super) volume: u32,
     pub(crate) piece: Piece,
-    /// What it is on the device of this server; of the server in front, on each server's.
+    /// The range on the device of this server; for the server in front, the range on every server.
     pub(crate) shard: Shard,
     pub(super) disk: u32,
     pub(super) stage: Stage,
-    /// Answers, that of the own device among them, that it still needs.
+    /// Number of answers, including its own device's, that it still needs.
     pub(super) needed: u32,
-    /// Answers that have not come.
+    /// Number of answers that have not arrived.
     pub(super) outstanding: u32,
-    /// Whether a thread waits for its device.
+    /// Whether a thread waits for the device.
     pub(super) holds: bool,
-    /// Whether metadata are looked up before it writes.
+    /// Whether metadata are looked up before the write.
     pub(super) looks_up: bool,
-    /// Which shard its server has.
+    /// The number of its server's shard.
     pub(super) position: u8,
-    /// Whether its interval is over: what is still pending for it is ignored.
+    /// Whether its interval has ended: events still pending for it are ignored.
     pub(super) is_dead: bool,
 }
 
 const NO_TASK: u32 = u32::MAX;
 
 impl Task {
-    /// What a client asks of the server in front.
+    /// The task of the server in front for a client.
     pub(super) fn in_front(op: Op, volume: u32, piece: Piece, shard: Shard, disk: u32) -> Self {
         let (stage, needed, outstanding) = (Stage::Transfer, 0, 0);
         let (exchange, front) = (0, NO_TASK);
@@ -59,27 +59,27 @@ impl Task {
         }
     }
 
-    /// What the server in front, whose task this is, asks others.
+    /// The task that the server in front, whose task this is, gives to others.
     pub(super) fn for_others(&self, id: u32, op: Op, shard: Shard) -> Self {
         Self { front: id, op, shard, stage: Stage::Transfer, ..*self }
     }
 
-    /// Whether a client asked for it.
+    /// Whether a client requested it.
     pub(crate) fn is_front(&self) -> bool {
         self.front == NO_TASK
     }
 
-    /// Bytes of its message: to the server in front, the client's own.
+    /// Bytes in its message; for the server in front, the client's data.
     pub(super) fn carried(&self) -> Bytes {
         if self.is_front() { self.piece.size } else { self.shard.size }
     }
 
-    /// It needs its own device and nothing else.
+    /// Expects only its own device's answer.
     pub(super) fn expect_own(&mut self) {
         (self.needed, self.outstanding) = (1, 1);
     }
 
-    /// Blocks that a write touches in part are read first.
+    /// Begins to read the blocks that a write covers in part.
     pub(super) fn begin_fetch(&mut self) {
         self.stage = Stage::Fetch;
     }
@@ -88,7 +88,7 @@ impl Task {
         self.stage = Stage::Transfer;
     }
 
-    /// Whether the server in front reads what a write touches in part.
+    /// Whether the server in front is reading blocks that a write covers in part.
     pub(super) fn fetches(&self) -> bool {
         self.is_front() && self.stage == Stage::Fetch
     }

@@ -1,9 +1,9 @@
-//! `OpenStack` Swift in outline.
+//! A simplified model of `OpenStack` Swift.
 //!
-//! A client asks a *proxy*, which sends three copies to object servers; a write is done when two have
-//! it. A read comes from any of the servers. Source: Swift's documentation of its architecture. Not
-//! modelled: a proxy passes an object on when it has it whole, where Swift streams; account and container
-//! servers.
+//! A client asks a *proxy*, which sends three copies to object servers; a write is done when two have it.
+//! A read is served by any of the servers. Source: Swift's documentation of its architecture. Simplified:
+//! a proxy forwards an object once it has received it completely, where Swift streams. Not modelled:
+//! account and container servers.
 
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
@@ -15,10 +15,10 @@ use crate::protocol::Clocks;
 use crate::system::{Founded, SystemError};
 use crate::volume::Volume;
 
-/// The rules of Swift.
+/// Swift's rules and parameters.
 pub(crate) struct Swift {
     settings: model::Swift,
-    /// By host, for proxies: which of equal copies is read.
+    /// Random streams for the choice among equal copies, by host, for proxies.
     shuffling: Vec<Stream>,
 }
 
@@ -29,12 +29,12 @@ impl Swift {
         Self { settings: settings.clone(), shuffling }
     }
 
-    /// One that places, and does nothing else.
+    /// Rules that only place objects.
     fn placing(settings: &model::Swift) -> Self {
         Self { settings: settings.clone(), shuffling: Vec::new() }
     }
 
-    /// How its stores write: nothing is deferred.
+    /// Settings for how its stores write: nothing is deferred.
     fn store(swift: &model::Swift) -> Settings {
         Settings {
             log_below: Bytes::ZERO,
@@ -46,7 +46,7 @@ impl Swift {
     }
 }
 
-/// What the table of systems has.
+/// The type in the table of systems.
 pub(crate) type Machine = Box<Objects<Swift>>;
 
 impl Founded for Machine {
@@ -65,7 +65,7 @@ impl Founded for Machine {
     }
 }
 
-/// What a cluster of this system is set to.
+/// The settings of a cluster of this system.
 fn settings(system: &model::System) -> &model::Swift {
     match system {
         model::System::Swift(settings) => settings,
@@ -101,7 +101,7 @@ impl Rules for Swift {
         Target { host: proxies[instance as usize % proxies.len()], disk: 0 }
     }
 
-    /// Any of the copies is as good as another: proxies shuffle them (`sorting_method`).
+    /// All copies are equally good: proxies shuffle them (`sorting_method`).
     fn first_read(&mut self, front: HostId, copies: usize, wanted: usize) -> usize {
         self.shuffling[front.index()].below((copies - wanted + 1) as u64) as usize
     }
@@ -112,7 +112,7 @@ impl Rules for Swift {
         match (task.op, task.is_front()) {
             (Op::Read, true) => swift.proxy.of(task.piece.size) + swift.relay.of(task.piece.size),
             (Op::Write, true) => {
-                // headers go first, data when the server has said that it wants them
+                // headers are sent first, and data once the server has accepted the request
                 let headers = swift.relay.of(Bytes::ZERO);
                 let copies = pool.encoding.n() as u64;
                 let relayed = (headers + swift.relay.of(task.piece.size)) * copies;

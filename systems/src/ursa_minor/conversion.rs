@@ -1,12 +1,12 @@
-//! Volumes are encoded, encrypted or placed otherwise while clients go on.
+//! Conversion of volumes: their encoding, encryption or placement changes while clients continue.
 //!
 //! A group is *converted* as a whole: its new first holder reads it, decodes it, encodes it and writes it to the new
-//! holders. Requests that touch the group wait meanwhile, and it waits for those under way, so that each group is in
-//! the old encoding or in the new one. The old fragments are kept until all new ones are acknowledged: where the
-//! converting node fails, or too few others are in reach, the group is what it was, and it is tried again. Groups that
-//! are not whole are converted later. Source: Abd-El-Malek et al. 2005 (re-encoding on line by a coordinator). There
-//! clients write the new encoding at once, and reads look in both; our lock is simpler, and costs who meets it some
-//! tens of milliseconds.
+//! holders. Meanwhile, requests that touch the group wait, and the conversion waits for outstanding ones, so each
+//! group has either the old encoding or the new one. The old fragments are kept until all new ones are acknowledged.
+//! If the converting node fails, or too few others are reachable, the group keeps its old encoding, and is tried
+//! again. Groups that are not whole are converted later. Source: Abd-El-Malek et al. 2005 (re-encoding on line by a
+//! coordinator). There, clients write the new encoding at once, and reads look in both. The lock of this model is
+//! simpler, and costs a request that meets it some tens of milliseconds.
 
 use foretell_algorithms::message::MESSAGE_HEADER;
 use foretell_algorithms::node::NOBODY;
@@ -19,22 +19,22 @@ use crate::hosts::{Hosts, Timer};
 use crate::protocol::Core;
 use crate::request::{Issue, Stage};
 
-/// Until a node looks again whether clients have left a group.
+/// Time until a node checks again whether a group has outstanding requests.
 const DRAINING: SimSpan = SimSpan::from_ms(1);
 
-/// Until a node looks again at groups that were not whole.
+/// Time until a node checks again groups that were not whole.
 const LATER: SimSpan = SimSpan::from_ms(50);
 
 /// A volume of the scenario, and one of its groups.
 type Group = (u32, u64);
 
-/// What the recovery of a volume is known by.
+/// The key of a volume's recovery.
 fn key_of(volume: u32) -> (HostId, Kind) {
     (HostId(volume), Kind::Convert)
 }
 
 impl Core {
-    /// A volume is to become its next successor.
+    /// A volume begins to change to its next successor.
     pub(super) fn volume_changes<H: Hosts>(&mut self, hosts: &mut H, volume: u32) {
         let groups = self.volumes[volume as usize].groups();
         let failures = self.failed();
@@ -48,7 +48,7 @@ impl Core {
             });
         }
         for group in 0..groups {
-            // those under way have their turn when they are done
+            // groups in conversion follow when that is done
             if !self.failed().recoveries.conversions.contains_key(&(volume, group)) {
                 self.failed().holes.count_open(key_of(volume));
                 self.await_conversion((volume, group));
@@ -57,7 +57,7 @@ impl Core {
         self.wake_all_repairs(hosts);
     }
 
-    /// A group waits for somebody to convert it.
+    /// Puts a group on the list of a node that will convert it.
     fn await_conversion(&mut self, (volume, group): Group) {
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
@@ -70,7 +70,7 @@ impl Core {
         failures.recoveries.to_convert.entry(who).or_default().insert((volume, group));
     }
 
-    /// A node is down: others convert what it was to convert.
+    /// A node is down: others take over its conversions.
     pub(super) fn hand_on_conversions(&mut self, host: HostId) {
         let waiting = self.failed().recoveries.to_convert.remove(&host);
         for group in waiting.into_iter().flatten() {
@@ -78,7 +78,7 @@ impl Core {
         }
     }
 
-    /// A node goes on with groups that clients have left, and begins with as many as it may.
+    /// A node continues conversions whose groups have no outstanding requests, and begins as many new ones as it may.
     pub(super) fn begin_conversions<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let Failures { recoveries, .. } = self.failed();
         if recoveries.conversions.is_empty() && recoveries.to_convert.is_empty() {
@@ -115,7 +115,7 @@ impl Core {
         }
     }
 
-    /// A node looks again after a time, if it does not before.
+    /// Lets a node check again after a time, unless it does so earlier.
     fn look_again<H: Hosts>(&mut self, hosts: &mut H, host: HostId, after: SimSpan) {
         let (now, at) = (hosts.now(), hosts.now() + after);
         let looks = self.failed().recoveries.looks.entry(host).or_insert(now);
@@ -125,7 +125,8 @@ impl Core {
         }
     }
 
-    /// Clients wait from now on for a group, if it and its new holders are whole. Returns whether they are.
+    /// Begins a conversion, so that new requests for the group wait, if the group and its new holders are whole.
+    /// Returns whether they are.
     fn begin_conversion(
         &mut self,
         now: foretell_units::SimTime,
@@ -148,7 +149,7 @@ impl Core {
         true
     }
 
-    /// If nobody touches a group any more, it is read.
+    /// Reads a group for its conversion if nothing touches it any more.
     fn convert_if_left<H: Hosts>(&mut self, hosts: &mut H, which: Group) {
         let (volume, group) = which;
         let failures = self.failures.as_ref().expect("there are events");
@@ -179,7 +180,7 @@ impl Core {
         self.requests[request].is_repair = true;
         let pieces = self.volumes[from as usize].distribution.pieces(offset, size);
         let piece = { pieces }.next().expect("it is not empty");
-        // answers may come for it at once
+        // answers may arrive at once
         self.set_stage(which, ConversionStage::Computing { request });
         let part = degraded::begin(self, hosts, request, Op::Read, (from, &piece), NO_OPERATION);
         self.set_stage(which, ConversionStage::Reading { request, part });
@@ -190,7 +191,7 @@ impl Core {
         one.expect("it is under way").stage = stage;
     }
 
-    /// The bytes of a group of a volume.
+    /// The byte range of a group of a volume.
     fn stretch_of(&self, volume: u32, group: u64) -> (Bytes, Bytes) {
         let Self { volumes, .. } = self;
         let volume = &volumes[volume as usize];
@@ -206,7 +207,7 @@ impl Core {
         self.group_of(issue.volume, issue.offset)..=self.group_of(issue.volume, last)
     }
 
-    /// Whether requests under way, or fragments that are rebuilt or move, touch a group.
+    /// Whether a group is touched by outstanding requests, or by fragments that are being rebuilt or moved.
     fn is_touched(&self, (volume, group): Group, from: u32) -> bool {
         let failures = self.failures.as_ref().expect("there are events");
         let recoveries = &failures.recoveries;
@@ -230,7 +231,7 @@ impl Core {
                 .is_empty()
     }
 
-    /// Whether a request that is about to begin waits for a group that is converted.
+    /// Whether a request that is about to begin must wait for a group in conversion.
     pub(crate) fn is_held(&mut self, id: u32) -> bool {
         let Some(failures) = &self.failures else { return false };
         if failures.recoveries.conversions.is_empty() {
@@ -247,13 +248,13 @@ impl Core {
         false
     }
 
-    /// Whether a node converts a group with a request.
+    /// Whether a request belongs to a conversion.
     pub(super) fn is_conversion(&mut self, request: u32) -> bool {
         let recoveries = &mut self.failed().recoveries;
         recoveries.dropped.contains(&request) || recoveries.conversion_of(request).is_some()
     }
 
-    /// What was asked for has come. Returns the work to decode and encode it.
+    /// The fragments of a conversion have arrived. Returns the work to decode and encode the group.
     pub(super) fn converting<H: Hosts>(&mut self, hosts: &H, request: u32) -> SimSpan {
         let one = self.failed().recoveries.conversion_of(request).expect("it is under way");
         one.stage = ConversionStage::Computing { request };
@@ -263,7 +264,7 @@ impl Core {
         cpu.open(self.volumes[from].cipher, missing, size) + self.volumes[to].seal_time(cpu, size)
     }
 
-    /// A group is encoded as it is to be: it is written.
+    /// A group has its new encoding: it is written.
     pub(super) fn write_converted<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
         if self.failed().recoveries.dropped.remove(&request) {
             return self.end_request(request);
@@ -284,7 +285,7 @@ impl Core {
         self.set_stage((volume, group), ConversionStage::Writing { request, part });
     }
 
-    /// An answer of an exchange of a conversion has come: its recovery counts it.
+    /// An answer to an exchange of a conversion has arrived: counts it in the recovery.
     pub(super) fn note_converted(&mut self, exchange: u32, request: u32) {
         let Fragment { op, stored, carried, .. } = Fragment::of(self, exchange);
         let asked = &self.exchanges[exchange];
@@ -308,7 +309,7 @@ impl Core {
         }
     }
 
-    /// All new fragments of a group are written: it is what it was to become.
+    /// All new fragments of a group are written: its conversion is complete.
     pub(crate) fn converted<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
         let now = hosts.now();
         let recoveries = &mut self.failed().recoveries;
@@ -326,7 +327,7 @@ impl Core {
         let failures = self.failed();
         failures.let_go.extend(one.held);
         if failures.holes.routes.target(one.volume) != Some(one.to) {
-            // it is to be something else by now
+            // meanwhile the volume has another target
             failures.holes.count_open(key_of(one.volume));
             self.await_conversion(which);
         }
@@ -346,7 +347,7 @@ impl Core {
         failures.holes.blocks_of(volume, &self.volumes[volume as usize], group)
     }
 
-    /// Fragments of a group that is none any more need not be rebuilt or moved.
+    /// Fragments of a group that no longer exists need not be rebuilt or moved.
     fn forget_group(&mut self, volume: u32, group: u64) {
         let n = self.volumes[volume as usize].distribution.encoding().n() as u8;
         for fragment in 0..n {
@@ -354,14 +355,14 @@ impl Core {
         }
     }
 
-    /// A conversion cannot go on: too few nodes are in reach.
+    /// A conversion cannot continue: too few nodes are reachable.
     pub(super) fn cancel_conversion_of<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
         let Some(one) = self.failed().recoveries.conversion_of(request) else { return };
         let which = (one.volume, one.group);
         self.drop_conversion(hosts, which);
     }
 
-    /// A host fails: it converts nothing any more.
+    /// A host fails: its conversions are cancelled.
     pub(super) fn cancel_conversions_by<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let conversions = self.failed().recoveries.conversions.iter();
         let its: Vec<Group> =
@@ -371,7 +372,7 @@ impl Core {
         }
     }
 
-    /// A group is what it was, and is converted later.
+    /// Cancels a conversion: the group keeps its old encoding, and is converted later.
     fn drop_conversion<H: Hosts>(&mut self, hosts: &mut H, which: Group) {
         let one = self.failed().recoveries.conversions.remove(&which).expect("it is under way");
         match one.stage {
@@ -410,7 +411,7 @@ impl Core {
         self.wake_all_repairs(hosts);
     }
 
-    /// A group is there again: nodes that went out or were drained meanwhile have not given it away.
+    /// A group exists now: nodes that went out or were drained before have not given away their fragments of it.
     fn catch_up_with_group<H: Hosts>(&mut self, hosts: &mut H, volume: u32, group: u64) {
         let failures = self.failures.as_ref().expect("there are events");
         let holders = failures.holes.holders(volume, &self.volumes[volume as usize], group);
@@ -431,7 +432,7 @@ impl Core {
 }
 
 impl Failures {
-    /// Whether all fragments of a group are up to date and at rest, on nodes that are up.
+    /// Whether all fragments of a group are up to date and not moving, on nodes that are up.
     fn is_whole(&self, id: u32, volume: &crate::volume::Volume, group: u64) -> bool {
         let holders = self.holes.holders(id, volume, group);
         (0..).zip(&holders).all(|(fragment, holder)| {
@@ -439,8 +440,8 @@ impl Failures {
         })
     }
 
-    /// Finds others for fragments of a group that does not exist yet, where their holders have left. Returns whether
-    /// all have one that is up.
+    /// Finds other holders for fragments of a future group if their holders have left. Returns whether all fragments
+    /// have a holder that is up.
     fn find_holders(&mut self, id: u32, volume: &crate::volume::Volume, group: u64) -> bool {
         for fragment in 0..volume.distribution.encoding().n() as u8 {
             let slot = Slot { volume: id, group, fragment };

@@ -1,12 +1,12 @@
-//! Requests while nodes may fail: whom a client asks, how long it waits, and what a write leaves undone.
+//! Requests while nodes may fail: the choice of nodes, the waiting times, and the fragments that a write misses.
 //!
-//! A client asks the holders that it takes to be up and that lack nothing of what it wants; nodes that did
-//! not answer in time it does not count on until they answer again, or the cluster knows more. A read goes
-//! to m others that suffice. A write still goes to all, and is complete without those if `min_write` others have it;
-//! what it leaves undone is noted. Where too few are left, a
-//! request waits, and fails when it has waited for too long. Source: Abd-El-Malek et al. 2005 (versatile
-//! storage: timeouts of clients, degraded reads). Simplified: that a fragment is out of date is known to
-//! all clients as soon as the write is complete; a node that is given up on forgets the request.
+//! A client asks holders that it considers up and that lack none of the requested blocks. It does not rely on nodes
+//! that did not answer in time until they answer again, or until the cluster knows more. A read goes to m others that
+//! suffice. A write still goes to all, and is complete without the unreliable ones if `min_write` others have it; the
+//! fragments that it misses are recorded. If too few nodes are left, a request waits, and fails when it has waited for
+//! too long. Source: Abd-El-Malek et al. 2005 (versatile storage: timeouts of clients, degraded reads). Simplified:
+//! all clients know that a fragment is stale as soon as the write is complete; a node forgets a request that its
+//! client has given up on.
 
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
@@ -23,7 +23,7 @@ use crate::protocol::Core;
 use crate::request::{Done, Issue, Part, Request};
 use crate::volume::Volume;
 
-/// Begins the part of a request that falls into one group.
+/// Begins the part of a request that is in one group.
 pub(super) fn begin<H: Hosts>(
     core: &mut Core,
     hosts: &mut H,
@@ -64,7 +64,7 @@ pub(super) fn begin<H: Hosts>(
     part
 }
 
-/// Asks for as many fragments as a part still needs.
+/// Requests as many fragments as a part still needs.
 pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     let now = hosts.now();
     let mut failures = core.failures.take().expect("there are events");
@@ -133,7 +133,7 @@ pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
             hosts.set_timer(at, Timer::Part { part });
         }
     }
-    // who waits in vain again and again, waits longer each time: the nodes may be busy, not down
+    // after each timeout a client waits longer: the nodes may be busy, not down
     plan.deadline = now + failures.settings.timeout * (1 << plan.attempts.min(6));
     plan.attempts += 1;
     let gives_up = issued + failures.settings.give_up;
@@ -160,8 +160,8 @@ pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     }
 }
 
-/// Of the fragments in that order, those that a part has not asked for, whose holders seem to be up and lack nothing
-/// of it.
+/// Of the given fragments, in order: those that a part has not requested, whose holders seem to be up and lack none of
+/// the part's blocks.
 pub(super) fn in_reach(
     failures: &Failures,
     plan: &Plan,
@@ -173,7 +173,7 @@ pub(super) fn in_reach(
     let is_in_reach = |&fragment: &u8| {
         let slot = Slot { volume, group: piece.group, fragment };
         let node = holders[usize::from(fragment)].node;
-        // whoever rebuilds does not ask itself, even if clients have written meanwhile
+        // a node that rebuilds does not ask itself, even if clients have written meanwhile
         !plan.has(fragment)
             && failures.is_up(node)
             && !(is_repair
@@ -184,7 +184,7 @@ pub(super) fn in_reach(
     order.into_iter().filter(is_in_reach).collect()
 }
 
-/// What a holder of a fragment is asked for.
+/// The request to a holder of a fragment.
 pub(super) fn asked_for(plan: &Plan, part: u32, fragment: u8, holder: Holder) -> Fragment {
     let Plan { op, volume: file, piece, .. } = *plan;
     Fragment {
@@ -199,7 +199,7 @@ pub(super) fn asked_for(plan: &Plan, part: u32, fragment: u8, holder: Holder) ->
     }
 }
 
-/// The fragments that a read is to ask for: trusted nodes alone if they suffice. Returns whether they do, too.
+/// The fragments that a read asks for: only trusted nodes if they suffice. Also returns whether they do.
 fn choose_reads(
     plan: &mut Plan,
     volume: &Volume,
@@ -220,7 +220,7 @@ fn choose_reads(
     (chosen, trusts_enough)
 }
 
-/// Of a fragment that moves: itself, from its holder.
+/// For a fragment that moves: the fragment itself, from its holder.
 fn choose_holder(
     plan: &mut Plan,
     moving: Option<u8>,
@@ -234,8 +234,8 @@ fn choose_holder(
     (chosen, trusts_enough)
 }
 
-/// The fragments that a write is to send: all, if at least `min_write` nodes are in reach. Returns whether that many
-/// are trusted, too.
+/// The fragments that a write sends: all, if at least `min_write` nodes are reachable. Also returns whether at least
+/// that many are trusted.
 fn choose_writes(
     plan: &mut Plan,
     volume: &Volume,
@@ -252,8 +252,8 @@ fn choose_writes(
     (chosen, trusts_enough)
 }
 
-/// The candidates, besides those that are there already, that a read is to ask: what the block can be decoded from, or
-/// what a lost fragment can be made of; none if they do not suffice.
+/// The candidates that a read asks in addition to the fragments already there, so that the block can be decoded or a
+/// lost fragment computed; empty if they do not suffice.
 fn choose_sources(
     volume: &Volume,
     lost: Option<u8>,
@@ -266,7 +266,7 @@ fn choose_sources(
     if volume.distribution.encoding().groups() == 0 || volume.read_from == ReadFrom::Random {
         return volume.shares.complete(have, candidates);
     }
-    // data, then what the losses of groups are made up with, then the rest
+    // first data fragments, then those that repair losses within groups, then the rest
     let encoding = volume.distribution.encoding();
     let is_there = |fragment: usize| {
         let fragment = fragment as u8;
@@ -283,8 +283,8 @@ fn choose_sources(
 }
 
 impl Core {
-    /// Brings the counts of a part up to date with its plan. Returns whether it needs no answer any more: it
-    /// is then to be taken as answered once more.
+    /// Updates the counts of a part from its plan. Returns whether it needs no further answer: in that case the caller
+    /// must count one more answer for it.
     pub(super) fn count_needed(&mut self, part: u32) -> bool {
         let failures = self.failures.as_ref().expect("there are events");
         let plan = failures.plans.get(part).expect("the part has not ended");
@@ -292,7 +292,7 @@ impl Core {
         let (answered, waiting) = (plan.count(State::Answered), plan.count(State::Waiting));
         let needed = match plan.op {
             _ if plan.is_complete => 0,
-            // each answer says by itself whether it is enough
+            // each answer determines by itself whether it is enough
             Op::Read if plan.is_hedged => 2 * u32::from(!is_enough(volume, plan)),
             Op::Read => plan.needed.saturating_sub(answered),
             Op::Write => {
@@ -302,14 +302,14 @@ impl Core {
             }
         };
         let ends_now = needed == 0 && !plan.is_complete;
-        // held by one more than wait, until its plan is settled
+        // one more than the waiting exchanges, so that the part is kept until its plan is settled
         let counts = &mut self.parts[part];
         counts.outstanding = 1 + waiting + u32::from(ends_now);
         counts.needed = if ends_now { 1 } else { needed };
         ends_now
     }
 
-    /// The answer of an exchange of a part has come.
+    /// The answer of an exchange of a part has arrived.
     pub(super) fn note_answer(&mut self, part: u32, exchange: u32) {
         let plan = self.failed().plans.get_mut(part).expect("the part has not ended");
         let asked = plan
@@ -331,7 +331,7 @@ impl Core {
         }
     }
 
-    /// An answer of a part has been counted: what that means for its plan.
+    /// An answer of a part has been counted: updates the plan.
     pub(crate) fn settle<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let Some(failures) = &mut self.failures else { return };
         if failures.plans.get(part).is_none() || self.parts[part].needed > 0 {
@@ -358,7 +358,7 @@ impl Core {
         }
     }
 
-    /// Nobody waits any more for those exchanges of a part. Returns the nodes.
+    /// Those exchanges of a part are no longer waited for. Returns their nodes.
     pub(super) fn give_up_waiting<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -376,7 +376,7 @@ impl Core {
         nodes
     }
 
-    /// A write is complete, or all that it waited for has come: notes which holders have it.
+    /// A write is complete, or everything that it waited for has arrived: records which holders have it.
     fn note_written<H: Hosts>(&mut self, hosts: &mut H, plan: &Plan) {
         let Plan { volume: id, ref piece, write, .. } = *plan;
         let mut failures = self.failures.take().expect("there are events");
@@ -385,7 +385,7 @@ impl Core {
         let whole = if volume.distribution.whole_blocks() {
             blocks.clone()
         } else {
-            // bytes of blocks that are written in part stay as they are
+            // the remaining bytes of partly written blocks stay unchanged
             let block = volume.distribution.block().get();
             let first = piece.group * volume.distribution.group_blocks();
             let end = (piece.start + piece.stored).get() / block;
@@ -423,7 +423,7 @@ impl Core {
         }
     }
 
-    /// A client looks at a part that it has waited for.
+    /// A client checks a part that it has waited for.
     pub(super) fn look_at_part<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let now = hosts.now();
         self.hedge_if_due(hosts, part);
@@ -454,7 +454,7 @@ impl Core {
         }
     }
 
-    /// A job that too few nodes are left for ends now, not at its next timeout.
+    /// A job for which too few nodes are left ends now, not at its next timeout.
     fn end_if_hopeless<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let plan = self.failed().plans.get(part);
         let hopeless = plan.filter(|plan| plan.is_repair && plan.is_short);
@@ -463,7 +463,7 @@ impl Core {
         }
     }
 
-    /// A request has waited for too long: it fails.
+    /// A request has waited for too long and fails.
     fn fail_request<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         for part in self.failed().plans.such(|plan| plan.request == id && !plan.is_complete) {
             self.drop_part(hosts, part);
@@ -477,19 +477,19 @@ impl Core {
         self.done.push(Done { issue, issued, is_journal, failed: true });
     }
 
-    /// A part ends without having been answered.
+    /// A part ends unanswered.
     pub(super) fn drop_part<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let mut plan = self.failed().plans.take(part).expect("the part has not ended");
         self.give_up_waiting(hosts, &mut plan, |_| true);
         self.parts.remove(part);
     }
 
-    /// The cluster thinks otherwise of a host: clients ask others, or again.
+    /// The cluster's opinion of a host has changed: clients ask other hosts, or ask again.
     pub(super) fn standing_changed<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let failures = self.failed();
         if failures.is_up(host) {
             failures.recoveries.try_stuck();
-            // what it was asked before it failed, or while it was down, it will not answer
+            // it will not answer requests from before its failure or from the time when it was down
             let waits = |plan: &Plan| !plan.is_complete && (plan.is_short || plan.waits_for(host));
             for part in failures.plans.such(waits) {
                 let mut plan = self.failed().plans.take(part).expect("it is there");
@@ -506,7 +506,7 @@ impl Core {
                 self.end_moves_to(hosts, host);
             }
             self.hand_on_conversions(host);
-            // writes may have waited for a fragment that moves to it
+            // writes may have waited for a fragment that is moving to it
             let is_held = |plan: &Plan| plan.op == Op::Write && plan.is_short && !plan.is_complete;
             let waits = |plan: &Plan| plan.waits_for(host) || is_held(plan);
             for part in self.failed().plans.such(waits) {

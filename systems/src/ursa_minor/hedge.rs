@@ -1,7 +1,7 @@
-//! Hedged reads: a read whose answers are late asks one more holder, and takes the first that suffice.
+//! Hedged reads: a read whose answers are late asks one more holder, and uses the first answers that suffice.
 //!
-//! Each part of a request, in one group, does so once at the most. Source: Dean and Barroso 2013; that any m
-//! fragments of a code will do: Abd-El-Malek et al. 2005. Left out: nodes go on with what nobody waits for any more.
+//! Each part of a request, in one group, does this at most once. Source: Dean and Barroso 2013; that any m fragments
+//! of a code suffice: Abd-El-Malek et al. 2005. Left out: cancellation of the superfluous requests at nodes.
 
 use foretell_algorithms::codec::Numbers;
 use foretell_scenarios::model::ReadFrom;
@@ -15,13 +15,13 @@ use crate::protocol::Core;
 use crate::request::Issue;
 use crate::volume::Volume;
 
-/// Whether the block can be decoded of what has come.
+/// Whether the block can be decoded from the fragments that have arrived.
 pub(super) fn is_enough(volume: &Volume, plan: &Plan) -> bool {
     volume.shares.decodes(&plan.answered())
 }
 
 impl Core {
-    /// A client asks one more holder for a part, if it has waited for so long and there is one.
+    /// A client asks one more holder for a part, if its delay has passed and there is such a holder.
     pub(super) fn hedge_if_due<H: Hosts>(&mut self, hosts: &mut H, part: u32) {
         let now = hosts.now();
         let due = |plan: &Plan| plan.hedge_at == Some(now) && !plan.is_complete && !plan.is_short;
@@ -66,7 +66,7 @@ impl Core {
         }
     }
 
-    /// An answer of a hedged part has come, and is counted next: whether it is the last that is needed.
+    /// An answer of a hedged part has arrived and is counted next: determines whether it is the last one needed.
     pub(super) fn count_hedged(&mut self, part: u32) {
         let plan = self.failures.as_ref().and_then(|failures| failures.plans.get(part));
         let plan = plan.expect("the part has not ended");
@@ -74,7 +74,7 @@ impl Core {
         self.parts[part].needed = if is_enough(volume, plan) { 1 } else { 2 };
     }
 
-    /// A read has what it needs: how long that took, and which data fragments are not among it.
+    /// A read has all that it needs: records how long that took, and which data fragments are missing.
     pub(super) fn note_read(&mut self, now: SimTime, plan: &Plan) {
         let volume = &self.volumes[plan.volume as usize];
         let Some(hedge) = volume.hedge else { return };
@@ -93,7 +93,7 @@ impl Core {
     }
 }
 
-/// Of the candidates, the fragment that can stand in for most of those that have not come; of equals the first.
+/// The candidate that can replace the most of the outstanding fragments; ties go to the first.
 fn most_useful(volume: &Volume, plan: &Plan, candidates: &[u8]) -> Option<u8> {
     let late = || plan.asked.iter().filter(|asked| asked.state == State::Waiting);
     let counted = plan.counted();

@@ -1,8 +1,8 @@
-//! Nodes that join or are drained: fragments move while clients go on.
+//! Nodes that join or are drained: fragments move while clients continue.
 //!
-//! Which fragments, and when they count as moved: `failures/moves.rs`. The new node copies them as it would rebuild
-//! them (`repair.rs`), `parallel` at a time with a `pause` after each. When a fragment has arrived, clients that wait
-//! for the old holder ask the new one.
+//! `failures/moves.rs` determines which fragments move, and when they count as moved. The new node copies them as it
+//! would rebuild them (`repair.rs`), `parallel` at a time with a `pause` after each. When a fragment has arrived,
+//! clients that wait for the old holder ask the new one.
 
 use foretell_units::{HostId, Op};
 
@@ -12,7 +12,7 @@ use crate::hosts::{Fragments, Hosts};
 use crate::protocol::Core;
 
 impl Core {
-    /// A node takes part from now on, or what it holds moves elsewhere.
+    /// A node becomes a member, or its data move elsewhere.
     pub(super) fn membership_changes<H: Hosts>(
         &mut self,
         hosts: &mut H,
@@ -32,7 +32,7 @@ impl Core {
         }
     }
 
-    /// Moves begin, and others come to nothing.
+    /// Begins moves, and ends others that were cancelled.
     fn carry_out<H: Hosts>(&mut self, hosts: &mut H, change: &Change) {
         for &(slot, host) in &change.ended {
             self.failed().recoveries.forget(host, slot);
@@ -58,7 +58,7 @@ impl Core {
         }
     }
 
-    /// Writes that waited until a fragment has moved go out, if they wait for nothing else.
+    /// Writes that waited until a fragment has moved are sent, if they wait for nothing else.
     pub(super) fn let_writes_go<H: Hosts>(&mut self, hosts: &mut H, slot: Slot) {
         let waits = |plan: &Plan| {
             let of_group = plan.volume == slot.volume && plan.piece.group == slot.group;
@@ -70,7 +70,7 @@ impl Core {
         }
     }
 
-    /// What drained nodes still hold may find somebody now.
+    /// Begins moves for fragments that drained nodes still hold and for which there may be room now.
     pub(super) fn drain_the_rest<H: Hosts>(&mut self, hosts: &mut H) {
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
@@ -80,7 +80,7 @@ impl Core {
         }
     }
 
-    /// A node is out: what was on its way to it is not any more.
+    /// A node is out: moves to it are cancelled.
     pub(super) fn end_moves_to<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
@@ -90,7 +90,7 @@ impl Core {
         }
     }
 
-    /// The holder of a fragment has got blocks that it lacked: if it moves, they can be copied now.
+    /// The holder of a fragment has got blocks that it lacked: if the fragment is moving, they can be copied now.
     pub(super) fn retry_move<H: Hosts>(&mut self, hosts: &mut H, slot: Slot) {
         let failures = self.failed();
         let Some(to) = failures.holes.move_of(slot).map(|one| one.to.node) else { return };
@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// A node that was drained may hold nothing any more.
+    /// Checks whether a drained node no longer holds anything.
     fn note_drained(&mut self, host: HostId) {
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
@@ -113,7 +113,7 @@ impl Core {
         failures.missed -= u32::from(state.is_down);
     }
 
-    /// The answer of an exchange of a part has come: if it is a write's, the holder has new blocks.
+    /// The answer of an exchange of a part has arrived: if it was a write, the holder has new blocks.
     pub(super) fn note_change(&mut self, part: u32, exchange: u32) {
         let failures = self.failures.as_mut().expect("there are events");
         if !failures.holes.has_moves() {
@@ -129,7 +129,7 @@ impl Core {
         failures.holes.changed(Slot { volume, group, fragment }, &blocks);
     }
 
-    /// A holder answers with fragments that are copied: from then on the new node has what it has.
+    /// A holder answers with fragments that are copied: they count as copied from now on.
     pub(super) fn note_copied<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let Fragment { part, .. } = Fragment::of(self, exchange);
         let request = self.parts[part].request;
@@ -140,7 +140,7 @@ impl Core {
         }
     }
 
-    /// All of a fragment is at the new node: it is the holder from now on.
+    /// The new node has all of a fragment, and is its holder from now on.
     pub(super) fn arrives<H: Hosts>(&mut self, hosts: &mut H, slot: Slot) {
         let Slot { volume: id, group, fragment } = slot;
         let Self { failures, volumes, .. } = self;
@@ -148,7 +148,7 @@ impl Core {
         let volume = &volumes[id as usize];
         let (old, new) = failures.holes.arrive(id, volume, slot);
         let blocks = failures.holes.blocks_of(id, volume, group);
-        // what the old holder has acknowledged was copied since
+        // writes that the old holder has acknowledged have been copied meanwhile
         let in_group = |plan: &Plan| plan.volume == id && plan.piece.group == group;
         let waits_for_it = |plan: &Plan| {
             let waits = |state| state == State::Waiting;
@@ -172,7 +172,7 @@ impl Core {
             let (first, write) = (plan.piece.first_block, plan.write);
             let touched = first..first + plan.piece.blocks;
             if plan.op == Op::Write && is_complete && waits {
-                // it is complete without the old holder, and the new one does not know of it
+                // the write is complete without the old holder, and the new one has not received it
                 let failures = self.failed();
                 failures.holes.add(slot, new, touched, write);
                 failures.recoveries.waiting.entry(new).or_default().insert(slot);

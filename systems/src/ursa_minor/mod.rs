@@ -1,10 +1,10 @@
-//! Ursa Minor: clients encode and place fragments themselves, by the PASIS protocol in outline.
+//! Ursa Minor: clients encode and place fragments themselves, by a simplified PASIS protocol.
 //!
-//! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has
-//! acknowledged. A read asks m nodes, decodes and decrypts. A write of part of an encoded block
-//! fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. What nodes that fail change in
-//! this is in `degraded.rs` and `repair.rs`, nodes that join and leave are in `migration.rs`, volumes that are
-//! encoded otherwise in `conversion.rs`, hedged reads in `hedge.rs`. Not modelled: version negotiation; clients know where fragments are without asking.
+//! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has acknowledged. A read asks m
+//! nodes, decodes and decrypts. A write of part of an encoded block fetches the block first. Source: Thereska et al.
+//! 2006, II-A, II-B, III-A. Failures of nodes are in `degraded.rs` and `repair.rs`, nodes that join and leave in
+//! `migration.rs`, volumes that change their encoding in `conversion.rs`, hedged reads in `hedge.rs`. Not modelled:
+//! version negotiation. Clients know where fragments are without asking.
 #![allow(clippy::struct_field_names, reason = "which of the fragments")]
 
 mod conversion;
@@ -29,10 +29,10 @@ use crate::store::Access;
 use crate::system::{Founded, Stretch, System, SystemError};
 use crate::volume::Volume;
 
-/// The system: all that it remembers is in its requests and exchanges.
+/// The system: all its state is in its requests and exchanges.
 pub(crate) struct UrsaMinor;
 
-/// What the table of systems has.
+/// The type in the table of systems.
 pub(crate) type Machine = UrsaMinor;
 
 impl Founded for UrsaMinor {
@@ -41,21 +41,21 @@ impl Founded for UrsaMinor {
     }
 }
 
-/// What an exchange with a node is for.
+/// The purpose of an exchange with a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Fragment {
     part: u32,
-    /// Which of the n.
+    /// The number of the fragment, of n.
     fragment: u8,
     op: Op,
-    /// The volume: nodes have a file for each.
+    /// The volume: nodes have one file for each.
     file: u32,
     offset: Bytes,
-    /// Bytes of the node's file.
+    /// Bytes in the node's file.
     stored: u32,
-    /// Bytes of the fragment.
+    /// Bytes in the message.
     carried: u32,
-    /// Whether a node writes what it has made itself; `part` is then its request.
+    /// Whether a node writes a fragment that it has made itself; `part` is then its request.
     is_own: bool,
 }
 
@@ -121,7 +121,7 @@ impl System for UrsaMinor {
         (handled + copying, copying)
     }
 
-    /// A node looks into its cache and disks.
+    /// A node accesses its cache and disks.
     fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
         let fragment = Fragment::of(core, exchange);
         let asked = &core.exchanges[exchange];
@@ -143,7 +143,7 @@ impl System for UrsaMinor {
         }
     }
 
-    /// A node has done its part: it is in the cache, or on disk where that is required.
+    /// A node has done its part: the data are in the cache, or on disk if that is required.
     fn stored<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
         if Fragment::of(core, exchange).is_own {
             return core.rewritten(hosts, exchange);
@@ -265,8 +265,7 @@ impl System for UrsaMinor {
     }
 }
 
-/// Fills in the fragments of a piece that a client asks for, and returns how many of their answers it
-/// needs.
+/// Fills in the fragments of a piece that a client asks for. Returns the number of answers that it needs.
 fn choose_fragments(
     volume: &Volume,
     op: Op,
@@ -294,7 +293,7 @@ fn choose_fragments(
     }
 }
 
-/// Begins the part of a request that falls into one group.
+/// Begins the part of a request that is in one group.
 fn send_part<H: Hosts>(
     core: &mut Core,
     hosts: &mut H,

@@ -1,10 +1,10 @@
-//! Fragments are rebuilt by the node that is to have them.
+//! Rebuilding of fragments by their future holders.
 //!
-//! It reads the blocks that it lacks from other nodes: any m fragments, or the rest of the local group. From these it
-//! makes its own fragment and writes it, stretch by stretch; a group's fragment is one job, and a node has
-//! `parallel` at a time. Reads go out as those of a client do: nodes that do not answer are left alone. Where too
-//! few are in reach, the job waits until a node returns. Clients' requests and jobs share processors, cables and disks
-//! first come first served; there are no priorities.
+//! The holder reads the blocks that it lacks from other nodes: any m fragments, or the rest of the local group. From
+//! these it computes its own fragment and writes it, range by range. A group's fragment is one job, and a node has up
+//! to `parallel` jobs at a time. The reads are sent like those of a client: nodes that do not answer are avoided. If
+//! too few nodes are reachable, the job waits until a node returns. Clients' requests and jobs share processors,
+//! cables and disks first come first served; there are no priorities.
 
 use std::ops::Range;
 
@@ -23,26 +23,26 @@ use crate::request::{Issue, Stage as RequestStage};
 use crate::store::Access;
 
 impl Core {
-    /// A node looks soon whether there is something to rebuild.
+    /// Lets a node check soon whether there is something to rebuild.
     pub(super) fn wake_repairs<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let failures = self.failed();
         let recoveries = &failures.recoveries;
         let waits = recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty())
             || recoveries.to_convert.get(&host).is_some_and(|groups| !groups.is_empty());
         if waits && failures.is_up(host) && !failures.is_down(host) {
-            // not at once: what is being completed must be so when it is read
+            // not at once: exchanges that are completing now must be complete when the blocks are read
             hosts.set_timer(hosts.now(), Timer::Repair { host: host.0 });
         }
     }
 
-    /// Every node looks soon.
+    /// Lets every node check soon.
     pub(super) fn wake_all_repairs<H: Hosts>(&mut self, hosts: &mut H) {
         for index in 0..self.machines.len() {
             self.wake_repairs(hosts, HostId::from(index));
         }
     }
 
-    /// What a node held is given to others, who are to rebuild it.
+    /// Gives a node's fragments to others, which must rebuild them.
     pub(super) fn give_away(&mut self, from: HostId) {
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
@@ -59,7 +59,7 @@ impl Core {
         }
     }
 
-    /// More is whole than before: what could not be rebuilt of nodes that are out may be rebuilt now.
+    /// More is whole than before: fragments of nodes that are out may have become possible to rebuild.
     pub(super) fn give_away_the_rest<H: Hosts>(&mut self, hosts: &mut H) {
         let keeps = |state: &HostState| state.standing == Standing::Out && !state.holds_nothing;
         let states = (0..).zip(&self.failed().hosts);
@@ -74,7 +74,7 @@ impl Core {
         self.wake_all_repairs(hosts);
     }
 
-    /// A node begins as many jobs as it may have.
+    /// A node begins as many jobs as it may.
     pub(super) fn begin_jobs<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let now = hosts.now();
         if let Some(pauses) = self.failed().recoveries.pauses.get_mut(&host) {
@@ -85,7 +85,7 @@ impl Core {
         }
     }
 
-    /// The same. Returns fragments that cannot move for now, so that writes no longer wait for them.
+    /// Begins those jobs. Returns fragments that cannot move for now, so that writes no longer wait for them.
     fn begin_what_can_be<H: Hosts>(&mut self, hosts: &mut H, host: HostId) -> Vec<Slot> {
         let now = hosts.now();
         let mut stopped = Vec::new();
@@ -100,11 +100,11 @@ impl Core {
             }
             let waiting = failures.recoveries.waiting.get_mut(&host);
             let Some(waiting) = waiting.filter(|slots| !slots.is_empty()) else { return stopped };
-            // clients wait for some
+            // fragments that clients wait for come first
             let held = waiting.iter().find(|slot| failures.holes.holds_writes_of(**slot));
             let slot = held.or(waiting.first()).copied().expect("it is not empty");
             waiting.remove(&slot);
-            // one that is being worked on comes again when that is over
+            // a fragment with a job in progress comes again when that job ends
             let is_it =
                 |job: &Job| job.slot == slot && job.host == host && job.stage != Stage::Cancelled;
             if failures.recoveries.jobs.values().any(is_it) {
@@ -112,7 +112,7 @@ impl Core {
             }
             let volume = &self.volumes[slot.volume as usize];
             if failures.recoveries.conversions.contains_key(&(volume.of.0, slot.group)) {
-                // it goes on when the group has changed, or has not
+                // it continues when the group's conversion has succeeded or failed
                 failures.recoveries.stuck.insert((host, slot));
                 continue;
             }
@@ -164,9 +164,9 @@ impl Core {
         }
     }
 
-    /// A job goes on with its next blocks, or is done.
+    /// Continues a job with its next blocks, or ends it.
     fn next_stretch<H: Hosts>(&mut self, hosts: &mut H, mut job: Job) {
-        // clients may have written some of them meanwhile
+        // clients may have written some of the blocks meanwhile
         let slot = job.slot;
         let still = loop {
             let Some(stretch) = job.rest.pop() else { break None };
@@ -203,7 +203,7 @@ impl Core {
         job.stage = Stage::Reading { part };
     }
 
-    /// A fragment has come for a request: if that is of a job, its recovery counts it.
+    /// A fragment has arrived for a request: if it belongs to a job, counts it in the recovery.
     pub(super) fn note_source(&mut self, request: u32, (stored, message): (Bytes, Bytes)) {
         let recoveries = &mut self.failed().recoveries;
         if let Some(job) = recoveries.jobs.get(&request) {
@@ -213,7 +213,7 @@ impl Core {
         }
     }
 
-    /// The fragments that a job asked for are there. Returns the work to make the missing one of them.
+    /// The fragments that a job requested have arrived. Returns the work to compute the missing one from them.
     pub(crate) fn rebuilding<H: Hosts>(&mut self, hosts: &H, request: u32) -> SimSpan {
         let Issue { client, volume, size, .. } = self.requests[request].issue;
         if self.is_conversion(request) {
@@ -223,13 +223,13 @@ impl Core {
         job.stage = Stage::Computing;
         let (sources, copies) = (u64::from(job.sources), job.to.is_some());
         let encoding = self.volumes[volume as usize].distribution.encoding();
-        // fragments are multiplied and added into one: m of them are a pass over the blocks
+        // fragments are multiplied and summed into one: m of them are one pass over the blocks
         let passes = u64::from(!encoding.is_replication() && !copies);
         let read = size * sources / encoding.m() as u64;
         hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, read)
     }
 
-    /// The missing fragment is made: it is written.
+    /// The missing fragment has been computed: it is written.
     pub(crate) fn rebuilt<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
         if self.is_conversion(request) {
             return self.write_converted(hosts, request);
@@ -280,7 +280,7 @@ impl Core {
         }
     }
 
-    /// A node has written a fragment that it has rebuilt.
+    /// A node has written a fragment that it rebuilt.
     pub(super) fn rewritten<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let Fragment { part: request, fragment, file: volume, stored, .. } =
             Fragment::of(self, exchange);
@@ -294,7 +294,7 @@ impl Core {
             in_work.remove(&job.at_hand);
         }
         if job.to.is_some() {
-            // it was noted who has what when its holder answered
+            // holders' fragments were recorded when they answered
             hosts.payload_failed(request);
         } else if hosts.has_payload() {
             let (first_block, blocks) = (job.at_hand.start, job.at_hand.end - job.at_hand.start);
@@ -331,7 +331,7 @@ impl Core {
             failures.recoveries.waiting.entry(job.host).or_default().insert(job.slot);
         }
         let pause = failures.settings.pause;
-        // between rounds of one fragment there is none
+        // there is no pause between rounds of one fragment
         let goes_on = moves && again;
         if !pause.is_zero() && !goes_on {
             failures.recoveries.pauses.entry(job.host).or_default().push(now + pause);
@@ -343,13 +343,13 @@ impl Core {
         }
         if self.close_recoveries(now) {
             self.give_away_the_rest(hosts);
-            // others may have waited for what is there now
+            // other fragments may have waited for this one
             self.failed().recoveries.try_stuck();
             self.wake_all_repairs(hosts);
         }
     }
 
-    /// Recoveries whose holes are all closed have ended. Returns whether there were any.
+    /// Ends recoveries whose holes are all closed. Returns whether there were any.
     pub(super) fn close_recoveries(&mut self, now: SimTime) -> bool {
         let Failures { recoveries, holes, .. } = self.failed();
         let mut any = false;
@@ -362,7 +362,7 @@ impl Core {
         any
     }
 
-    /// A job cannot go on: its blocks wait until more nodes are in reach.
+    /// A job cannot continue: its blocks wait until more nodes are reachable.
     pub(super) fn cancel_job<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
         if self.is_conversion(request) {
             return self.cancel_conversion_of(hosts, request);
@@ -372,7 +372,7 @@ impl Core {
         }
     }
 
-    /// A host fails: it rebuilds nothing any more.
+    /// A host fails: its jobs end.
     pub(crate) fn cancel_jobs_of<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let jobs = self.failed().recoveries.jobs.iter();
         let its: Vec<u32> =
@@ -386,7 +386,7 @@ impl Core {
         self.failed().recoveries.pauses.remove(&host);
     }
 
-    /// Ends a job before its end. Returns what remains to be done.
+    /// Ends a job early. Returns the fragment with the remaining blocks.
     fn drop_job<H: Hosts>(&mut self, hosts: &mut H, request: u32) -> Option<(HostId, Slot)> {
         let failures = self.failures.as_mut().expect("there are events");
         let job = failures.recoveries.jobs.get_mut(&request).expect("it is a job's");
@@ -399,7 +399,7 @@ impl Core {
         let held_writes = moves && failures.holes.begin_passes_again(slot);
         match stage {
             Stage::Cancelled => return None,
-            // its computation comes to an end, and is swallowed then
+            // its computation will still end, and is ignored then
             Stage::Computing => job.stage = Stage::Cancelled,
             Stage::Reading { part } => {
                 failures.recoveries.jobs.remove(&request);

@@ -1,5 +1,5 @@
-//! Work of servers that no client waits for: a message from one server to another, then processor
-//! work and a device access there.
+//! Chores: work of servers that no client waits for. A chore is a message from one server to another, then
+//! processor work and a device access there.
 //!
 //! A chore has one step pending at a time. If its group has begun a new interval, or its recovery was cancelled,
 //! it ends when that step completes.
@@ -17,41 +17,41 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 use crate::store::Access;
 
-/// What a server is to do.
+/// The kind of a chore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
-    /// Say what it has of a group.
+    /// Report the state of a group.
     Query,
-    /// Take note of that.
+    /// Receive that report.
     Info,
     /// Begin to recover the next object of a group.
     Begin,
-    /// Read its shard of an object, for a recovery.
+    /// Read the server's shard of an object, for a recovery.
     Read,
-    /// Take one that was read.
+    /// Receive a shard that was read.
     Data,
-    /// Make shards of others.
+    /// Compute shards from others.
     Code,
     /// Write a shard.
     Push,
-    /// Take note of that.
+    /// Receive the confirmation of that.
     Pushed,
 }
 
-/// A message, and what follows.
+/// A chore: a message, and the work that follows.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::objects) struct Chore {
     pub(super) what: What,
     pub(super) group: usize,
     pub(super) epoch: u32,
-    /// The recovery of an object that it is part of; 0: none.
+    /// The recovery of an object that it belongs to; 0: none.
     pub(super) work: u64,
     pub(super) from: Osd,
     pub(super) to: Osd,
     /// Bytes of data in its message.
     pub(super) bytes: Bytes,
     pub(super) exchange: u32,
-    /// Whether a thread waits for its device.
+    /// Whether a thread waits for the device.
     pub(in crate::objects) holds: bool,
 }
 
@@ -63,7 +63,7 @@ impl Chore {
 }
 
 impl<R: Rules> Objects<R> {
-    /// A chore sets off: its message is sent, unless a server does it for itself.
+    /// Starts a chore: sends its message, unless the server does it for itself.
     pub(super) fn set_off<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, duty: Chore) {
         let out = self.out();
         let id = out.chores.insert(duty);
@@ -91,14 +91,14 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The time of a server for a chore.
+    /// Processor time of a chore on its server.
     fn chore_span<H: Hosts>(&self, core: &Core, hosts: &H, id: u32) -> SimSpan {
         let out = self.outages.as_ref().expect("there are events");
         let cpu = hosts.cpu(core.exchanges[out.chores[id].exchange].node);
         self.chore_work(core, cpu, id)
     }
 
-    /// The same, on such a processor.
+    /// The same for the given processor.
     pub(in crate::objects) fn chore_work(
         &self,
         core: &Core,
@@ -116,11 +116,11 @@ impl<R: Rules> Objects<R> {
         let volume = &core.volumes[out.groups[duty.group].volume as usize];
         let m = volume.distribution.encoding().m() as u64;
         let lost = work.targets.len() as u64;
-        // each missing shard is a sum of m others: a pass over the object
+        // each missing shard is a combination of m others: one pass over the object for each
         cpu.open(foretell_algorithms::codec::Cipher::None, lost, work.shard.size * m)
     }
 
-    /// What a chore was sent with.
+    /// The exchange of a chore.
     pub(in crate::objects) fn chore_exchange(&self, id: u32) -> u32 {
         self.outages.as_ref().expect("there are events").chores[id].exchange
     }
@@ -136,7 +136,7 @@ impl<R: Rules> Objects<R> {
         let duty = &out.chores[id];
         let class = match duty.what {
             What::Begin => Class::Recovery,
-            // what a server does for itself, the thread that began does
+            // a chore of a server for itself is done by the thread that began it
             _ if duty.from == duty.to => Class::Continued,
             What::Read | What::Data | What::Push | What::Pushed => Class::RecoveryMessage,
             What::Query | What::Info | What::Code => Class::Continued,
@@ -144,7 +144,7 @@ impl<R: Rules> Objects<R> {
         (class, duty.bytes.get(), out.groups[duty.group].number)
     }
 
-    /// Whether a server does nothing.
+    /// Whether a server is stopped.
     pub(in crate::objects) fn has_stopped(&self, osd: Osd) -> bool {
         self.outages.as_ref().is_some_and(|out| out.is_down(osd))
     }
@@ -154,7 +154,7 @@ impl<R: Rules> Objects<R> {
         self.outages.as_ref().map_or(Bytes::ZERO, |out| out.chores[id].bytes)
     }
 
-    /// The message of a chore has come.
+    /// The message of a chore has arrived.
     pub(in crate::objects) fn chore_arrived<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -233,7 +233,7 @@ impl<R: Rules> Objects<R> {
         let Chore { exchange, to, group, work, .. } = out.chores[id];
         let target = out.servers[to as usize].target;
         let (file, shard) = (out.groups[group].volume, out.works[&work].shard);
-        // from now on the exchange is the server's own
+        // from now on the server has the exchange with itself
         let asked = &mut core.exchanges[exchange];
         (asked.client, asked.node) = (target.host, target.host);
         let access = Access::Object(StoreAccess {
@@ -257,7 +257,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A server's device has done what a chore asked for.
+    /// A server's device has finished the access of a chore.
     pub(in crate::objects) fn chore_stored<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -288,7 +288,7 @@ impl<R: Rules> Objects<R> {
             || duty.work != 0 && !out.works.contains_key(&duty.work)
     }
 
-    /// Whether a chore has come to nothing; it ends then.
+    /// Whether a chore is cancelled. If so, it ends here.
     pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Then) -> bool {
         let duty = self.out().chores[id];
         let at = if matches!(then, Then::Sent { .. }) { duty.from } else { duty.to };
@@ -299,7 +299,7 @@ impl<R: Rules> Objects<R> {
         ends
     }
 
-    /// A chore is over.
+    /// A chore has ended.
     pub(in crate::objects) fn free_chore(&mut self, core: &mut Core, id: u32) {
         let exchange = self.out().chores.remove(id).exchange;
         core.free(exchange);

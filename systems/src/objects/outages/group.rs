@@ -1,12 +1,14 @@
-//! A placement group whose servers may fail: which servers hold its objects, which serve them, and which should.
+//! A placement group whose servers may fail: the servers that hold its objects, that serve them, and that should
+//! hold them.
 //!
-//! A *holder* has the group's data except the objects that it *misses*: those written while it was away or, if it
-//! takes over (*backfill*), those not copied to it yet. *Members* are the servers on which the map wants the
-//! data. *Acting* servers serve. While a member is being filled, other holders act (`pg_temp`). Each change of
-//! which servers are up begins a new interval, an epoch of the group, in which its servers peer before they serve.
+//! A *holder* has the group's data except for the objects that it is *missing*: those written while it was away
+//! or, if it is being filled (*backfill*), those not copied to it yet. *Members* are the servers on which the map
+//! places the data. *Acting* servers serve requests. While a member is being filled, other holders act
+//! (`pg_temp`). Each change of the set of servers that are up begins a new interval, an epoch of the group, in
+//! which its servers peer before they serve.
 //!
-//! Simplified: the cluster always knows what a holder misses. Ceph trims its logs and then compares what servers
-//! have; what it copies is the same.
+//! Simplified: the cluster always knows which objects a holder is missing. Ceph trims its logs and then compares
+//! the contents of servers; the data copied are the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,42 +17,43 @@ use smallvec::SmallVec;
 
 use crate::failures::Kind;
 
-/// The number of a server among all of the cluster.
+/// The number of a server in the cluster.
 pub(super) type Osd = u32;
 
 /// A server that has a group's data.
 #[derive(Clone, Debug)]
 pub(super) struct Holder {
     pub(super) osd: Osd,
-    /// Which shard; of copies, a number that tells them apart.
+    /// The number of the shard; for copies, a distinguishing number.
     pub(super) position: u8,
     /// Numbers of objects that it lacks.
     pub(super) missing: BTreeSet<u64>,
-    /// Whether it has had all of the group's data at some time; not so while it takes over.
+    /// Whether it has had all of the group's data at some time; false while it is being filled.
     pub(super) is_filled: bool,
-    /// Whose failure is why it lacks objects, and what closes that.
+    /// The host whose failure is the reason for missing objects, and how they are recovered.
     pub(super) key: (HostId, Kind),
 }
 
-/// What a group does.
+/// The state of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// Its servers find out what they have. Rounds, and answers of this round, that are still to come.
+    /// Its servers exchange their states. `rounds`: remaining rounds; `answers`: answers of this round still to
+    /// come.
     Peering { rounds: u8, answers: u32 },
-    /// It serves.
+    /// It serves requests.
     Active,
     /// It has fewer servers than `min_size`.
     Short,
 }
 
-/// How the recovery of a group stands.
+/// The state of a group's recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
     /// There is nothing to do.
     Idle,
-    /// It waits for one of the recoveries that its servers take part in at a time.
+    /// It waits for a reservation on each of its servers.
     Waiting,
-    /// It has its turn.
+    /// It has its reservations.
     Reserved,
 }
 
@@ -59,26 +62,26 @@ pub(super) enum Turn {
 pub(super) struct Group {
     pub(super) volume: u32,
     pub(super) number: u32,
-    /// Intervals so far.
+    /// Number of intervals so far.
     pub(super) epoch: u32,
     pub(super) state: State,
     pub(super) turn: Turn,
     /// Servers on which its recovery has a reservation, the primary first.
     pub(super) reserved: SmallVec<[Osd; 4]>,
-    /// Where the map wants each shard; none where it finds no server.
+    /// The server on which the map places each shard; `None` if it finds no server.
     pub(super) members: SmallVec<[Option<Osd>; 6]>,
     pub(super) holders: Vec<Holder>,
-    /// Who serves: places among the holders, the primary's first.
+    /// The acting servers, as indices of holders, the primary's first.
     pub(super) acting: SmallVec<[usize; 6]>,
-    /// Parts of clients' requests that are not answered.
+    /// Unanswered parts of clients' requests.
     pub(super) ops: BTreeSet<u32>,
-    /// Writes under way, by object.
+    /// Number of outstanding writes, by object.
     pub(super) writes: BTreeMap<u64, u32>,
-    /// The primary, while the next object waits for a thread of it.
+    /// The primary, while the next object waits for one of its threads.
     pub(super) begins: Option<Osd>,
-    /// Objects that are being recovered: by which work.
+    /// Objects that are being recovered, with the number of their work.
     pub(super) works: BTreeMap<u64, u64>,
-    /// Objects that are to be recovered as soon as they are not being written: new writes wait.
+    /// Objects that will be recovered once no write to them is outstanding: new writes wait.
     pub(super) wanted: BTreeSet<u64>,
     /// Parts that wait for an object to be recovered.
     pub(super) blocked: BTreeMap<u64, Vec<u32>>,
@@ -119,18 +122,18 @@ impl Group {
         }
     }
 
-    /// The server that clients ask.
+    /// The server that clients send requests to.
     pub(super) fn primary(&self) -> Option<Osd> {
         self.acting.first().map(|&at| self.holders[at].osd)
     }
 
-    /// Servers that act.
+    /// The acting servers.
     pub(super) fn serving(&self) -> impl Iterator<Item = &Holder> {
         self.acting.iter().map(|&at| &self.holders[at])
     }
 
-    /// Chooses who acts: of each shard a holder that is up and has been filled, where the map wants it if
-    /// possible. Of copies any n.
+    /// Chooses the acting servers: for each shard a holder that is up and filled, a member if possible. For copies
+    /// any n.
     pub(super) fn choose_acting(&mut self, is_coded: bool, is_up: impl Fn(Osd) -> bool) {
         let places = self.members.len();
         let Self { holders, members, .. } = self;
@@ -147,7 +150,7 @@ impl Group {
             let mut all: Vec<usize> = (0..holders.len()).filter(can).collect();
             let order = |osd: Osd| members.iter().position(|member| *member == Some(osd));
             all.sort_by_key(|&at| (order(holders[at].osd).unwrap_or(places), at));
-            // servers that lack nothing lead, and stay before others
+            // complete servers come first, and are kept in preference to others
             if all.len() > places {
                 all.sort_by_key(|&at| !holders[at].missing.is_empty() && !is_member(at));
                 all.truncate(places);
@@ -156,7 +159,7 @@ impl Group {
         };
     }
 
-    /// Members that hold nothing yet take over: positions and servers.
+    /// Members that hold nothing yet and must be filled: positions and servers.
     pub(super) fn to_fill(&self, is_coded: bool, is_up: impl Fn(Osd) -> bool) -> Vec<(u8, Osd)> {
         let lacks = |(position, osd): (u8, &Option<Osd>)| {
             let osd = (*osd).filter(|osd| is_up(*osd))?;
@@ -167,8 +170,8 @@ impl Group {
         (0..).zip(&self.members).filter_map(lacks).collect()
     }
 
-    /// Those that have an object: (position, server) of `wanted` different shards, the primary's among them
-    /// if it has it, data shards before others. Fewer if there are not that many.
+    /// Servers that have an object: (position, server) of `wanted` different shards, including the primary's if it
+    /// has one, data shards before others. Fewer if there are not that many.
     pub(super) fn sources(
         &self,
         object: u64,
@@ -189,8 +192,8 @@ impl Group {
         found
     }
 
-    /// The next object that a holder which is up lacks, which is not being worked on nor waited for, and of
-    /// which there is enough. It may be being written.
+    /// The next object to recover: a holder that is up is missing it, it is neither being recovered nor wanted,
+    /// and enough shards are available. It may have an outstanding write.
     pub(super) fn next_object(&self, m: usize, is_up: impl Fn(Osd) -> bool + Copy) -> Option<u64> {
         let free = |object: &&u64| {
             !self.works.contains_key(object)
@@ -198,7 +201,7 @@ impl Group {
                 && self.sources(**object, m, is_up).len() >= m
         };
         let lacking = self.holders.iter().filter(|holder| is_up(holder.osd));
-        // what was written lately first, as Ceph replays its logs before it fills a server
+        // recently written objects first, as Ceph replays its logs before it fills a server
         let (late, filling): (Vec<&Holder>, Vec<&Holder>) =
             lacking.partition(|holder| holder.is_filled);
         let first = |of: Vec<&Holder>| {
@@ -207,7 +210,7 @@ impl Group {
         first(late).or_else(|| first(filling))
     }
 
-    /// Servers that are up and lack an object: positions too.
+    /// Servers that are up and are missing an object, with their positions.
     pub(super) fn lacking(
         &self,
         object: u64,
@@ -217,7 +220,7 @@ impl Group {
         self.holders.iter().filter(lacks).map(|holder| (holder.position, holder.osd)).collect()
     }
 
-    /// Whether every member is there and lacks nothing.
+    /// Whether every member is up and is missing nothing.
     pub(super) fn is_whole(&self, is_coded: bool, is_up: impl Fn(Osd) -> bool) -> bool {
         let has = |(position, member): (u8, &Option<Osd>)| {
             member.is_some_and(|osd| {
@@ -252,7 +255,7 @@ mod tests {
         let mut group = group(&[4, 7, 9]);
         group.choose_acting(false, |osd| osd != 4);
         assert_eq!(acting(&group), [7, 9]);
-        // 4 is out and 2 takes over: it has nothing yet, and the others serve
+        // 4 is out and 2 replaces it: 2 has nothing yet, and the others serve
         group.members[0] = Some(2);
         assert_eq!(group.to_fill(false, |osd| osd != 4), [(0, 2)]);
         group.holders.push(Holder {

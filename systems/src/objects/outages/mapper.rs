@@ -1,10 +1,10 @@
-//! Where a map wants a placement group when some of its servers are out.
+//! Placement of a placement group by the map when some of its servers are out.
 //!
-//! Servers that stay keep their shards. A vacant place goes to the next server that the map finds for the group.
-//! With straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule
-//! finds when servers that are out have weight zero.
+//! Servers that stay keep their shards. A vacant place goes to the next server that the map finds for the group. With
+//! straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule finds when
+//! servers that are out have weight zero.
 //!
-//! A server whose weight is less than one (`ceph osd reweight`) is left out for some groups, chosen by a hash, as CRUSH
+//! A server whose weight is less than one (`ceph osd reweight`) is rejected for some groups, chosen by a hash, as CRUSH
 //! does (`is_out` in Ceph's `mapper.c`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub(crate) struct Mapper {
 enum Kind {
     /// straw2 over hosts, then over a host's devices; the volume's nodes.
     Straw { crush: Crush, nodes: Vec<HostId> },
-    /// A CRUSH map, and the same without those that are out.
+    /// A CRUSH map, and the same map without the servers that are out.
     Map { remap: Arc<Remap>, without: Box<ClusterMap> },
 }
 
@@ -49,7 +49,7 @@ impl Mapper {
         Self::new(Kind::Map { remap, without })
     }
 
-    /// These servers are out from now on, and no others; and these have other weights than they had.
+    /// Sets the servers that are out from now on, and the new weights.
     pub(super) fn set(&mut self, out: &BTreeSet<Target>, weights: &BTreeMap<Target, u32>) {
         self.out.clone_from(out);
         self.weights.clone_from(weights);
@@ -62,16 +62,16 @@ impl Mapper {
         }
     }
 
-    /// Whether straw2 leaves a server out for a group.
+    /// Whether straw2 rejects a server for a group.
     fn rejects(&self, group: usize, target: Target) -> bool {
         let Some(weight) = self.weights.get(&target) else { return false };
         let server = mix(u64::from(target.host.0) << 32 | u64::from(target.disk));
         (mix(server ^ group as u64) & 0xffff) as u32 >= *weight
     }
 
-    /// Where the map wants a group that lies on `usual` while no server is out.
+    /// Servers for a group whose `usual` servers are those while no server is out.
     pub(super) fn members(&self, group: usize, usual: &[Target]) -> Vec<Option<Target>> {
-        // with a map, what it finds when weights have been set
+        // with a CRUSH map: its result, if weights have been set
         let found = match &self.kind {
             Kind::Map { remap, without } if !self.weights.is_empty() => {
                 let found = remap.devices(without, group as u32).into_iter();

@@ -1,19 +1,19 @@
-//! Servers of objects that fail, return, join or leave: Ceph's part of a scenario with events.
+//! Object servers that fail, return, join or leave: Ceph's part of a scenario with events.
 //!
-//! A client sends a request to the primary of its placement group once the group serves. When the group's servers
-//! change, it sends the request again (`serve`). Clients learn of a new map at once and have no time-outs of
-//! their own. Each change begins a new interval, in which the group's servers peer before they serve
-//! (`peering`). Objects that a server lacks are recovered one by one (`recovery`). The messages and the work for
-//! this are chores (`chore`), which no client waits for.
+//! A client sends a request to the primary of its placement group once the group serves requests. When the
+//! group's servers change, it sends the request again (`serve`). Clients learn of a new map at once and have no
+//! time-outs of their own. Each change begins a new interval, in which the group's servers peer before they serve
+//! (`peering`). Objects that a server is missing are recovered one by one (`recovery`). The messages and the work
+//! for this are chores (`chore`), which no client waits for.
 //!
-//! A task whose interval is over is *dead*. What is still pending for it arrives and is ignored. Its number is
-//! not reused, so that nothing is taken for something else. This costs a few hundred bytes for each request that
-//! is under way when servers change.
+//! A task whose interval has ended is *dead*. Events still pending for it arrive and are ignored. Its number is
+//! not reused, so that it cannot be mistaken for another. This costs a few hundred bytes for each request that is
+//! outstanding when servers change.
 //!
-//! Sources: Ceph's documentation of peering, of recovery and backfill reservations, and of
-//! `osd_max_backfills`, `osd_recovery_max_active`, `osd_recovery_sleep`; `PrimaryLogPG.cc` for who waits for
-//! what. Left out: traffic of heartbeats and monitors, trimming of logs, scans that compare what a returning
-//! server has, recovery of a part of an object, asynchronous recovery, priorities among groups.
+//! Sources: Ceph's documentation of peering, of recovery and backfill reservations, and of `osd_max_backfills`,
+//! `osd_recovery_max_active`, `osd_recovery_sleep`; `PrimaryLogPG.cc` for the conditions under which requests
+//! wait. Left out: traffic of heartbeats and monitors, trimming of logs, scans that compare the contents of a
+//! returning server, recovery of a part of an object, asynchronous recovery, priorities among groups.
 
 mod chore;
 mod group;
@@ -43,34 +43,34 @@ use crate::hosts::Hosts;
 use crate::protocol::{Clocks, Core};
 use crate::system::SystemError;
 
-/// What failures do to servers of objects.
+/// The effects of failures on object servers.
 pub(super) struct Outages {
-    /// By volume.
+    /// Maps by volume.
     mappers: Vec<Mapper>,
-    /// By volume: its first group among `groups`.
+    /// The first of each volume's groups in `groups`.
     first_group: Vec<usize>,
     groups: Vec<Group>,
     servers: Vec<Server>,
-    /// By host: the number of its first server.
+    /// The number of each host's first server.
     first_server: Vec<u32>,
-    /// How many hosts there are: servers are numbered behind them where both fail.
+    /// Number of hosts: where hosts and servers are numbered together, servers come after the hosts.
     hosts: u32,
-    /// Those that the map does not place anything on.
+    /// Servers on which the map places nothing.
     out: BTreeSet<Target>,
-    /// Those that get a part of what the map would place on them, and the last whose part has changed.
+    /// Servers with a reduced weight in the map, and the server whose weight changed last.
     weights: BTreeMap<Target, u32>,
     reweighted: Option<Osd>,
-    /// Parts of clients' requests that are not answered.
+    /// Unanswered parts of clients' requests.
     ops: BTreeMap<u32, ClientOp>,
     chores: Slab<Chore>,
     /// Objects that are being recovered.
     works: BTreeMap<u64, Work>,
     last_work: u64,
-    /// Groups that wait for their turn to recover, in order.
+    /// Groups that wait for their recovery reservations, in order.
     queue: Vec<usize>,
-    /// Objects that holders lack, by whose failure and what closes it.
+    /// Number of missing objects, by the host whose failure caused that and by how they are recovered.
     open: BTreeMap<(HostId, Kind), u64>,
-    /// By volume: objects by group, listed when they are first asked for.
+    /// Objects of each group, by volume; listed on first use.
     objects: Vec<Option<Vec<Vec<u64>>>>,
     sizes: Vec<u64>,
 }
@@ -80,39 +80,39 @@ pub(super) struct Outages {
 enum Membership {
     /// From the beginning.
     Usual,
-    /// Since an event.
+    /// Yes, since an event.
     Joined,
-    /// Not yet, or no more.
+    /// Not yet, or no longer.
     Absent,
 }
 
 /// A server.
 struct Server {
     target: Target,
-    /// Whether it does nothing.
+    /// Whether it is stopped.
     is_down: bool,
-    /// What the cluster knows of that.
+    /// The cluster's knowledge of that.
     standing: Standing,
-    /// Whether what it held is gone for good.
+    /// Whether its data are lost for good.
     is_wiped: bool,
     membership: Membership,
-    /// What failed when it did: its host, or itself.
+    /// The unit that failed: its host, or the server itself.
     cause: HostId,
-    /// Recoveries that it takes part in: as a primary, and as a target.
+    /// Number of recoveries that it takes part in, as a primary and as a target.
     local: u32,
     remote: u32,
-    /// Objects that it recovers as a primary.
+    /// Number of objects that it recovers as a primary.
     active: u32,
-    /// Whether it pauses before the next.
+    /// Whether it pauses before the next object.
     sleeps: bool,
-    /// Groups that have their turn and that it leads.
+    /// Groups with reservations of which it is the primary.
     led: BTreeSet<usize>,
-    /// Of those, the last that it began with.
+    /// The last of these groups in which it began an object.
     last: usize,
 }
 
 impl Server {
-    /// Whether the cluster takes it to be up.
+    /// Whether the cluster considers it up.
     fn is_up(&self) -> bool {
         self.standing == Standing::Up
     }
@@ -124,17 +124,17 @@ impl Outages {
         self.first_server[target.host.index()] + target.disk
     }
 
-    /// Whether the cluster takes a server to be up.
+    /// Whether the cluster considers a server up.
     fn is_up(&self) -> impl Fn(Osd) -> bool + Copy + use<'_> {
         |osd| self.servers[osd as usize].is_up()
     }
 
-    /// Whether a server does nothing.
+    /// Whether a server is stopped.
     fn is_down(&self, osd: Osd) -> bool {
         self.servers[osd as usize].is_down
     }
 
-    /// Servers of a host, or the one of a disk.
+    /// The servers of a host, or the one of a disk.
     fn servers_of(&self, what: Unit) -> std::ops::Range<u32> {
         let first = self.first_server[what.host.index()];
         let behind = self.first_server[what.host.index() + 1];
@@ -172,7 +172,7 @@ impl<R: Rules> Objects<R> {
         self.outages.as_mut().expect("there are events")
     }
 
-    /// Of a scenario with events: all groups as they are at the beginning.
+    /// For a scenario with events: all groups in their initial state.
     pub(super) fn prepare_outages(
         &mut self,
         core: &mut Core,
@@ -233,7 +233,7 @@ impl<R: Rules> Objects<R> {
             objects: scenario.volumes.iter().map(|_| None).collect(),
             sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),
         };
-        // servers that join later hold nothing until then
+        // servers that join later hold nothing before that
         for event in outages.events.iter().filter(|event| event.action == Action::Add) {
             for osd in all.servers_of(Unit { host: event.host, disk: event.part.disk() }) {
                 all.servers[osd as usize].membership = Membership::Absent;
@@ -289,7 +289,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// It is back.
+    /// The unit is back.
     pub(super) fn unit_returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
         if what.disk.is_none() {
             core.failed().hosts[what.host.index()].is_down = false;
@@ -302,7 +302,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// It joins, or leaves.
+    /// The unit joins or leaves.
     pub(super) fn unit_moves<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -319,7 +319,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// One of its servers gets another part of what the map would give to it.
+    /// The weight in the map of one of the unit's servers changes.
     pub(super) fn unit_reweighted<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -352,20 +352,20 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The cluster thinks otherwise of a server than it did, by its number behind those of the hosts.
+    /// The cluster's opinion of a server has changed; `unit` is its number after those of the hosts.
     pub(super) fn unit_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, unit: HostId) {
         let osd = unit.0 - self.out().hosts;
         let failures = core.failed();
         let state = &mut failures.hosts[unit.index()];
         if state.standing == Standing::Down && !state.holds_nothing {
-            // from now on its groups say what is missing
+            // from now on its groups record what is missing
             state.holds_nothing = true;
             failures.missed -= 1;
         }
         self.server_changed(core, hosts, osd);
     }
 
-    /// Groups take note of a server that is up, down, in or out now.
+    /// Groups react to a server that is now up, down, in or out.
     fn server_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
@@ -450,7 +450,7 @@ impl<R: Rules> Objects<R> {
         Bytes(lost)
     }
 
-    /// What the number of a recovery stands for.
+    /// The unit that a recovery's number stands for.
     pub(super) fn unit_of(&self, number: HostId) -> Unit {
         let server = self.outages.as_ref().and_then(|out| {
             let osd = number.0.checked_sub(out.hosts)?;
@@ -462,7 +462,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Which servers hold fragments at the beginning.
+    /// The servers that hold fragments initially.
     pub(super) fn first_homes(&self, core: &Core) -> Vec<Home> {
         let Some(out) = &self.outages else { return core.volumes.iter().map(Home::of).collect() };
         let home = |(volume, pool): (usize, &Pool)| {

@@ -1,9 +1,9 @@
-//! New intervals: a group's servers find out what they have before they serve.
+//! New intervals: a group's servers exchange their states before they serve requests.
 //!
-//! The primary asks each of the others that are up what it has, and then what it lacks; when the last has
-//! answered the group serves (`GetInfo`, `GetMissing`, `Activating` of Ceph's peering machine). Meanwhile no
-//! request of the group is served. If one of them is down and the cluster does not know it yet,
-//! peering waits until it does, and begins again.
+//! The primary asks each of the other servers that are up for its state, and then for its missing objects. When
+//! the last has answered, the group serves (`GetInfo`, `GetMissing`, `Activating` of Ceph's peering machine).
+//! Until then no request of the group is served. If one of the servers is down and the cluster does not know it
+//! yet, peering waits until it does, and begins again.
 
 use foretell_units::{Bytes, HostId};
 
@@ -16,11 +16,11 @@ use crate::protocol::Core;
 
 /// Rounds of questions and answers before a group serves.
 const ROUNDS: u8 = 2;
-/// Bytes of an answer. Assumed: a group's info and the end of its log.
+/// Size of an answer. Assumed: a group's info and the end of its log.
 const INFO: Bytes = Bytes::kib(4);
 
 impl<R: Rules> Objects<R> {
-    /// The servers of a group change, or some of them have been filled.
+    /// Begins a new interval, because the servers of a group change or some of them have been filled.
     pub(super) fn begin_interval<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -45,7 +45,7 @@ impl<R: Rules> Objects<R> {
         self.count_lacking(core, index);
     }
 
-    /// Whatever the interval so far had under way comes to nothing.
+    /// Cancels everything that is in progress in the current interval.
     fn end_interval(&mut self, core: &mut Core, index: usize) {
         let ops: Vec<u32> = self.out().groups[index].ops.iter().copied().collect();
         for part in ops {
@@ -60,7 +60,7 @@ impl<R: Rules> Objects<R> {
         group.blocked.clear();
     }
 
-    /// Members that hold nothing yet become holders, which lack everything.
+    /// Members that hold nothing yet become holders that are missing everything.
     fn add_holders(&mut self, index: usize) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
@@ -103,7 +103,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A server answers what it has.
+    /// A server answers with its state.
     pub(super) fn inform<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, asked: &Chore) {
         let what = (asked.group, asked.epoch);
         let duty = Chore::new(What::Info, what, (asked.to, asked.from));
@@ -124,7 +124,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A group serves from now on.
+    /// A group serves requests from now on.
     fn activate<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         self.out().groups[index].state = State::Active;
         self.count_lacking(core, index);
@@ -135,7 +135,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Counts a group that is not whole, or is again.
+    /// Updates the count of groups that are not whole.
     pub(super) fn count_lacking(&mut self, core: &mut Core, index: usize) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
@@ -156,7 +156,7 @@ impl<R: Rules> Objects<R> {
     }
 
     /// No server of the group is left to be filled. Those that were filled serve from now on. Once the group is
-    /// whole, servers that are not members forget its data.
+    /// whole, servers that are not members drop its data.
     pub(super) fn settle_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         self.end_turn(index);
         self.take_turns(core, hosts);
@@ -194,7 +194,7 @@ impl<R: Rules> Objects<R> {
 }
 
 impl super::Outages {
-    /// Whose failure makes a member take over, and what closes it.
+    /// The host whose failure is the reason for filling a member, and the kind of recovery.
     fn why(&self, index: usize, position: u8, osd: Osd) -> (HostId, Kind) {
         let server = &self.servers[osd as usize];
         if server.membership == Membership::Joined {
@@ -205,7 +205,7 @@ impl super::Outages {
             holder.position == position && !group.members.contains(&Some(holder.osd))
         };
         let from = group.holders.iter().find(was).map(|holder| &self.servers[holder.osd as usize]);
-        // nobody is away: data move because the map wants them elsewhere
+        // no server is away: data move because the map places them elsewhere
         let stays = from.is_none_or(|from| from.is_up() && !self.out.contains(&from.target));
         if let Some(osd) = self.reweighted.filter(|_| stays) {
             return (HostId(self.hosts + osd), Kind::Rebalance);
@@ -217,7 +217,7 @@ impl super::Outages {
         }
     }
 
-    /// A group's turn to recover is over, if it had one.
+    /// Releases a group's recovery reservations, if it has any.
     pub(super) fn release(&mut self, index: usize) {
         let reserved = std::mem::take(&mut self.groups[index].reserved);
         for (place, osd) in reserved.into_iter().enumerate() {

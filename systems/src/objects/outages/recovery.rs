@@ -1,19 +1,18 @@
-//! Recovery of objects that holders lack, one object at a time.
+//! Recovery of objects that holders are missing, one object at a time.
 //!
-//! A group first waits for its turn. A server takes part in at most `backfills` recoveries as a primary, and in as
-//! many as a target (`osd_max_backfills`, the local and remote reservations). Then the group's primary recovers
-//! objects: one of a group, and `parallel` of all its groups, at a time (`osd_recovery_max_single_start`,
-//! `osd_recovery_max_active`). After it has begun with an object it pauses for `pause` (`osd_recovery_sleep`). It
-//! has the object read, from one copy or from any m shards, computes what is missing, and pushes that to all
-//! servers that lack it.
+//! A group first waits for its reservations. A server takes part in at most `backfills` recoveries as a primary,
+//! and in the same number as a target (`osd_max_backfills`, the local and remote reservations). Then the group's
+//! primary recovers objects: at most one of a group, and `parallel` of all its groups, at a time
+//! (`osd_recovery_max_single_start`, `osd_recovery_max_active`). After it has begun an object it pauses for
+//! `pause` (`osd_recovery_sleep`). It has the object read, from one copy or from any m shards, computes the
+//! missing shards, and pushes them to all servers that are missing them.
 //!
-//! Where a server has threads, the group's next object waits in their queue like other operations
-//! (`PGRecovery`). Which object it is, is decided when a thread takes it up. Only from then on do requests for
-//! that object wait.
+//! If a server has threads, the group's next object waits in their queue like other operations (`PGRecovery`). The
+//! object is chosen when a thread begins with it. Only from then on do requests for that object wait.
 //!
-//! Recently written objects go first; then servers that take over are filled. An object that a request waits for
-//! is recovered at once, even if another group has the turn. An object that is being written is recovered after
-//! the write, and new writes to it wait.
+//! Recently written objects are recovered first; then new servers are filled. An object that a request waits for
+//! is recovered at once, even if another group has the reservations. An object that is being written is recovered
+//! after the write, and new writes to it wait.
 
 use foretell_units::{Bytes, HostId, SimTime};
 use smallvec::SmallVec;
@@ -33,11 +32,11 @@ pub(super) struct Work {
     pub(super) primary: Osd,
     pub(super) sources: SmallVec<[(u8, Osd); 8]>,
     pub(super) targets: SmallVec<[(u8, Osd); 4]>,
-    /// Shards that are to be read, or written.
+    /// Number of shards that still have to be read, or written.
     awaiting: u32,
-    /// What it is on each server.
+    /// The range of each shard.
     pub(super) shard: Shard,
-    /// Its recovery, by number.
+    /// Index of its recovery.
     recovery: usize,
 }
 
@@ -49,7 +48,7 @@ fn whole(pool: &Pool, size: u64, object: u64) -> Piece {
 }
 
 impl<R: Rules> Objects<R> {
-    /// A group asks for its turn to recover, if somebody lacks something.
+    /// A group asks for reservations if a server is missing something.
     pub(super) fn seek_turn<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         let out = self.out();
         let group = &out.groups[index];
@@ -63,7 +62,7 @@ impl<R: Rules> Objects<R> {
         self.take_turns(core, hosts);
     }
 
-    /// A group's turn is over, or it does not wait for it any more.
+    /// A group releases its reservations, or no longer waits for them.
     pub(super) fn end_turn(&mut self, index: usize) {
         let out = self.out();
         match out.groups[index].turn {
@@ -76,7 +75,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Groups whose servers are free have their turn.
+    /// Gives reservations to groups whose servers are free.
     pub(super) fn take_turns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
         let most = core.failed().settings.backfills;
         let out = self.out();
@@ -111,7 +110,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// More or fewer recoveries may go on side by side than before.
+    /// The limits of parallel recoveries have changed.
     pub(in crate::objects) fn throttle_changes<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -123,7 +122,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The primary of a group begins with as many objects as it may.
+    /// The primary of a group begins as many objects as it may.
     pub(super) fn pump_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
         let out = self.out();
         let group = &out.groups[index];
@@ -134,7 +133,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A server begins with as many objects as it may, of the groups that have their turn.
+    /// A server begins as many objects as it may, in the groups that have reservations.
     fn pump<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
         let settings = core.failed().settings;
         loop {
@@ -155,14 +154,14 @@ impl<R: Rules> Objects<R> {
             let group = &out.groups[index];
             let m = pools[group.volume as usize].encoding.m();
             let Some(object) = group.next_object(m, out.is_up()) else {
-                // all is done that can be
+                // everything that can be recovered is done
                 self.settle_group(core, hosts, index);
                 continue;
             };
             out.servers[osd as usize].last = index;
             let group = &mut out.groups[index];
             if group.writes.contains_key(&object) {
-                // it is next when it is not being written, for which new writes wait
+                // it is recovered once it is not being written; new writes wait for that
                 group.wanted.insert(object);
                 continue;
             }
@@ -190,7 +189,7 @@ impl<R: Rules> Objects<R> {
         self.set_off(core, hosts, Chore::new(What::Begin, what, (osd, osd)));
     }
 
-    /// A thread of the primary takes up the next object of a group, if one is still to be recovered.
+    /// A thread of the primary begins the next object of a group, if one still must be recovered.
     pub(super) fn work_begins<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, begun: &Chore) {
         let (index, primary) = (begun.group, begun.from);
         let Self { outages, pools, .. } = self;
@@ -208,7 +207,7 @@ impl<R: Rules> Objects<R> {
         self.pump(core, hosts, primary);
     }
 
-    /// A server has paused.
+    /// The pause of a server has ended.
     pub(in crate::objects) fn wake<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -221,7 +220,7 @@ impl<R: Rules> Objects<R> {
         self.pump(core, hosts, osd);
     }
 
-    /// A request waits for an object: it is recovered at once, if it can be.
+    /// A request waits for an object: it is recovered at once, if possible.
     pub(super) fn want<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -284,7 +283,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A server has read what a recovery needs: it goes to the primary.
+    /// A server has read a shard for a recovery and sends it to the primary.
     pub(super) fn source_read<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = &self.out().works[&done.work];
         let (size, recovery) = (work.shard.size, work.recovery);
@@ -298,7 +297,7 @@ impl<R: Rules> Objects<R> {
         self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
     }
 
-    /// The primary has one of the shards that it needs.
+    /// The primary has received one of the shards that it needs.
     pub(super) fn source_here<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = self.out().works.get_mut(&done.work).expect("it goes on");
         work.awaiting -= 1;
@@ -314,7 +313,7 @@ impl<R: Rules> Objects<R> {
         self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 
-    /// What is missing is made: it goes to those who lack it.
+    /// The missing shards are computed and are pushed to the servers that are missing them.
     pub(super) fn push<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = self.out().works.get_mut(&done.work).expect("it goes on");
         let (primary, group, size) = (work.primary, work.group, work.shard.size);
@@ -329,7 +328,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A server has written what it lacked.
+    /// A server has written a shard that it was missing.
     pub(super) fn written<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = &self.out().works[&done.work];
         let (size, recovery) = (work.shard.size, work.recovery);
@@ -344,7 +343,7 @@ impl<R: Rules> Objects<R> {
         self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 
-    /// The primary knows of one more that has what it lacked.
+    /// The primary is told of one more shard that is no longer missing.
     pub(super) fn pushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = self.out().works.get_mut(&done.work).expect("it goes on");
         work.awaiting -= 1;
@@ -396,7 +395,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Whatever a group recovers comes to nothing.
+    /// Cancels all recoveries of objects in a group.
     pub(super) fn end_works(&mut self, core: &mut Core, index: usize) {
         let out = self.out();
         out.unqueue(core, index);
@@ -410,7 +409,7 @@ impl<R: Rules> Objects<R> {
 }
 
 impl Outages {
-    /// A group's next object does not wait for a thread any more.
+    /// A group's next object no longer waits for a thread.
     fn unqueue(&mut self, core: &mut Core, index: usize) {
         if let Some(primary) = self.groups[index].begins.take() {
             self.servers[primary as usize].active -= 1;
@@ -433,7 +432,7 @@ impl Outages {
         all
     }
 
-    /// So many objects of a kind lack no more; that may be the end of a recovery.
+    /// `count` objects of a kind are no longer missing, which may end a recovery.
     pub(super) fn close(
         &mut self,
         core: &mut Core,

@@ -1,11 +1,11 @@
 //! Clients' requests while servers may fail.
 //!
-//! A client sends a request when its group serves. The primary delays a write while an acting server lacks the
-//! object. It delays a read while it lacks the object itself or, with erasure coding, while fewer than m shards
-//! can be read. It recovers that object first. A write goes to all acting servers and to those being filled that
-//! already have the object; other holders are marked as lacking it. A read of an erasure-coded object uses any m
-//! shards, and the primary decodes if a data shard is not among them. When the servers change, clients send
-//! everything again. A request without an answer fails `give_up` after it was issued.
+//! A client sends a request when its group serves. The primary delays a write while an acting server is missing
+//! the object. It delays a read while it is missing the object itself or, with erasure coding, while fewer than
+//! m shards can be read. It recovers that object first. A write goes to all acting servers and to those being
+//! filled that already have the object; other holders are marked as missing it. A read of an erasure-coded
+//! object uses any m shards, and the primary decodes if a data shard is not among them. When the servers change,
+//! clients send everything again. A request without an answer fails `give_up` after it was issued.
 
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ use crate::objects::{Errand, NO_PART, Objects, Rules};
 use crate::protocol::Core;
 use crate::request::{Done, Issue, Part, Request};
 
-/// A part of a client's request that is not answered.
+/// An unanswered part of a client's request.
 pub(super) struct ClientOp {
     request: u32,
     volume: u32,
@@ -30,28 +30,28 @@ pub(super) struct ClientOp {
     operation: u32,
     /// When it fails.
     deadline: SimTime,
-    /// The task of the primary; none: it waits, or the answer is on its way.
+    /// The task of the primary; `None` if the part waits, or if the answer is on its way.
     task: Option<u32>,
-    /// What it was sent with.
+    /// The exchange in which it was sent.
     exchange: Option<u32>,
     primary: Osd,
-    /// Tasks of others for it.
+    /// Tasks of other servers for it.
     children: SmallVec<[u32; 8]>,
-    /// Whether its primary has sent the answer.
+    /// Whether the primary has sent the answer.
     is_answered: bool,
     /// Whether it counts as a write of its object.
     is_writing: bool,
-    /// Of a read: the servers that the data came from.
+    /// For a read: the servers that the data came from.
     sources: SmallVec<[(u8, Osd); 8]>,
-    /// Data shards that were not among them.
+    /// Number of data shards that were not among them.
     missing: u64,
-    /// Whether a server did not have what it was asked for, which would be a mistake of ours: then it is
-    /// never answered, and shows.
+    /// Whether a server lacked requested data, which would be a mistake of ours. Then the part is never
+    /// answered, so that the mistake shows.
     is_wrong: bool,
 }
 
 impl<R: Rules> Objects<R> {
-    /// A client begins with a part of a request.
+    /// A client begins a part of a request.
     pub(in crate::objects) fn begin_op<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -133,7 +133,7 @@ impl<R: Rules> Objects<R> {
         core.send_after(hosts, exchange, span + extra);
     }
 
-    /// Whatever has been done for a part comes to nothing, unless its answer is on its way.
+    /// Discards all work for a part, unless its answer is on its way.
     pub(super) fn kill(&mut self, part: u32) {
         let Self { outages, tasks, .. } = self;
         let out = outages.as_mut().expect("there are events");
@@ -147,7 +147,7 @@ impl<R: Rules> Objects<R> {
         (op.exchange, op.is_answered, op.is_writing) = (None, false, false);
     }
 
-    /// Clients send again what a server has not answered that is no part of the group any more.
+    /// Clients resend requests that are unanswered at a server that no longer belongs to the group.
     pub(super) fn send_again<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
         let lost = |(_, op): &(&u32, &ClientOp)| op.primary == osd && op.exchange.is_none();
         let parts: Vec<u32> = self.out().ops.iter().filter(lost).map(|(part, _)| *part).collect();
@@ -156,7 +156,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The part that a task of a primary is for.
+    /// The part of a primary's task.
     fn part_of(core: &Core, exchange: u32) -> u32 {
         let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
             unreachable!("servers are asked for objects only")
@@ -164,13 +164,13 @@ impl<R: Rules> Objects<R> {
         errand.part
     }
 
-    /// The part that a task is for, in front or not.
+    /// The part of a task, whether its server is in front or not.
     fn part_of_task(&self, core: &Core, task: &Task) -> u32 {
         let front = if task.is_front() { *task } else { self.tasks[task.front] };
         Self::part_of(core, front.exchange)
     }
 
-    /// The primary begins with a request, or has it wait.
+    /// The primary begins a request, or lets it wait.
     pub(in crate::objects) fn begin_in_group<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -218,7 +218,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// The primary reads `size` of as many shards as it takes.
+    /// The primary reads `size` from the number of shards that it needs.
     fn gather_in_group<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, size: Bytes) {
         let task = self.tasks[id];
         let part = Self::part_of(core, task.exchange);
@@ -236,7 +236,7 @@ impl<R: Rules> Objects<R> {
         self.ask_servers(core, hosts, id, (Op::Read, shard), &sources);
     }
 
-    /// The primary writes, and has others write.
+    /// The primary writes, and asks others to write.
     pub(in crate::objects) fn scatter_in_group<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -274,7 +274,7 @@ impl<R: Rules> Objects<R> {
         self.ask_servers(core, hosts, id, (Op::Write, task.shard), &written);
     }
 
-    /// The primary has these servers read or write, itself among them perhaps.
+    /// The primary asks these servers to read or write, possibly including itself.
     fn ask_servers<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -303,7 +303,7 @@ impl<R: Rules> Objects<R> {
         op.expect("it is there").children.extend(children);
     }
 
-    /// A part is taken back from those that wait, and from its group's writes.
+    /// Removes a part from those that wait, and from its group's writes.
     fn leave_group(&mut self, part: u32) -> Option<(usize, u64)> {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
@@ -330,7 +330,7 @@ impl<R: Rules> Objects<R> {
         Some((index, object))
     }
 
-    /// A write has ended: what waited for its object to be written may be recovered.
+    /// A write has ended: if its object was waiting to be recovered, that may begin.
     fn end_writing<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
         let Some((index, object)) = self.leave_group(part) else { return };
         let group = &mut self.out().groups[index];
@@ -360,7 +360,7 @@ impl<R: Rules> Objects<R> {
         self.end_writing(core, hosts, part);
     }
 
-    /// A client has the answer. Returns whether it is one that it still waits for.
+    /// A client has received an answer. Returns whether it still waits for it.
     pub(in crate::objects) fn take_answer<H: Hosts>(
         &mut self,
         core: &Core,
@@ -394,7 +394,7 @@ impl<R: Rules> Objects<R> {
         true
     }
 
-    /// An answer of another server has come: its task is no longer a child.
+    /// An answer of another server has arrived: its task is no longer a child.
     pub(in crate::objects) fn forget_child(&mut self, core: &Core, front: u32, child: u32) {
         if self.outages.is_none() {
             return;
@@ -404,7 +404,7 @@ impl<R: Rules> Objects<R> {
         op.children.retain(|other| *other != child);
     }
 
-    /// The work of a primary to decode what it has read, if a data shard was not among that.
+    /// The work of a primary to decode the data that it has read, if a data shard was not among them.
     pub(in crate::objects) fn decoding<H: Hosts>(
         &self,
         core: &Core,
@@ -424,7 +424,7 @@ impl<R: Rules> Objects<R> {
         cpu.open(foretell_algorithms::codec::Cipher::None, op.missing, bytes)
     }
 
-    /// A server's device has done what a task asked for: what that means for real bytes.
+    /// A server's device has finished a task's access: updates the real bytes.
     pub(in crate::objects) fn note_device<H: Hosts>(
         &mut self,
         core: &Core,
@@ -458,7 +458,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// A client looks whether a part of a request has waited for too long.
+    /// A client checks whether a part of a request has waited for too long.
     pub(in crate::objects) fn look_at_op<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -487,7 +487,7 @@ impl<R: Rules> Objects<R> {
         core.done.push(Done { issue, issued, is_journal, failed: true });
     }
 
-    /// Requests that waited for an object go on.
+    /// Requests that waited for an object continue.
     pub(super) fn unblock<H: Hosts>(
         &mut self,
         core: &mut Core,
@@ -504,7 +504,7 @@ impl<R: Rules> Objects<R> {
         }
     }
 
-    /// Whether an exchange comes to nothing, because its task is dead or a server of it down.
+    /// Whether an exchange has no effect, because its task is dead or one of its servers is down.
     pub(in crate::objects) fn comes_to_nothing(
         &mut self,
         core: &mut Core,
@@ -536,13 +536,13 @@ impl<R: Rules> Objects<R> {
                 match sent {
                     Some(op) if at_node && out.is_down(op.primary) => {
                         if op.is_answered {
-                            // the answer is lost, and the client sends again
+                            // the answer is lost, and the client resends
                             self.kill(part);
                         }
                         true
                     }
                     Some(_) => false,
-                    // one that was sent again, or has failed; an answer is freed where it arrives
+                    // a part that was resent, or has failed; an answer is freed where it arrives
                     None => !matches!(then, Then::Answered { .. }),
                 }
             }
