@@ -1,7 +1,7 @@
 //! Rates per CPU-second of this process: trace records read, addresses drawn.
 //!
-//! `cargo bench -p foretell-workloads`. Each figure is the best of several runs; the targets stand
-//! beside. Traces are read from memory, so that the disk does not count.
+//! `cargo bench -p foretell-workloads`. Each figure is the best of several runs, with its target
+//! beside it. Traces are read from memory, so the disk has no influence.
 
 use std::hint::black_box;
 use std::io::{Cursor, Write};
@@ -12,10 +12,10 @@ use foretell_units::{Bytes, Seed};
 use foretell_workloads::generate::{Generator, Pattern, Ssio, Zipf};
 use foretell_workloads::trace::{Format, ReadOptions, TraceReader, summarize};
 
-/// Runs of each benchmark; the best counts, because others disturb and none help.
+/// Runs of each benchmark. The best counts, because other processes can only slow it down.
 const RUNS: usize = 5;
 
-/// Prints how many of `count` things `work` does in a CPU-second.
+/// Prints how many of `count` items `work` handles in a CPU-second.
 fn measure(name: &str, target: &str, count: u64, mut work: impl FnMut()) {
     let once = |work: &mut dyn FnMut()| {
         let start = ProcessTime::now();
@@ -27,7 +27,7 @@ fn measure(name: &str, target: &str, count: u64, mut work: impl FnMut()) {
     println!("{name:<44} {:>9.2} M/s  {:>7.1} ns  {target}", rate / 1e6, 1e9 / rate);
 }
 
-/// A repeatable scatter of numbers.
+/// Repeatable, scattered numbers.
 fn scatter(index: u64) -> u64 {
     index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 38
 }
@@ -137,7 +137,7 @@ fn oracle_general(records: u64) -> Vec<u8> {
     bytes
 }
 
-/// Makes a trace of so many requests.
+/// Makes a trace of that many requests.
 type Make = fn(u64) -> Vec<u8>;
 
 fn traces() {

@@ -2,17 +2,17 @@
 
 use foretell_units::{Bytes, Op, SimTime};
 
-/// Bytes of a volume that are read or written.
+/// A range of a volume that is read or written.
 ///
-/// Generators and trace readers give only accesses of one byte or more whose end is at most
-/// 2⁶⁴ − 1.
+/// Generators and trace readers return only accesses of at least one byte whose end is at most 2⁶⁴
+/// − 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
     /// Read or write.
     pub op: Op,
-    /// The first byte, from the beginning of the volume.
+    /// Offset of the first byte in the volume.
     pub offset: Bytes,
-    /// How many bytes.
+    /// Number of bytes.
     pub size: Bytes,
 }
 
@@ -23,11 +23,11 @@ impl Access {
     }
 }
 
-/// An access and the time that it is to be issued, where one is known.
+/// An access, with its time of issue if that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
-    /// Since the first request of its trace. `None`: the trace or generator gives no times.
+    /// Time since the first request of its trace. `None`: the trace or generator has no times.
     pub at: Option<SimTime>,
-    /// What is asked.
+    /// The access.
     pub access: Access,
 }

@@ -1,8 +1,7 @@
-//! A trace in part: its times and places, with other directions or sizes.
+//! Parts of a trace: its times and addresses, with other directions or sizes.
 //!
-//! *Assumed*: whether a request reads does not depend on where it goes, and requests of another size begin at
-//! multiples of that size, as those of a file system with larger blocks do. Not modelled: that larger requests
-//! would be fewer.
+//! *Assumed*: whether a request reads does not depend on its address. Requests of another size begin at multiples
+//! of that size, like those of a file system with larger blocks. Not modelled: larger requests would be fewer.
 
 use foretell_units::{Bytes, Stream};
 
@@ -10,7 +9,7 @@ use crate::source::{Source, SourceError};
 use crate::trace::TraceSummary;
 use crate::{Op, Request};
 
-/// The requests of a source, altered.
+/// The requests of a source, with changes.
 pub struct Altered<S> {
     source: S,
     reads: Option<(f64, Stream)>,
@@ -19,20 +18,20 @@ pub struct Altered<S> {
 }
 
 impl<S: Source> Altered<S> {
-    /// The requests of `source`, on a volume of `volume` bytes; unaltered so far.
+    /// The requests of `source`, on a volume of `volume` bytes; unchanged so far.
     pub fn of(source: S, volume: Bytes) -> Self {
         Self { source, reads: None, access: None, volume }
     }
 
-    /// Each request reads with the chance `share`, drawn from `stream`.
+    /// Makes each request a read with probability `share`, drawn from `stream`.
     #[must_use]
     pub fn reading(mut self, share: f64, stream: Stream) -> Self {
         self.reads = Some((share, stream));
         self
     }
 
-    /// Each request has `access` bytes, at most those of the volume, and begins at the multiple of that below its
-    /// address; one that would cross the end of the volume ends with it.
+    /// Gives each request `access` bytes, at most those of the volume. It begins at its address rounded down to a
+    /// multiple of that size; a request that would cross the end of the volume is moved to end there.
     #[must_use]
     pub fn of_size(mut self, access: Bytes) -> Self {
         self.access = Some(access);
@@ -97,7 +96,7 @@ mod tests {
 
     #[test]
     fn larger_requests_are_aligned_and_end_with_the_volume() {
-        // 1 MiB is no multiple of 48 KiB: the last begins at 976 KiB instead of 1008 KiB
+        // 1 MiB is not a multiple of 48 KiB: the last request begins at 976 KiB instead of 1008 KiB
         let altered = all(Altered::of(source(), Bytes::mib(1)).of_size(Bytes::kib(48)));
         assert!(altered.iter().all(|request| request.access.size == Bytes::kib(48)));
         let last = Bytes::kib(976);

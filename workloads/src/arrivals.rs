@@ -1,9 +1,9 @@
-//! When requests are issued.
+//! The times at which requests are issued.
 //!
-//! Plain data and samplers of time spans: the simulator decides what a span is added to. In a
-//! *closed* loop a request waits for an earlier one to complete; in an *open* one it comes
-//! whatever has completed. The two answer overload differently, so they are different variants and
-//! never mixed: a closed loop slows down, an open one queues.
+//! This module has plain data and samplers of time spans; the simulator decides what a span is added
+//! to. In a *closed* loop, a request waits for an earlier one to complete. In an *open* loop, requests
+//! arrive regardless of completions. The two react differently to overload, so they are separate
+//! variants and never mixed: a closed loop slows down, an open one queues.
 
 use std::num::NonZeroU32;
 
@@ -11,68 +11,68 @@ use foretell_units::{SimSpan, SimTime, Stream};
 use rand_distr::Exp1;
 use thiserror::Error;
 
-/// When a workload's requests are issued.
+/// The times at which a workload issues requests.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrivals {
-    /// So many requests are outstanding at most; each completion is followed, after a think time,
-    /// by the next request. A trace in a closed loop goes as fast as its outstanding requests
-    /// allow: its times are not used.
+    /// At most this many requests are outstanding. Each completion is followed, after a think time, by
+    /// the next request. A trace in a closed loop proceeds as fast as its outstanding requests allow:
+    /// its times are not used.
     Closed {
-        /// Requests outstanding at most.
+        /// Highest number of outstanding requests.
         outstanding: NonZeroU32,
-        /// From a completion to the next issue.
+        /// Time from a completion to the next issue.
         think: Think,
     },
-    /// At times of their own, whatever has completed.
+    /// At its own times, regardless of completions.
     Open(OpenLoop),
     /// At the times of a trace.
     Trace(SpeedUp),
 }
 
-/// Settings of arrivals that cannot be.
+/// Impossible settings of arrivals.
 #[derive(Clone, Copy, PartialEq, Debug, Error)]
 pub enum ArrivalError {
     /// A rate is out of range.
     #[error("`rate` is {found}; wanted from {RATE_MIN} to {RATE_MAX} requests per second")]
     Rate {
-        /// What it is.
+        /// The value.
         found: f64,
     },
-    /// A factor is no factor.
+    /// A speed-up factor is invalid.
     #[error("`speed_up` is {found}; wanted a factor above zero")]
     SpeedUp {
-        /// What it is.
+        /// The value.
         found: f64,
     },
-    /// A state of bursty arrivals takes no time.
+    /// A state of bursty arrivals has no length.
     #[error("a state of bursty arrivals lasts {found} in the mean; wanted more than 0 ns")]
     NoSojourn {
-        /// What it lasts.
+        /// The length.
         found: SimSpan,
     },
-    /// Bursty arrivals with almost no arrivals.
+    /// Bursty arrivals with almost no requests.
     #[error(
         "bursty arrivals bring {found} requests in a quiet time and a burst together, in the \
          mean; wanted at least {LEAST_PER_CYCLE}"
     )]
     TooRare {
-        /// What they bring.
+        /// Mean number of requests per cycle.
         found: f64,
     },
 }
 
-/// The lowest rate, one request in eleven days: below, a simulation hardly sees one.
+/// The lowest rate, one request in eleven days. At lower rates a simulation hardly sees any request.
 pub const RATE_MIN: f64 = 1e-6;
 /// The highest rate: one request a nanosecond, the unit of time.
 pub const RATE_MAX: f64 = 1e9;
-/// Bursty arrivals must bring so many requests in a cycle of both states, or drawing the next one
-/// would take too long.
+/// Minimum mean number of requests in a cycle of both states of bursty arrivals. With fewer, drawing
+/// the next request would take too long.
 const LEAST_PER_CYCLE: f64 = 1e-3;
 
-/// The time between a completion and the next issue.
+/// Time between a completion and the next issue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Think {
-    /// None: the next request is issued at once.
+    /// No think time: the next request is issued at once.
     None,
     /// Always this long.
     Fixed(SimSpan),
@@ -81,7 +81,7 @@ pub enum Think {
 }
 
 impl Think {
-    /// A think time.
+    /// Draws a think time.
     pub fn draw(self, stream: &mut Stream) -> SimSpan {
         match self {
             Self::None => SimSpan::ZERO,
@@ -124,7 +124,7 @@ impl RequestRate {
         self.per_s
     }
 
-    /// The mean time from one request to the next, in nanoseconds.
+    /// Mean time from one request to the next, in nanoseconds.
     fn gap_ns(self) -> f64 {
         1e9 / self.per_s
     }
@@ -133,10 +133,10 @@ impl RequestRate {
 /// Arrivals of an open loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum OpenLoop {
-    /// At random: gaps are exponential and independent.
+    /// Random: gaps are exponential and independent.
     Poisson(RequestRate),
-    /// Regularly: gaps are equal, to the nanosecond. The first arrival comes at any time within a gap,
-    /// so that streams of one rate do not arrive together.
+    /// Regular: gaps are equal, to the nanosecond. The first arrival is at a random time within a gap,
+    /// so that streams of the same rate do not arrive together.
     Deterministic(RequestRate),
     /// In bursts.
     Bursty(Bursty),
@@ -159,7 +159,7 @@ impl OpenLoop {
         };
         let first_ns = match self {
             Self::Deterministic(rate) => Some(stream.unit() * rate.gap_ns()),
-            // these remember nothing: the first gap is as long as any other
+            // these are memoryless: the first gap has the same distribution as the others
             Self::Poisson(_) | Self::Bursty(_) => None,
         };
         Gaps { arrivals: self, phase, first_ns, fraction_ns: 0.0, stream }
@@ -177,13 +177,13 @@ pub struct Bursty {
 }
 
 impl Bursty {
-    /// Arrivals of `quiet_per_s` requests per second, which may be none, for `quiet` in the mean,
-    /// then of `burst_per_s` for `burst`, and so on. It starts at an arbitrary time, not with a
-    /// burst.
+    /// Arrivals of `quiet_per_s` requests per second, possibly zero, for a mean time of `quiet`, then
+    /// of `burst_per_s` for a mean time of `burst`, and so on. The start is at a random point of this
+    /// cycle, not at a burst.
     ///
     /// # Errors
     ///
-    /// If a rate is out of range, a state takes no time, or hardly anything ever arrives.
+    /// If a rate is out of range, a state has no length, or there are almost no arrivals.
     pub fn new(
         quiet_per_s: f64,
         quiet: SimSpan,
@@ -213,18 +213,18 @@ impl Bursty {
     }
 }
 
-/// Where bursty arrivals are.
+/// The current state of bursty arrivals.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     /// 0: quiet, 1: burst.
     state: usize,
-    /// Until it changes.
+    /// Time until it changes.
     left_ns: f64,
 }
 
 impl Phase {
-    /// A state, each with the share of time it has; an exponential time remembers nothing, so what
-    /// is left of it is as long as a whole one.
+    /// A random state, with probability in proportion to its share of time. Exponential times are
+    /// memoryless, so the rest of it is as long as a whole one.
     fn start(bursty: Bursty, stream: &mut Stream) -> Self {
         let [quiet, burst] = bursty.lasting.map(SimSpan::as_secs_f64);
         let state = usize::from(stream.chance(burst / (quiet + burst)));
@@ -235,8 +235,8 @@ impl Phase {
         exponential(stream) * bursty.lasting[state].as_ns() as f64
     }
 
-    /// Nanoseconds to the next arrival: an exponential amount of expected arrivals is used up at
-    /// the rate of the state.
+    /// Nanoseconds to the next arrival: an exponential number of expected arrivals is consumed at the
+    /// rate of the current state.
     fn gap_ns(&mut self, bursty: Bursty, stream: &mut Stream) -> f64 {
         let mut expected = exponential(stream);
         let mut gap = 0.0;
@@ -266,16 +266,15 @@ fn exponential(stream: &mut Stream) -> f64 {
 pub struct Gaps {
     arrivals: OpenLoop,
     phase: Option<Phase>,
-    /// From the start to the first arrival, where that is another time than a gap, and while it is to
-    /// come.
+    /// Time from the start to the first arrival, if it differs from a gap and has not been used yet.
     first_ns: Option<f64>,
-    /// What the arrivals so far were rounded down by: a rate of three a second must not drift.
+    /// Sum of the rounding remainders so far, so that a rate of three a second does not drift.
     fraction_ns: f64,
     stream: Stream,
 }
 
 impl Gaps {
-    /// The time from an arrival to the next, or from the start to the first.
+    /// Time from one arrival to the next, or from the start to the first.
     pub fn next_interarrival(&mut self) -> SimSpan {
         let gap_ns = match (self.arrivals, &mut self.phase) {
             (OpenLoop::Bursty(bursty), Some(phase)) => phase.gap_ns(bursty, &mut self.stream),
@@ -292,14 +291,14 @@ impl Gaps {
     }
 }
 
-/// How much faster than it was recorded a trace is replayed.
+/// Factor by which a trace is replayed faster than it was recorded.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct SpeedUp {
     factor: f64,
 }
 
 impl SpeedUp {
-    /// As it was recorded.
+    /// The recorded speed.
     pub const NONE: Self = Self { factor: 1.0 };
 
     /// `factor` times as fast; 2 halves every gap.
@@ -320,8 +319,8 @@ impl SpeedUp {
         self.factor
     }
 
-    /// When a request recorded at `at` is replayed. Keeps the order of times; exact up to 104 days
-    /// (2⁵³ ns), to 53 bits beyond.
+    /// Replay time of a request recorded at `at`. Preserves the order of times; exact up to 104 days
+    /// (2⁵³ ns), and to 53 bits beyond that.
     pub fn replayed(self, at: SimTime) -> SimTime {
         if self == Self::NONE {
             return at;
@@ -358,7 +357,7 @@ mod tests {
     fn deterministic_arrivals_do_not_drift() {
         // a third of a second is 333 333 333.3 ns: one gap in three is a nanosecond longer
         let mut gaps = OpenLoop::Deterministic(rate(3.0)).gaps(Seed(1).stream("gaps"));
-        // the first comes at any time within a gap
+        // the first one is at a random time within a gap
         assert!(gaps.next_interarrival().as_ns() < 333_333_333);
         let first: Vec<u64> = (0..3).map(|_| gaps.next_interarrival().as_ns()).collect();
         assert!(first.iter().all(|gap| (333_333_333..=333_333_334).contains(gap)), "{first:?}");
@@ -375,7 +374,7 @@ mod tests {
             let first = OpenLoop::Deterministic(rate(1.0)).gaps(stream).next_interarrival();
             quarters[(first.as_secs_f64() * 4.0) as usize] += 1;
         }
-        // 1000 each, standard deviation 27; four of them
+        // 1000 each, standard deviation 27; the limit is four of them
         assert!(quarters.iter().all(|count| (count - 1000).abs() < 110), "{quarters:?}");
     }
 
@@ -386,8 +385,8 @@ mod tests {
         // standard errors: 1/√n of the mean; √8/√n of the squared variation
         assert!((mean * 5_000.0 - 1.0).abs() < 0.013, "{mean}");
         assert!((variation - 1.0).abs() < 0.036, "{variation}");
-        // Kolmogorov and Smirnov: the largest distance of the distributions is below 1.95/√n
-        // with probability 0.999
+        // Kolmogorov and Smirnov: the largest distance between the distributions is below 1.95/√n with
+        // probability 0.999
         gaps.sort_by(f64::total_cmp);
         let n = gaps.len() as f64;
         let distance = gaps.iter().enumerate().map(|(index, gap)| {
@@ -400,7 +399,7 @@ mod tests {
 
     #[test]
     fn high_rates_are_met_although_time_is_whole_nanoseconds() {
-        // a mean gap of 3.33 ns, rounded down each time, would be a rate 17 % too high
+        // if gaps with a mean of 3.33 ns were rounded down each time, the rate would be 17 % too high
         let (mean, _) = moments(&gaps(OpenLoop::Poisson(rate(3e8)), 100_000));
         assert!((mean * 3e8 - 1.0).abs() < 0.013, "{mean}");
     }

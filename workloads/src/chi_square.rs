@@ -1,9 +1,10 @@
-//! Pearson's test of counts against a distribution, for the tests of this crate.
+//! Pearson's chi-square test of counts against a distribution, for the tests of this crate.
 
-/// Asserts that `counts` look like draws with probabilities in proportion to `weights`.
+/// Asserts that `counts` are consistent with draws with probabilities in proportion to `weights`.
 ///
-/// Panics if chance would give such a statistic less than once in 10⁵: seeds are fixed, so a test
-/// passes always or never. Cells with fewer than ten expected are joined with their neighbours.
+/// Panics if such a statistic would occur by chance less than once in 10⁵. Seeds are fixed, so a
+/// test passes always or never. Cells with fewer than ten expected are merged with their
+/// neighbours.
 pub(crate) fn assert_fits(counts: &[u64], weights: &[f64]) {
     assert_eq!(counts.len(), weights.len());
     let draws = counts.iter().sum::<u64>() as f64;

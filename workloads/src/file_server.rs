@@ -1,12 +1,12 @@
 //! A file server in front of the volume: the NFS server of Thereska et al. 2006 (Section IV-A), through which
 //! its macro-benchmarks run, with a small cache of its own.
 //!
-//! It is the client of the storage nodes: it keeps blocks that were read or written lately, answers
-//! reads of what it has from there, and asks the nodes for what it lacks. Writes go through to the
-//! nodes before they are answered, as NFS wants of a server, and stay in the cache. The size of that
-//! cache is not in the paper. Left out: read-ahead, attributes kept by the benchmark's own host, and
-//! the network between that host and the server. Blocks are looked up when a transaction begins, not
-//! step by step; with several transactions at once that can differ by what came between.
+//! The server is the client of the storage nodes. It keeps recently read or written blocks, serves reads of
+//! cached blocks itself, and asks the nodes for missing ones. Writes go through to the nodes before they are
+//! answered, as NFS requires of a server, and stay in the cache. The paper does not give the size of that
+//! cache. Left out: read-ahead, attributes cached on the benchmark's own host, and the network between that
+//! host and the server. Blocks are looked up when a transaction begins, not step by step; with several
+//! concurrent transactions the result can differ because of accesses in between.
 
 use foretell_algorithms::cache::{Lru, Policy};
 use foretell_units::{Bytes, Op};
@@ -17,7 +17,7 @@ use crate::transaction::{Step, Transactions};
 /// Bytes of a block of the server's cache.
 pub const BLOCK: Bytes = Bytes::kib(4);
 
-/// Transactions seen through a file server.
+/// Transactions as they leave a file server.
 pub struct FileServer<T> {
     inner: T,
     cache: Option<Lru>,
@@ -25,8 +25,8 @@ pub struct FileServer<T> {
 }
 
 impl<T: Transactions> FileServer<T> {
-    /// A server with `cache` bytes of cache, which is empty at first; without any if that is less
-    /// than a block.
+    /// A server with `cache` bytes of cache, which is empty at first. If that is less than a block, it has no
+    /// cache.
     pub fn new(inner: T, cache: Bytes) -> Self {
         let blocks = usize::try_from(cache.get() / BLOCK.get()).expect("a 64-bit machine");
         let cache = (blocks > 0).then(|| Lru::new(blocks));
@@ -34,7 +34,7 @@ impl<T: Transactions> FileServer<T> {
     }
 }
 
-/// What of a read the server must ask for: from the first block that it lacks to the last.
+/// The part of a read that the server must request: from the first missing block to the last.
 fn lacking(cache: &mut Lru, access: Access) -> Option<Access> {
     let block = BLOCK.get();
     let (first, end) = (access.offset.get() / block, access.end().get().div_ceil(block));
@@ -78,7 +78,7 @@ impl<T: Transactions> Transactions for FileServer<T> {
 mod tests {
     use super::*;
 
-    /// One transaction with these steps, again and again.
+    /// One transaction with these steps, repeated for ever.
     struct Again(Vec<Step>);
 
     impl Transactions for Again {
@@ -104,7 +104,7 @@ mod tests {
             (Step::read(Bytes(0), Bytes::kib(8)), Step::write(Bytes::kib(8), Bytes::kib(4)));
         let again = Step::read(Bytes::kib(4), Bytes::kib(8));
         let steps = vec![read, write, again];
-        // the third step reads a block that was read and one that was written
+        // the third step reads one block that was read and one that was written
         assert_eq!(
             served(steps.clone(), Bytes::mib(1), 1),
             [read, write, Step::Cached(Bytes::kib(8))]
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn only_what_is_lacking_is_asked_for() {
-        // blocks 2 and 3 of 0 to 7 are there; the rest is from the first to the last one lacking
+        // of blocks 0 to 7, 2 and 3 are cached; the request is from the first to the last missing one
         let steps = vec![
             Step::read(Bytes::kib(8), Bytes::kib(8)),
             Step::read(Bytes::kib(8), Bytes::kib(24)),

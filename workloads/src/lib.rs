@@ -1,16 +1,17 @@
 //! Request generators, trace formats, trace replay.
 //!
-//! What clients ask of a volume, as plain data: no simulated time passes here. A time is a field
-//! of a [`Request`] or a span drawn from a sampler; the simulator decides what becomes of it.
+//! Clients' requests to a volume, as plain data: no simulated time passes here. A time is a field
+//! of a [`Request`] or a span drawn from a sampler; the simulator decides how it is used.
 //!
-//! - [`trace`]: readers of real block traces, one file a format, streaming;
+//! - [`trace`]: streaming readers of real block traces, one source file for each format;
 //! - [`generate`]: synthetic request streams;
-//! - [`arrivals`]: when requests are issued;
+//! - [`arrivals`]: times of issue;
 //! - [`fio`], [`cosbench`]: job files of fio, workload files of COSBench;
-//! - [`results`]: what real benchmarks measured, out of their own files;
-//! - [`transaction`]: accesses that follow each other, as benchmarks make them;
+//! - [`results`]: measurements of real benchmarks, read from their own files;
+//! - [`transaction`]: dependent accesses, one after the other, as benchmarks make them;
 //! - [`file_server`]: a cache between a benchmark and the volume;
-//! - [`source`]: what a simulated client pulls requests from, generator or trace.
+//! - [`source`]: the interface from which a simulated client pulls requests, for generators and
+//!   traces.
 
 pub mod access;
 pub mod altered;

@@ -1,4 +1,4 @@
-//! What a simulated client pulls its requests from: a generator or a trace.
+//! The source of a simulated client's requests: a generator or a trace.
 
 use std::fmt;
 use std::path::Path;
@@ -10,28 +10,28 @@ use crate::generate::Generator;
 use crate::trace::{ReadOptions, TraceError, TraceReader, TraceSummary, summarize};
 use crate::{Access, Request};
 
-/// Requests one after the other, with an end or without.
+/// A sequence of requests, finite or endless.
 pub trait Source: Send {
-    /// The next request; `None`: there are no more, now and ever after.
+    /// The next request; `None`: there are no more, now or later.
     ///
     /// # Errors
     ///
-    /// If a trace turns out to be unreadable. There are no more requests then.
+    /// If a trace turns out to be unreadable. After that there are no more requests.
     fn next_request(&mut self) -> Result<Option<Request>, SourceError>;
 
-    /// What is in the trace behind it, where that was read to its end beforehand.
+    /// Summary of the trace behind it, if that was read to its end beforehand.
     fn summary(&self) -> Option<&TraceSummary> {
         None
     }
 }
 
-/// Why there are no requests.
+/// The reason why there are no requests.
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The trace asks for more than there is.
+    /// The trace addresses more than the volume has.
     #[error(
         "trace `{trace}` goes up to byte {highest}, but the volume has {volume}; make the volume \
          larger, or wrap the addresses around"
@@ -44,7 +44,7 @@ pub enum SourceError {
         /// The volume's size.
         volume: Bytes,
     },
-    /// The trace is to be replayed at times that it does not have.
+    /// The trace should be replayed at its times, but has none.
     #[error(
         "trace `{trace}` is a list of blocks without times to replay them at; set `arrivals = \
          \"closed\"`, and how many are `outstanding`"
@@ -53,7 +53,7 @@ pub enum SourceError {
         /// The trace's name.
         trace: String,
     },
-    /// Nothing in the trace is a request.
+    /// The trace contains no request.
     #[error(
         "trace `{trace}` has no requests: {bad} bad lines or records and {other} others were left \
          out"
@@ -61,12 +61,12 @@ pub enum SourceError {
     NoRequests {
         /// The trace's name.
         trace: String,
-        /// Bad lines or records left out.
+        /// Number of bad lines or records left out.
         bad: u64,
-        /// Good ones left out.
+        /// Number of good ones left out.
         other: u64,
     },
-    /// A request that no volume of this size can hold, wrapped around or not.
+    /// A request that is too large for the volume, with or without wrapping.
     #[error("trace `{trace}` has a request of {size}, but the volume has {volume}")]
     LargerThanVolume {
         /// The trace's name.
@@ -86,12 +86,12 @@ pub struct Generated<G> {
 }
 
 impl<G: Generator> Generated<G> {
-    /// As many requests as asked for.
+    /// All requests, without end.
     pub fn endless(generator: G) -> Self {
         Self { generator, left: None }
     }
 
-    /// `count` requests, then no more.
+    /// Only the first `count` requests.
     pub fn limited(generator: G, count: u64) -> Self {
         Self { generator, left: Some(count) }
     }
@@ -109,18 +109,18 @@ impl<G: Generator> Source for Generated<G> {
     }
 }
 
-/// What becomes of addresses beyond the volume.
+/// Treatment of addresses beyond the volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beyond {
-    /// They are an error. The trace is read once beforehand, so that it is found before the
+    /// They are an error. The trace is read once beforehand, so that the error is found before the
     /// simulation starts.
     Refuse,
-    /// They wrap around: the address modulo the volume's whole sectors, rounded down to a sector.
-    /// A request that would cross the end of the volume is moved back to end with it.
+    /// They wrap around: the address modulo the volume's whole sectors, rounded down to a sector. A
+    /// request that would cross the end of the volume is moved back to end there.
     Wrap,
 }
 
-/// The requests of a trace, read as they are needed.
+/// The requests of a trace, read when they are needed.
 pub struct Replay {
     trace: TraceReader,
     name: String,
@@ -137,8 +137,8 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// If the trace cannot be read; with [`Beyond::Refuse`] also if anything in it is bad or
-    /// beyond the volume.
+    /// If the trace cannot be read; with [`Beyond::Refuse`] also if any of it is bad or beyond the
+    /// volume.
     pub fn open(
         path: &Path,
         options: &ReadOptions,
@@ -160,7 +160,8 @@ impl Replay {
         Ok(Self { trace, name, volume, beyond, given: 0, wrapped: 0, summary, done: false })
     }
 
-    /// Requests so far that were moved, because they lay beyond the volume or crossed its end.
+    /// Number of requests so far that were moved, because they were beyond the volume or crossed
+    /// its end.
     pub fn wrapped(&self) -> u64 {
         self.wrapped
     }
@@ -170,7 +171,7 @@ impl Replay {
         &self.trace
     }
 
-    /// `access` on this volume.
+    /// Places `access` on this volume.
     fn place(&mut self, access: Access) -> Result<Access, SourceError> {
         let volume = self.volume;
         if access.end() <= volume {
@@ -221,7 +222,7 @@ impl Source for Replay {
         next
     }
 
-    /// There is one with [`Beyond::Refuse`].
+    /// Present with [`Beyond::Refuse`].
     fn summary(&self) -> Option<&TraceSummary> {
         self.summary.as_ref()
     }
@@ -314,9 +315,9 @@ mod tests {
 
     #[test]
     fn addresses_wrap_around_by_whole_sectors() {
-        // A volume of 10 sectors and a half. Sector 9 fits; sector 10 would end at 11 × 512 and
-        // goes to 10 mod 10 = 0; 27 goes to 7; two sectors at 19 go to 9, and fit no more there:
-        // they end with the volume, at 5376.
+        // A volume of 10.5 sectors. Sector 9 fits. Sector 10 would end at 11 × 512 and goes to 10
+        // mod 10 = 0; 27 goes to 7. Two sectors at 19 go to 9, where they no longer fit: they are
+        // moved to end with the volume, at 5376.
         let text = line(9, 512) + &line(10, 512) + &line(27, 512) + &line(19, 1024);
         let mut replay = replay(&text, Bytes(5376), Beyond::Wrap).unwrap();
         let offsets: Vec<u64> =

@@ -1,20 +1,20 @@
-//! Transactions: accesses that follow each other, each waiting for the one before.
+//! Transactions: sequences of accesses, each of which waits for the one before.
 //!
 //! A benchmark does not count requests but transactions, operations, or bytes of a file. One
-//! transaction is a list of steps for one thread; how many threads there are, and when each begins
-//! its next transaction, is a matter of [`arrivals`](crate::arrivals).
+//! transaction is a list of steps for one thread. The number of threads, and the time when each
+//! begins its next transaction, are in [`arrivals`](crate::arrivals).
 
 use foretell_units::{Bytes, Op};
 
 use crate::Access;
 
-/// What a thread does before it goes on.
+/// A step that a thread completes before the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// An access to the volume.
     Io(Access),
-    /// Bytes that a server on the client's side has in its own cache: they cost its processor, and
-    /// no access.
+    /// Bytes that a server on the client's side has in its own cache: they take processor time, but
+    /// need no access.
     Cached(Bytes),
 }
 
@@ -30,13 +30,13 @@ impl Step {
     }
 }
 
-/// A stream of transactions, with an end or without.
+/// A sequence of transactions, finite or endless.
 pub trait Transactions: Send {
-    /// Appends the steps of the next transaction, at least one, to `steps`, which is empty; whether
-    /// there is one. After `false` there are no more, now and ever after.
+    /// Appends the steps of the next transaction, at least one, to `steps`, which is empty. Returns
+    /// whether there is one. After `false` there are no more, now or later.
     fn next(&mut self, steps: &mut Vec<Step>) -> bool;
 
-    /// Of which kind the last transaction is, where a stream has several that are counted apart.
+    /// The kind of the last transaction, if a stream has several that are counted separately.
     fn kind(&self) -> usize {
         0
     }
@@ -52,7 +52,7 @@ impl<T: Transactions + ?Sized> Transactions for Box<T> {
     }
 }
 
-/// What a benchmark counts its results in.
+/// The unit of a benchmark's results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Transactions per minute.
@@ -61,12 +61,13 @@ pub enum Unit {
     PerSecond,
     /// Operations per second.
     OperationsPerSecond,
-    /// Megabytes (10⁶) per second, reads and writes each by the time in which there were any.
+    /// Megabytes (10⁶) per second, for reads and for writes each divided by the time during which
+    /// they occurred.
     MegabytesPerSecond,
 }
 
 impl Unit {
-    /// As the benchmark prints it.
+    /// The name printed by the benchmark.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PerMinute => "tpm",

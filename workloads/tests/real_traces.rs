@@ -1,4 +1,4 @@
-//! The readers on real traces: exact counts, and agreement of three formats of one trace.
+//! Tests of the readers with real traces: exact counts, and agreement of three formats of one trace.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -8,7 +8,7 @@ use foretell_units::{Bytes, SECTOR_BYTES, SimTime};
 use foretell_workloads::trace::{Format, ReadOptions, TraceReader, TraceSummary, scan, summarize};
 use foretell_workloads::{Op, Request};
 
-/// A real file, if the data are here.
+/// A real file, if the data are available.
 fn data(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
     if path.exists() {
@@ -31,8 +31,8 @@ fn summary(path: &Path) -> TraceSummary {
 fn golden_cloudphysics_csv() {
     let Some(path) = data("traces/cloudPhysicsIO.csv") else { return };
     let found = summary(&path);
-    // counted with another program over the file: requests, operations, sum and maximum of the sizes, range of
-    // the addresses, lines whose time is less than the largest before
+    // counted with another program: requests, operations, sum and maximum of the sizes, range of the
+    // addresses, lines whose time is before the latest so far
     let expected = TraceSummary {
         format: Format::Csv,
         requests: 113_872,
@@ -64,13 +64,13 @@ fn three_formats_of_one_trace_agree() {
     for ((a, b), c) in csv.iter().zip(&oracle).zip(&vscsi) {
         assert_eq!(a.access, c.access);
         assert_eq!(a.access.offset, b.access.offset);
-        // oracleGeneral keeps for each object the size of its first request
+        // oracleGeneral keeps the size of the first request of each object
         let first_size = *first_sizes.entry(a.access.offset).or_insert(a.access.size);
         assert_eq!(b.access.size, first_size);
         changed += u64::from(a.access.size != first_size);
         assert_eq!(b.access.op, Op::Read, "oracleGeneral does not tell reads from writes");
-        // Seconds since the first second, and µs since the first request: at most a second apart
-        // either way, where time does not run backwards.
+        // Seconds since the first second, and µs since the first request: at most a second apart in either
+        // direction, where times do not decrease.
         let (a, b, c) = (a.at.unwrap(), b.at.unwrap(), c.at.unwrap());
         assert_eq!(a, b);
         let apart = a.saturating_since(c).max(c.saturating_since(a));
@@ -181,7 +181,7 @@ fn every_fio_result_is_read_whole() {
         let ways = if reads > 0.0 && reads < 100.0 { 2 } else { 1 };
         assert_eq!(jobs[0].measured.len(), ways, "{name}");
         for measured in &jobs[0].measured {
-            // the rate is the count by the time that fio gives, in ms
+            // the rate is the count divided by the time that fio gives, in ms
             let rate = measured.requests as f64 / (measured.runtime_ms as f64 / 1e3);
             assert!(
                 (measured.iops / rate - 1.0).abs() < 1e-3,

@@ -1,5 +1,6 @@
-//! Readers of benchmarks' own files on what is none: ten million random bytes for each, in texts of
-//! all lengths, and good files with damage. No panic, no end of memory, and an end.
+//! Tests of readers of benchmarks' own files with invalid input: ten million random bytes for each,
+//! in texts of all lengths, and damaged good files. There must be no panic, no exhaustion of memory
+//! and no endless loop.
 
 use foretell_units::{Seed, Stream};
 use foretell_workloads::cosbench::Workload;
@@ -7,7 +8,7 @@ use foretell_workloads::fio::JobFile;
 use foretell_workloads::results::fio;
 use proptest::prelude::*;
 
-/// Random bytes for each reader.
+/// Number of random bytes for each reader.
 const BYTES: usize = 10_000_000;
 
 const JOBS: &str = "[global]\nioengine=libaio\nbs=4k,64k\nsize=1g\n[a]\nrw=randrw\nrwmixread=70\n\
@@ -31,19 +32,19 @@ const WORKLOAD: &str = r#"<?xml version="1.0"?>
  </work></workstage></workflow></workload>
 "#;
 
-/// Reads a text as everything it could be meant as; whether it was read.
+/// Reads a text in every supported way. Returns whether it was valid.
 type Reader = fn(&str) -> bool;
 
 const READERS: [(&str, &str, Reader); 3] = [
     ("fio job file", JOBS, |text| JobFile::parse(text).is_ok()),
     ("fio result", RESULT, |text| {
-        // what was read can be looked at as well
+        // a valid result must also allow its jobs to be examined
         fio::parse("noise", text).is_ok_and(|run| run.jobs.iter().all(|job| job.job().is_ok()))
     }),
     ("COSBench workload", WORKLOAD, |text| Workload::parse(text).is_ok()),
 ];
 
-/// What such files are made of, so that noise goes deeper than the first byte.
+/// Typical pieces of such files, so that noise gets past the first byte.
 const PIECES: &[&str] = &[
     "\n",
     " ",
@@ -90,7 +91,7 @@ const PIECES: &[&str] = &[
     "\u{fffd}",
 ];
 
-/// A text of about so many random bytes, or of pieces of what is read.
+/// A text of about `bytes` random bytes, or of typical pieces.
 fn noise(stream: &mut Stream, bytes: usize, pieces: bool) -> String {
     let mut text = String::new();
     while text.len() < bytes {
@@ -116,7 +117,7 @@ fn ten_million_random_bytes_are_read_to_an_end_by_every_reader() {
     for (name, good, reader) in READERS {
         let mut stream = Seed(9).stream(name);
         let mut left = BYTES;
-        // one text is long, the others are short, so that there are many beginnings
+        // one text is long, the others are short, so that many beginnings are tried
         for pieces in [false, true] {
             let text = noise(&mut stream, BYTES / 10, pieces);
             left -= BYTES / 10;
@@ -128,7 +129,7 @@ fn ten_million_random_bytes_are_read_to_an_end_by_every_reader() {
             let text = noise(&mut stream, length.min(left), pieces);
             left -= length.min(left);
             reader(&text);
-            // and noise in the middle of what is good, which is ASCII
+            // and noise in the middle of a good text, which is ASCII
             let cut = stream.below(good.len() as u64) as usize;
             let piece: String = text.chars().take(24).collect();
             reader(&format!("{}{piece}{}", &good[..cut], &good[cut..]));
@@ -138,7 +139,7 @@ fn ten_million_random_bytes_are_read_to_an_end_by_every_reader() {
 
 #[test]
 fn many_elements_take_no_more_than_their_number() {
-    // a million elements: a reader that looks back at each would not come to an end
+    // a million elements: a reader that looks back at each of them would not finish
     let text = format!("<workload>{}</workload>", "<a/>\n".repeat(1_000_000));
     assert!(Workload::parse(&text).is_err());
 }
@@ -156,7 +157,7 @@ proptest! {
         let (_, good, reader) = READERS[which];
         let begin = at.index(good.len());
         let end = (begin + length).min(good.len());
-        // what is good is ASCII
+        // the good text is ASCII
         reader(&format!("{}{new}{}", &good[..begin], &good[end..]));
     }
 }

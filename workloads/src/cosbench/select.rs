@@ -2,21 +2,22 @@
 
 use foretell_units::Bytes;
 
-/// How numbers are chosen.
+/// A rule for choosing numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Select {
-    /// Always this one.
+    /// Always this number.
     Constant(u64),
-    /// Uniformly among these, both included.
+    /// Uniformly in this range, both ends included.
     Uniform(u64, u64),
-    /// One after the other, and from the beginning again (`r` and `s`).
+    /// In order, and then from the beginning again (`r` and `s`).
     Sequential(u64, u64),
     /// From bins `low|high|weight`, each uniform.
     Histogram(Vec<(u64, u64, f64)>),
 }
 
 impl Select {
-    /// A selector as COSBench writes it, and what stands after it (a unit). `None`: it is none.
+    /// Parses a selector as COSBench writes it. Also returns the text after it (a unit). `None`: it
+    /// is not a selector.
     pub fn parse(text: &str) -> Option<(Self, &str)> {
         let (kind, rest) = text.trim().split_once('(')?;
         let (inside, unit) = rest.split_once(')')?;
@@ -44,7 +45,7 @@ impl Select {
         Some((select, unit.trim()))
     }
 
-    /// The largest number that it chooses.
+    /// The largest number that can be chosen.
     pub fn largest(&self) -> u64 {
         match self {
             Self::Constant(only) => *only,
@@ -53,7 +54,7 @@ impl Select {
         }
     }
 
-    /// The smallest number that it chooses.
+    /// The smallest number that can be chosen.
     pub fn smallest(&self) -> u64 {
         match self {
             Self::Constant(only) => *only,
@@ -62,12 +63,13 @@ impl Select {
         }
     }
 
-    /// How many numbers there are to choose from, end to end.
+    /// Number of values from the smallest to the largest.
     pub fn span(&self) -> u64 {
         (self.largest() - self.smallest()).saturating_add(1)
     }
 
-    /// The number for two random shares, 0 to 1, and a place in the order of choices.
+    /// The number chosen for two random numbers from 0 to 1 and a position in the sequence of
+    /// choices.
     pub fn at(&self, chance: f64, within: f64, place: u64) -> u64 {
         let among = |low: u64, high: u64, share: f64| {
             let span = (high - low).saturating_add(1);
@@ -94,7 +96,7 @@ impl Select {
     }
 }
 
-/// Bytes in COSBench's unit of sizes. `None`: it is none.
+/// Bytes in a unit of sizes in COSBench. `None`: it is not a unit.
 pub fn unit(text: &str) -> Option<Bytes> {
     Some(Bytes(match text {
         "" | "B" => 1,

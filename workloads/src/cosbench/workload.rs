@@ -1,4 +1,4 @@
-//! What a workload file asks for, and the operations that a worker makes of it.
+//! The content of a workload file, and the operations that its workers do.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::select::{Select, unit};
 use super::xml::{Element, parse};
 use crate::transaction::{Step, Transactions};
 
-/// Bytes of a container's block, and what places of objects are multiples of.
+/// Bytes of a container's block; places of objects are multiples of it.
 const BLOCK: u64 = 4096;
 /// The largest request.
 const CHUNK: u64 = 4 << 20;
-/// Workers of one work, at the most.
+/// Most workers of one work.
 const MOST_WORKERS: u64 = 1 << 16;
 
 /// A workload file.
@@ -21,7 +21,7 @@ const MOST_WORKERS: u64 = 1 << 16;
 pub struct Workload {
     /// Its name.
     pub name: String,
-    /// Its stages, one after the other.
+    /// Its stages, in order.
     pub stages: Vec<Stage>,
 }
 
@@ -32,7 +32,7 @@ pub struct Stage {
     pub name: String,
     /// Its works.
     pub works: Vec<Work>,
-    /// How long nothing is done after it.
+    /// Idle time after it.
     pub closure_delay: SimSpan,
 }
 
@@ -41,19 +41,19 @@ pub struct Stage {
 pub struct Work {
     /// Its name.
     pub name: String,
-    /// Workers that do it.
+    /// Number of workers.
     pub workers: u32,
-    /// What happens in this time from its start is not counted.
+    /// Operations in this time from its start are not counted.
     pub ramp_up: SimSpan,
-    /// It ends after this time, the ramp-up not included.
+    /// Time after which it ends, in addition to the ramp-up.
     pub runtime: Option<SimSpan>,
-    /// Operations of all workers together, after which it ends.
+    /// Number of operations, of all workers together, after which it ends.
     pub total_operations: Option<u64>,
-    /// What is done, with shares that add up to 1.
+    /// Its operations, with shares that add up to 1.
     pub operations: Vec<Operation>,
 }
 
-/// What an operation does.
+/// Kinds of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperationKind {
     /// Makes a container.
@@ -75,7 +75,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    /// As COSBench writes it.
+    /// The name in COSBench.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Init => "init",
@@ -103,12 +103,12 @@ impl OperationKind {
         all.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it goes through its containers and objects once, shared among the workers.
+    /// Whether it visits each of its containers and objects once, divided among the workers.
     const fn goes_through(self) -> bool {
         matches!(self, Self::Init | Self::Prepare | Self::Cleanup | Self::Dispose)
     }
 
-    /// Whether it is of objects, rather than of containers.
+    /// Whether it acts on objects, rather than on containers.
     const fn is_of_objects(self) -> bool {
         !matches!(self, Self::Init | Self::Dispose | Self::List)
     }
@@ -121,15 +121,15 @@ impl OperationKind {
 /// An operation of a work.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Operation {
-    /// What it does.
+    /// Its kind.
     pub kind: OperationKind,
     /// Its share of the work's operations.
     pub share: f64,
-    /// Which containers.
+    /// Choice of containers.
     pub containers: Select,
-    /// Which objects in them.
+    /// Choice of objects in them.
     pub objects: Select,
-    /// How large what is written is, and the unit; of a read, how large what is there is said to be.
+    /// Sizes of written objects, and their unit; for a read, the stated sizes of existing objects.
     pub sizes: Option<(Select, Bytes)>,
     /// Its own `config`, as written.
     pub config: String,
@@ -139,7 +139,7 @@ fn wrong(element: &Element, name: &str, what: impl Into<String>) -> CosbenchErro
     CosbenchError::Wrong { line: element.line, name: name.to_owned(), what: what.into() }
 }
 
-/// A whole number in an attribute.
+/// Parses a whole number in an attribute.
 fn number(element: &Element, name: &str) -> Result<Option<u64>, CosbenchError> {
     let Some(text) = element.get(name) else { return Ok(None) };
     let found = text.trim().parse::<u64>().ok();
@@ -148,7 +148,7 @@ fn number(element: &Element, name: &str) -> Result<Option<u64>, CosbenchError> {
         .ok_or_else(|| wrong(element, name, format!("is `{text}`; wanted a whole number")))
 }
 
-/// What `key=value;key=value` says of a key.
+/// The value of a key in `key=value;key=value`.
 fn setting<'a>(config: &'a str, key: &str) -> Option<&'a str> {
     let mut pairs = config.split(';').filter_map(|pair| pair.split_once('='));
     pairs.find(|(known, _)| known.trim() == key).map(|(_, value)| value)
@@ -174,11 +174,11 @@ fn selector(
 }
 
 impl Workload {
-    /// The workload in a file's text.
+    /// Parses the text of a workload file.
     ///
     /// # Errors
     ///
-    /// If it is no workload file, or asks for something that is not supported.
+    /// If it is not a workload file, or uses something that is not supported.
     pub fn parse(text: &str) -> Result<Self, CosbenchError> {
         let root = parse(text)?;
         if root.name != "workload" {
@@ -215,11 +215,11 @@ impl Workload {
         self.stages.iter().flat_map(|stage| &stage.works).flat_map(|work| &work.operations)
     }
 
-    /// How objects lie on a volume.
+    /// The placement of objects on a volume.
     ///
     /// # Errors
     ///
-    /// With what they need, if the volume has less.
+    /// Returns the space that the objects need, if the volume has less.
     pub fn layout(&self, volume: Bytes, seed: u64) -> Result<Layout, Bytes> {
         let most = |of: fn(&Operation) -> u64| {
             self.operations().map(of).max().unwrap_or(0).saturating_add(1)
@@ -231,8 +231,8 @@ impl Workload {
         };
         let written = of_sizes(|kind| kind == OperationKind::Prepare)
             .or_else(|| of_sizes(|kind| kind == OperationKind::Write))
-            // only reads, of objects that must be there: as large as the file says, or as in COSBench's
-            // examples, 64 KB
+            // only reads, of objects that must already exist: sizes as stated in the file, or 64 KB as
+            // in COSBench's examples
             .or_else(|| of_sizes(|kind| kind == OperationKind::Read))
             .unwrap_or((Select::Constant(64), Bytes(1000)));
         let bytes = |(select, unit): &(Select, Bytes)| select.largest().saturating_mul(unit.get());
@@ -353,12 +353,12 @@ impl Operation {
     }
 }
 
-/// Where containers and objects lie, and how large they are.
+/// Places of containers and objects, and their sizes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Layout {
     containers: u64,
     objects: u64,
-    /// Bytes of an object's place.
+    /// Bytes in an object's place.
     place: u64,
     written: (Select, Bytes),
     seed: u64,
@@ -373,7 +373,7 @@ impl Layout {
         Bytes(self.containers * BLOCK + (container * self.objects + object) * self.place)
     }
 
-    /// The size of an object: drawn by its number.
+    /// The size of an object, drawn by its number.
     fn size(&self, container: u64, object: u64, sizes: &(Select, Bytes)) -> Bytes {
         let number = container * self.objects + object;
         let share = |salt: u64| {
@@ -388,15 +388,15 @@ impl Layout {
     }
 }
 
-/// A worker at work.
+/// The state of a worker.
 #[derive(Clone, Debug)]
 pub struct Worker {
     layout: Arc<Layout>,
     operations: Vec<Operation>,
-    /// Which of how many workers it is.
+    /// The worker's index, and the number of workers.
     place: (u64, u64),
     left: Option<u64>,
-    /// Operations so far, by operation.
+    /// Number of operations so far, by operation.
     made: Vec<u64>,
     last: usize,
     stream: Stream,
@@ -472,7 +472,7 @@ impl Transactions for Worker {
         let objects = if operation.kind.is_of_objects() { operation.objects.span() } else { 1 };
         let shares: [f64; 4] = std::array::from_fn(|_| self.stream.unit());
         let at = if operation.kind.goes_through() {
-            // all objects of a container, then those of the next
+            // all objects of one container, then those of the next
             (
                 operation.containers.smallest() + place / objects,
                 operation.objects.smallest() + place % objects,
@@ -614,7 +614,7 @@ mod tests {
             config="containers=r(1,2);objects=r(1,20);sizes=c(100)KB"/></workstage>"#;
         assert_eq!(read_size("", ";sizes=c(512)KB"), 512_000);
         assert_eq!(read_size("", ""), 64_000);
-        // what a read says of what was written is not looked at
+        // the sizes of a read are ignored if objects are written
         assert_eq!(read_size(prepare, ";sizes=c(512)KB"), 100_000);
     }
 

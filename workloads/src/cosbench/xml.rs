@@ -1,18 +1,18 @@
-//! As much of XML as COSBench's files are made of: elements with attributes; text between them,
-//! comments and declarations are passed over.
+//! The subset of XML that COSBench's files use: elements with attributes. Text between them,
+//! comments and declarations are skipped.
 
 use super::CosbenchError;
 
 /// An element.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Element {
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// Its name.
     pub name: String,
     /// Its attributes, in order.
     pub attributes: Vec<(String, String)>,
-    /// What is in it.
+    /// Child elements.
     pub children: Vec<Element>,
 }
 
@@ -22,24 +22,24 @@ impl Element {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The elements in it that are called so.
+    /// The child elements with that name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
     }
 }
 
-/// Elements in elements, at the most: COSBench's files have six.
+/// Maximum nesting depth of elements: COSBench's files have six.
 const DEEPEST: usize = 64;
 
-/// The outermost element of a document.
+/// The root element of a document.
 ///
 /// # Errors
 ///
-/// If it is not well formed, as far as that matters here.
+/// If it is not well formed, in the aspects that matter here.
 pub fn parse(text: &str) -> Result<Element, CosbenchError> {
     let mut rest = text;
     let mut open: Vec<Element> = Vec::new();
-    // line ends up to the last element's beginning: each is counted once
+    // number of line ends up to the last element's beginning: each is counted once
     let (mut counted, mut newlines) = (0, 0);
     let line = |rest: &str| text[..text.len() - rest.len()].matches('\n').count() + 1;
     let wrong =
@@ -93,7 +93,7 @@ pub fn parse(text: &str) -> Result<Element, CosbenchError> {
     }
 }
 
-/// The tag that begins after `<`, what follows it, and whether it closes itself.
+/// The tag that begins after `<`, the text after it, and whether it is self-closing.
 fn tag(text: &str) -> Option<(Element, &str, bool)> {
     let name_end = text.find(|c: char| c.is_whitespace() || c == '>' || c == '/')?;
     let (name, mut rest) = text.split_at(name_end);
@@ -123,7 +123,7 @@ fn tag(text: &str) -> Option<(Element, &str, bool)> {
     }
 }
 
-/// The five entities that XML has of itself.
+/// Replaces the five predefined entities of XML.
 fn unescaped(text: &str) -> String {
     let entities =
         [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];

@@ -1,4 +1,4 @@
-//! The form of a job file: sections in brackets, lines of `key=value`.
+//! The syntax of a job file: sections in brackets, lines of `key=value`.
 
 use thiserror::Error;
 
@@ -10,35 +10,35 @@ pub enum FioError {
     /// A line is neither a section nor a setting.
     #[error("fio job file, line {line}: `{found}` is neither a section in brackets nor key=value")]
     Line {
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// What stands there, shortened.
+        /// The line's text, shortened.
         found: String,
     },
-    /// A key that fio may know, and that would change what is requested.
+    /// A key that fio may support, and that would change the requests.
     #[error("fio job file, line {line}, job `{job}`: `{key}` is not supported{meant}")]
     Unsupported {
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
         /// The section.
         job: String,
         /// The key.
         key: String,
-        /// What may have been meant.
+        /// A similar key, which may have been meant.
         meant: String,
     },
-    /// A value that its key does not take.
+    /// A value that is invalid for its key.
     #[error("fio job file, line {line}, job `{job}`: `{key}` is `{found}`; wanted {wanted}")]
     Value {
-        /// Which line, from 1; 0: of the file as a whole.
+        /// The line, from 1; 0 stands for the file as a whole.
         line: usize,
         /// The section.
         job: String,
         /// The key.
         key: String,
-        /// What stands there.
+        /// The value.
         found: String,
-        /// What should.
+        /// The valid values.
         wanted: &'static str,
     },
     /// A job lacks something.
@@ -49,26 +49,26 @@ pub enum FioError {
         /// What is wrong with it.
         what: String,
     },
-    /// Nothing would be done.
+    /// There is no job.
     #[error("the fio job file has no job; wanted a section in brackets beside `[global]`")]
     NoJobs,
 }
 
-/// A setting, where it stands.
+/// A setting, with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
     /// Its line, from 1.
     pub line: usize,
     /// Its name.
     pub key: String,
-    /// What it is set to; empty without `=`.
+    /// Its value; empty without `=`.
     pub value: String,
 }
 
 /// A job's name and settings: those of the global sections before it, then its own.
 pub type Section = (String, Vec<Setting>);
 
-/// What is shown of a line.
+/// The part of a line that is shown.
 fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
@@ -77,14 +77,14 @@ fn shown(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// If a line is not of the form, or there is no job.
+/// If a line is malformed, or there is no job.
 pub fn sections(text: &str) -> Result<Vec<Section>, FioError> {
     let mut global: Vec<Setting> = Vec::new();
     let mut jobs: Vec<Section> = Vec::new();
     let mut in_global = true;
     for (index, raw) in text.lines().enumerate() {
         let line = index + 1;
-        // a comment begins a line, or stands after a blank
+        // a comment begins at the start of a line, or after a blank
         let cut = raw.find([';', '#']).filter(|&at| at == 0 || raw[..at].ends_with([' ', '\t']));
         let body = raw[..cut.unwrap_or(raw.len())].trim();
         if body.is_empty() {
@@ -118,7 +118,7 @@ pub fn sections(text: &str) -> Result<Vec<Section>, FioError> {
     if jobs.is_empty() { Err(FioError::NoJobs) } else { Ok(jobs) }
 }
 
-/// That a key is not supported.
+/// The error for an unsupported key.
 pub(super) fn unsupported(job: &str, setting: &Setting) -> FioError {
     let meant = nearest_key(&setting.key);
     FioError::Unsupported {
@@ -129,7 +129,7 @@ pub(super) fn unsupported(job: &str, setting: &Setting) -> FioError {
     }
 }
 
-/// That a value is not one of its key.
+/// The error for a value that is invalid for its key.
 pub(super) fn wrong(job: &str, setting: &Setting, wanted: &'static str) -> FioError {
     FioError::Value {
         line: setting.line,

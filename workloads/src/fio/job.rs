@@ -1,22 +1,22 @@
-//! What a job of a job file asks for.
+//! The settings of a job in a job file.
 //!
-//! Understood: `rw` (sequential and random, reads, writes, mixed), `rwmixread`, `rwmixwrite`, `bs`
+//! Supported: `rw` (sequential and random, reads, writes, mixed), `rwmixread`, `rwmixwrite`, `bs`
 //! (one size, or one for reads and one for writes), `bsrange`, `bssplit`, `iodepth`, `numjobs`, `size`,
 //! `io_size`, `number_ios`, `offset`, `offset_increment`, `filename`, `random_distribution` (random,
 //! zipf, pareto, normal, zoned), `norandommap`, `rate`, `rate_iops`, `runtime`, `ramp_time`,
 //! `time_based`, `thinktime`, `thinktime_blocks`, `startdelay`, `stonewall`, `loops`.
 //!
-//! Where fio goes through the page cache (`direct=0`), a job here still reads and writes the volume:
-//! the client has no cache. A synchronous engine has one request outstanding whatever `iodepth` says,
-//! as with fio. Jobs that name the same file share its addresses; every other job, and each of its
-//! `numjobs`, has a file of its own, and files lie side by side from the beginning of the volume.
+//! Where fio uses the page cache (`direct=0`), a job here still reads and writes the volume, because
+//! the client has no cache. A synchronous engine has one request outstanding regardless of `iodepth`,
+//! as in fio. Jobs that name the same file share its addresses. Every other job, and each of its
+//! `numjobs`, has a separate file. Files lie side by side from the beginning of the volume.
 
 use foretell_units::{Bytes, SimSpan};
 
 use super::ini::{FioError, Setting, sections, unsupported, wrong};
 use super::quantity::{size, switch, time};
 
-/// Keys that change nothing that is simulated.
+/// Keys that have no effect on the simulation.
 const WITHOUT_EFFECT: &[&str] = &[
     "name",
     "description",
@@ -119,7 +119,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "softrandommap",
 ];
 
-/// Keys that are understood.
+/// Supported keys.
 const UNDERSTOOD: &[&str] = &[
     "rw",
     "readwrite",
@@ -163,7 +163,7 @@ const SYNCHRONOUS: &[&str] = &["sync", "psync", "vsync", "pvsync", "pvsync2", "m
 /// The largest request.
 const MOST_ACCESS: u64 = 1 << 30;
 
-/// The key that is nearest to one that is not known, if any is near.
+/// The supported key that is most similar to an unknown one, if one is similar.
 pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
     let all = UNDERSTOOD.iter().chain(WITHOUT_EFFECT);
     let near = all.map(|known| (strsim::damerau_levenshtein(known, key), *known)).min();
@@ -173,11 +173,11 @@ pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
 /// A job file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JobFile {
-    /// Its jobs, in order; `numjobs` are still one.
+    /// Its jobs, in order; the `numjobs` processes of a job count as one job.
     pub jobs: Vec<Job>,
 }
 
-/// How requests of one direction are sized: sizes and their shares, which add up to 1.
+/// Request sizes of one direction, with their shares, which add up to 1.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SizeMix(pub Vec<(Bytes, f64)>);
 
@@ -186,12 +186,12 @@ impl SizeMix {
         Self(vec![(size, 1.0)])
     }
 
-    /// The largest.
+    /// The largest size.
     pub fn largest(&self) -> Bytes {
         self.0.iter().map(|(size, _)| *size).max().unwrap_or(Bytes::ZERO)
     }
 
-    /// The smallest.
+    /// The smallest size.
     pub fn smallest(&self) -> Bytes {
         self.0.iter().map(|(size, _)| *size).min().unwrap_or(Bytes::ZERO)
     }
@@ -200,87 +200,88 @@ impl SizeMix {
 /// Sequential or random.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// One after the other.
+    /// Consecutive addresses.
     Sequential,
-    /// As [`Job::distribution`] says.
+    /// Random, as in [`Job::distribution`].
     Random,
 }
 
-/// How random addresses are drawn.
+/// Distribution of random addresses.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Distribution {
     /// Uniformly: every block once before any again, unless `norandommap`.
     Uniform,
     /// Zipf's law with this exponent.
     Zipf(f64),
-    /// Pareto's law with this power, fio's `h`, 0 to 1: the share 1 − h of the accesses goes to the
-    /// share h of the blocks.
+    /// Pareto's law with this power, fio's `h`, 0 to 1: a share 1 − h of the accesses goes to a share h
+    /// of the blocks.
     Pareto(f64),
-    /// Around the middle of the file; the standard deviation as a percentage of it.
+    /// A normal distribution around the middle of the file; the standard deviation is a percentage of
+    /// the file.
     Normal(f64),
-    /// Shares of accesses, and the shares of the file that they go to, from its beginning.
+    /// Shares of accesses, each with the share of the file that they go to, from its beginning.
     Zoned(Vec<(f64, f64)>),
 }
 
 /// A job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Job {
-    /// Its section.
+    /// Name of its section.
     pub name: String,
     /// Share of reads among its requests.
     pub read_share: f64,
     /// Order of addresses.
     pub order: Order,
-    /// How random addresses are drawn.
+    /// Distribution of random addresses.
     pub distribution: Distribution,
-    /// Whether random addresses may repeat before all were drawn.
+    /// Whether random addresses may repeat before all have been used.
     pub repeats: bool,
     /// Sizes of reads and of writes.
     pub sizes: [SizeMix; 2],
-    /// Requests outstanding of each of its processes.
+    /// Highest number of outstanding requests of each process.
     pub iodepth: u32,
-    /// Processes that do the same.
+    /// Number of identical processes.
     pub numjobs: u32,
-    /// Bytes of the part of the file that is used; `None`: all there is.
+    /// Size of the part of the file that is used; `None`: the whole file.
     pub size: Option<Bytes>,
-    /// Where that begins.
+    /// Start of that part.
     pub offset: Bytes,
-    /// How much further it begins for each next process.
+    /// Shift of that start from one process to the next.
     pub offset_increment: Bytes,
-    /// Bytes to be moved; `None`: as many as the part has.
+    /// Bytes to transfer; `None`: the size of the part.
     pub io_size: Option<Bytes>,
-    /// Requests to be made; `None`: no limit.
+    /// Number of requests; `None`: no limit.
     pub number_ios: Option<u64>,
-    /// Times that all is repeated.
+    /// Number of repetitions of the whole.
     pub loops: u64,
-    /// The file, where it is named: jobs that name the same one share it.
+    /// Name of the file, if given: jobs with the same name share it.
     pub filename: Option<String>,
-    /// Bytes per second of reads and of writes, at the most.
+    /// Highest rates of reads and of writes, in bytes per second.
     pub rate: [Option<f64>; 2],
-    /// Reads and writes per second, at the most.
+    /// Highest rates of reads and of writes, in requests per second.
     pub rate_iops: [Option<f64>; 2],
-    /// It ends after this time in any case.
+    /// Time after which it ends in any case.
     pub runtime: Option<SimSpan>,
-    /// It ends after its runtime alone.
+    /// Whether only the runtime ends it.
     pub time_based: bool,
-    /// What happens in this time from its start is not counted.
+    /// Requests in this time from its start are not counted.
     pub ramp_time: SimSpan,
-    /// Pause after so many requests ([`Job::think_blocks`]).
+    /// Length of a pause, which comes every [`Job::think_blocks`] requests.
     pub think: SimSpan,
-    /// Requests between two pauses.
+    /// Number of requests between two pauses.
     pub think_blocks: u64,
-    /// It starts so much later.
+    /// Delay of its start.
     pub start_delay: SimSpan,
-    /// It waits until all jobs before it have ended.
+    /// Whether it waits until all earlier jobs have ended.
     pub stonewall: bool,
 }
 
 impl JobFile {
-    /// The jobs of a file's text.
+    /// Parses the jobs of a file's text.
     ///
     /// # Errors
     ///
-    /// If it is no job file, or asks for something that is not supported: its key is named.
+    /// If it is not a job file, or uses something that is not supported: the error names its key.
     pub fn parse(text: &str) -> Result<Self, FioError> {
         let jobs = sections(text)?
             .into_iter()
@@ -290,7 +291,7 @@ impl JobFile {
     }
 }
 
-/// One value, or one for reads and one for writes.
+/// Parses one value, or one for reads and one for writes.
 fn pair<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2]> {
     let mut parts = text.split(',');
     let part = |text: &str| if text.trim().is_empty() { Some(None) } else { read(text).map(Some) };
@@ -299,14 +300,14 @@ fn pair<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2
         Some(text) => part(text)?,
         None => read(text),
     };
-    // a third is for trims
+    // a third value is for trims
     (parts.count() <= 1).then_some([first, second])
 }
 
-/// Sizes from one to another: fio draws the least size and a part of the largest, cuts that to a
-/// multiple of the least, and takes no more than the largest.
+/// Sizes in a range: fio draws the least size plus a part of the largest, rounds that down to a
+/// multiple of the least, and limits it to the largest.
 fn range(text: &str) -> Option<SizeMix> {
-    /// Sizes at the most: each takes room.
+    /// Limit for the number of sizes, because each takes memory.
     const MOST_SIZES: u64 = 4096;
     let (least, most) = text.split_once('-')?;
     let (least, most) = (size(least.trim())?.get(), size(most.trim())?.get());
@@ -334,7 +335,7 @@ fn mix(text: &str) -> Option<SizeMix> {
             share.filter(|share| (0.0..=100.0).contains(share)).or(share.map(|_| f64::NAN)),
         ));
     }
-    // what is left is shared by those that say nothing
+    // sizes without a share divide the rest equally
     let given: f64 = found.iter().filter_map(|(_, share)| *share).sum();
     let open = found.iter().filter(|(_, share)| share.is_none()).count();
     let rest = if open > 0 { (100.0 - given).max(0.0) / open as f64 } else { 0.0 };
@@ -414,11 +415,11 @@ impl Job {
         }
     }
 
-    /// The job of a section's settings.
+    /// The job with the settings of a section.
     ///
     /// # Errors
     ///
-    /// If a key is not supported, or a value is not one of its key's.
+    /// If a key is not supported, or a value is invalid for its key.
     #[expect(clippy::too_many_lines, reason = "a table of keys")]
     pub fn of(name: &str, settings: &[Setting]) -> Result<Self, FioError> {
         let mut job = Self::new(name);
@@ -489,7 +490,7 @@ impl Job {
                 "iodepth" => job.iodepth = count(1, 1 << 20)? as u32,
                 "numjobs" => job.numjobs = count(1, 1 << 16)? as u32,
                 "size" => match value.strip_suffix('%') {
-                    // of a file that is as large as the volume's part, which is not known here
+                    // relative to a file as large as the volume's part, whose size is not known here
                     Some("100") => job.size = None,
                     Some(_) => return Err(bad("a size in bytes, or 100%")),
                     None => job.size = Some(a_size()?).filter(|size| *size > Bytes::ZERO),

@@ -1,9 +1,9 @@
-//! fio's own files: job files, and the requests that its jobs make.
+//! fio's own files: job files, and the requests of their jobs.
 //!
-//! Source: fio's HOWTO (3.3x). A job file is read as fio reads it, as far as it says what is
-//! requested when; what is not understood is an error that names it, never ignored. Keys that change
-//! nothing here (where output goes, how memory is filled, which engine hands requests over) are known
-//! by name and accepted; see [`job`].
+//! Source: fio's HOWTO (3.3x). A job file is read as fio reads it, as far as it determines the
+//! requests and their times. Anything unsupported is an error that names it, and is never ignored.
+//! Keys without effect here (where output goes, how memory is filled, which engine submits requests)
+//! are known by name and accepted; see [`job`].
 
 pub mod ini;
 pub mod job;

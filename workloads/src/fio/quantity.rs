@@ -2,8 +2,8 @@
 
 use foretell_units::{Bytes, SimSpan};
 
-/// A size: a number with a suffix, which counts powers of 1024 (`k`, `kb`, `kib`, ... as fio's
-/// default `kb_base=1024` has them). `None`: it is none.
+/// Parses a size: a number with a suffix, which is a power of 1024 (`k`, `kb`, `kib`, ... as with
+/// fio's default `kb_base=1024`). `None`: it is not a size.
 pub fn size(text: &str) -> Option<Bytes> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -20,8 +20,8 @@ pub fn size(text: &str) -> Option<Bytes> {
     number.checked_mul(1024_u64.checked_pow(power)?).map(Bytes)
 }
 
-/// A time: a number with `d`, `h`, `m`, `s`, `ms` or `us`; without a unit, of `unit` each. `None`: it
-/// is none.
+/// Parses a time: a number with `d`, `h`, `m`, `s`, `ms` or `us`; without a suffix, in units of
+/// `unit`. `None`: it is not a time.
 pub fn time(text: &str, unit: SimSpan) -> Option<SimSpan> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -40,7 +40,7 @@ pub fn time(text: &str, unit: SimSpan) -> Option<SimSpan> {
     (0.0..=3.2e17).contains(&found).then(|| SimSpan::from_ns(found.round() as u64))
 }
 
-/// A switch: `1`, `0`, or nothing, which is on.
+/// Parses a switch: `1`, `0`, or empty, which means on.
 pub fn switch(text: &str) -> Option<bool> {
     match text.trim() {
         "" | "1" | "true" => Some(true),

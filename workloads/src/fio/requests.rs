@@ -9,22 +9,22 @@ use crate::generate::{GenerateError, Zipf};
 use crate::source::{Source, SourceError};
 use crate::{Access, Op, Request};
 
-/// What a process asks for, one request after the other, until it has moved what it is to.
+/// The requests of a process, one after the other, until it has transferred its amount.
 #[derive(Clone, Debug)]
 pub struct JobRequests {
     job: Job,
-    /// Where its part of the volume begins, and how much there is.
+    /// Start and size of its part of the volume.
     base: Bytes,
     span: Bytes,
     places: Places,
-    /// Where the next sequential request begins, in the part.
+    /// Start of the next sequential request, in the part.
     next: Bytes,
     bytes_left: Option<u64>,
     requests_left: Option<u64>,
     stream: Stream,
 }
 
-/// Random places: multiples of the smallest block.
+/// Random addresses: multiples of the smallest block.
 #[derive(Clone, Debug)]
 enum Places {
     Uniform,
@@ -33,18 +33,18 @@ enum Places {
         drawn: u64,
     },
     Zipf(Zipf, Shuffle),
-    /// As fio's: block = blocks · u^(ln h / ln(1 − h)), spread by a hash.
+    /// As in fio: block = blocks · u^(ln h / ln(1 − h)), spread by a hash.
     Pareto(f64, Shuffle),
     Normal(f64),
     Zoned(Vec<(f64, f64)>),
 }
 
 impl JobRequests {
-    /// The process's requests on `span` bytes from `base` of the volume.
+    /// The process's requests on `span` bytes from `base` of the volume on.
     ///
     /// # Errors
     ///
-    /// If no request fits, or the distribution cannot be.
+    /// If no request fits, or the distribution is impossible.
     pub fn new(
         job: &Job,
         base: Bytes,
@@ -66,7 +66,7 @@ impl JobRequests {
         }
         let blocks = (span.get() / unit.get()).min(1 << 53);
         let shuffle = Shuffle::new(blocks, std::array::from_fn(|_| stream.bits()));
-        // fio keeps no map of blocks where sizes differ
+        // fio keeps no map of blocks if sizes differ
         let one_size = job.sizes.iter().all(|mix| mix.0.len() == 1 && mix.0[0].0 == unit);
         let places = match &job.distribution {
             Distribution::Uniform if one_size && !job.repeats => Places::Once { shuffle, drawn: 0 },
@@ -105,7 +105,7 @@ impl JobRequests {
         mix[mix.len() - 1].0
     }
 
-    /// A random place for `size` bytes.
+    /// A random address for `size` bytes.
     fn place(&mut self, size: Bytes) -> Bytes {
         let unit = self.job.sizes.iter().map(SizeMix::smallest).min().expect("two").get();
         let blocks = (self.span.get() / unit).min(1 << 53);
@@ -120,7 +120,7 @@ impl JobRequests {
                 *drawn += 1;
                 shuffle.at(*drawn - 1)
             }
-            // popular blocks lie anywhere, as fio hashes them
+            // popular blocks are scattered, as fio hashes them
             Places::Zipf(zipf, shuffle) => shuffle.at(zipf.draw(stream)),
             Places::Pareto(power, shuffle) => {
                 let rank = libm::pow(stream.unit(), *power) * blocks as f64;
@@ -148,7 +148,7 @@ impl JobRequests {
                 (place as u64).min(blocks - 1)
             }
         };
-        // a large request does not begin where it would leave the part
+        // a large request does not begin so late that it would leave the part
         Bytes(block * unit).min(Bytes((self.span - size).get() / unit * unit))
     }
 }
@@ -163,7 +163,8 @@ impl Source for JobRequests {
         let at = match self.job.order {
             Order::Random => self.place(size),
             Order::Sequential => {
-                // reads and writes of a mixed job follow each other, as fio has one position a file
+                // reads and writes of a mixed job continue from one another, because fio has one
+                // position per file
                 let next = &mut self.next;
                 if *next + size > self.span {
                     *next = Bytes::ZERO;
@@ -267,15 +268,16 @@ mod tests {
         let mut zipf = draw("zipf:1.2", 50);
         zipf.sort_unstable_by(|a, b| b.cmp(a));
         assert_fits(&zipf[..3], &[1.0, 2_f64.powf(-1.2), 3_f64.powf(-1.2)]);
-        // the share 1 − h of the accesses to the share h of the blocks
+        // a share 1 − h of the accesses goes to a share h of the blocks
         let mut pareto = draw("pareto:0.2", 100);
         pareto.sort_unstable_by(|a, b| b.cmp(a));
         let top: u64 = pareto[..20].iter().sum();
         assert!((top as f64 / 200_000.0 - 0.8).abs() < 0.01, "{top}");
-        // half of a normal law lies within 0.674 deviations: 6.74 of 100 blocks either side
+        // half of a normal distribution lies within 0.674 deviations: 6.74 of 100 blocks on either
+        // side
         let normal = draw("normal:10", 100);
         let inner: u64 = normal[43..57].iter().sum();
-        // 7 blocks either side: erf(0.7/√2) = 0.516
+        // 7 blocks on either side: erf(0.7/√2) = 0.516
         assert!((inner as f64 / 200_000.0 - 0.516).abs() < 0.01, "{inner}");
     }
 

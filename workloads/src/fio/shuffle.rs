@@ -1,9 +1,10 @@
-//! A random order of numbers in which each comes once, without a list of them.
+//! A random permutation of numbers, without a list of them.
 //!
-//! A Feistel network of four rounds over the next power of four, walked until it falls below the
-//! population (cycle walking; Black & Rogaway 2002): fewer than four steps in the mean.
+//! A Feistel network of four rounds over the next power of four, applied repeatedly until the
+//! result is below the population (cycle walking; Black & Rogaway 2002): fewer than four steps on
+//! average.
 
-/// An order of `0..population`.
+/// A permutation of `0..population`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuffle {
     population: u64,
@@ -18,14 +19,14 @@ fn mix(value: u64, key: u64) -> u64 {
 }
 
 impl Shuffle {
-    /// The order that `keys` give, of at least one number and at most 2⁶².
+    /// The permutation given by `keys`, of at least one number and at most 2⁶².
     pub fn new(population: u64, keys: [u64; 4]) -> Self {
         assert!((1..=1 << 62).contains(&population), "{population} numbers");
         let bits = 64 - (population - 1).leading_zeros();
         Self { population, half_bits: bits.div_ceil(2).max(1), keys }
     }
 
-    /// The number at `place`, which is below the population.
+    /// The number at position `place`, which must be below the population.
     pub fn at(&self, place: u64) -> u64 {
         let mask = (1 << self.half_bits) - 1;
         let mut number = place;
@@ -63,7 +64,7 @@ mod tests {
         let shuffle = Shuffle::new(100_000, [1, 2, 3, 4]);
         let close =
             (1..100_000).filter(|&p| shuffle.at(p).abs_diff(shuffle.at(p - 1)) < 100).count();
-        // by chance two of 100 000 are so close with probability 0.002
+        // by chance, two of 100 000 are so close with probability 0.002
         assert!(close < 300, "{close}");
     }
 }

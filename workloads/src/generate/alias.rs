@@ -1,13 +1,13 @@
 //! Draws from any finite distribution in constant time: Walker's alias method.
 //!
-//! Source: A. J. Walker, "An efficient method for generating discrete random variables with
-//! general distributions" (ACM TOMS 1977); the table is built as M. D. Vose describes (IEEE TSE
-//! 1991). A draw costs one random number: its product with the table's length gives the column
-//! (high half) and the place in the column (low half).
+//! Source: A. J. Walker, "An efficient method for generating discrete random variables with general
+//! distributions" (ACM TOMS 1977); the table is built as M. D. Vose describes (IEEE TSE 1991). A
+//! draw costs one random number: its product with the table's length gives the column (high half)
+//! and the position in the column (low half).
 
 use foretell_units::Stream;
 
-/// A table to draw indices from, each with a probability in proportion to its weight.
+/// A table for drawing indices, each with a probability in proportion to its weight.
 #[derive(Clone, Debug)]
 pub struct AliasTable {
     columns: Vec<Column>,
@@ -15,20 +15,20 @@ pub struct AliasTable {
 
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// Below this the column is itself, from here on its alias; in 2⁻⁶⁴.
+    /// Below this, in units of 2⁻⁶⁴, the column stands for itself, otherwise for its alias.
     threshold: u64,
     alias: u32,
 }
 
 impl AliasTable {
-    /// A table over `weights`: finite, none negative, at least one above zero, fewer than 2³².
+    /// A table for `weights`: finite, not negative, at least one above zero, fewer than 2³².
     pub fn new(weights: &[f64]) -> Self {
         assert!(weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0));
         assert!(u32::try_from(weights.len()).is_ok());
         let total: f64 = weights.iter().sum();
         assert!(total > 0.0 && total.is_finite());
         let scale = weights.len() as f64 / total;
-        // The height of each column of 1: some have too much, some too little.
+        // The heights of columns of nominal height 1: some are too high, some too low.
         let mut heights: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|index| heights[*index] < 1.0);
@@ -43,11 +43,11 @@ impl AliasTable {
                 small.push(rich);
             }
         }
-        // What is left over is full but for rounding: its column is itself.
+        // The remaining columns are full except for rounding: each stands for itself.
         Self { columns }
     }
 
-    /// An index, with probability in proportion to its weight.
+    /// Draws an index, with probability in proportion to its weight.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> usize {
         let product = u128::from(stream.bits()) * self.columns.len() as u128;

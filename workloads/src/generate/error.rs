@@ -1,42 +1,42 @@
-//! Settings that no generator can have.
+//! Settings that no generator accepts.
 
 use foretell_units::Bytes;
 use thiserror::Error;
 
-/// Why a generator cannot be made.
+/// The reason why a generator cannot be made.
 #[derive(Clone, Copy, PartialEq, Debug, Error)]
 pub enum GenerateError {
-    /// A share is not one.
+    /// A share is not in 0 to 1.
     #[error("`{setting}` is {found}; wanted a share from 0 to 1")]
     Share {
-        /// Which setting.
+        /// The setting.
         setting: &'static str,
-        /// What it is.
+        /// The value.
         found: f64,
     },
-    /// The hot part is nothing or everything.
+    /// The hot part is empty or everything.
     #[error("`fraction` is {found}; wanted a fraction of the working set above 0 and below 1")]
     Fraction {
-        /// What it is.
+        /// The value.
         found: f64,
     },
     /// The exponent of a Zipf law is out of range.
     #[error("`alpha` is {found}; wanted an exponent from 0 to {max}")]
     Alpha {
-        /// What it is.
+        /// The value.
         found: f64,
-        /// The largest.
+        /// The largest possible value.
         max: f64,
     },
-    /// Requests of no bytes.
+    /// Requests of zero bytes.
     #[error("`access` is 0 B; wanted at least 1 B")]
     NoAccess,
     /// The working set is larger than the volume.
     #[error("`working_set` is {working_set}, but the volume has {volume}")]
     BeyondVolume {
-        /// What it is.
+        /// Size of the working set.
         working_set: Bytes,
-        /// What there is.
+        /// Size of the volume.
         volume: Bytes,
     },
     /// The working set has too few accesses.
@@ -44,42 +44,42 @@ pub enum GenerateError {
         "`working_set` is {working_set}; wanted at least {wanted}: {least} accesses of {access}"
     )]
     TooSmall {
-        /// What it is.
+        /// Size of the working set.
         working_set: Bytes,
-        /// What it must be.
+        /// Smallest possible size.
         wanted: Bytes,
-        /// How many accesses the pattern needs.
+        /// Minimum number of accesses for the pattern.
         least: u64,
-        /// Bytes of one.
+        /// Bytes of one access.
         access: Bytes,
     },
-    /// The working set has more accesses than a pattern draws from.
+    /// The working set has more accesses than a pattern supports.
     #[error("the working set has {found} accesses; wanted at most {max}")]
     TooManyBlocks {
-        /// How many there are.
+        /// Number of accesses.
         found: u64,
-        /// The most.
+        /// Highest possible number.
         max: u64,
     },
-    /// A pool of files that cannot be.
+    /// An impossible pool of files.
     #[error(
         "{files} files of {smallest} to {largest} in {subdirectories} subdirectories; wanted at \
          least one file, one subdirectory, and sizes in rising order"
     )]
     NoFiles {
-        /// Files.
+        /// Number of files.
         files: u32,
-        /// Subdirectories.
+        /// Number of subdirectories.
         subdirectories: u32,
         /// The smallest file.
         smallest: Bytes,
-        /// The largest.
+        /// The largest file.
         largest: Bytes,
     },
-    /// The stride is not a number of accesses.
+    /// The stride is not a multiple of the access size.
     #[error("`step` is {step}; wanted a multiple of `access`, {access}, below {working_set}")]
     Step {
-        /// What it is.
+        /// The stride.
         step: Bytes,
         /// Bytes of an access.
         access: Bytes,

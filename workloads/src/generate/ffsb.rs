@@ -1,12 +1,11 @@
 //! The Flexible File System Benchmark as Noorshams et al. 2013 runs it (Section 4.3).
 //!
-//! A set of files of 16 MB; each operation of a thread reads or writes one of them, chosen at
-//! random, by 256 sub-requests of one size, one after the other: sequentially, subsequent blocks
-//! from a random place, or each at a random place. Direct I/O: nothing is cached on the client.
-//! *Assumed*: places are multiples of 4 KiB, the file system's block; a sequential operation begins
-//! where all of its sub-requests fit, or, if they never do, at the beginning, and goes round.
-//! Creating the files takes no simulated time. "MB" and "KB" are powers of 1024 here, and files lie side by
-//! side.
+//! A set of files of 16 MB. Each operation of a thread reads or writes one of them, chosen at random, by
+//! 256 sub-requests of one size, one after the other: either sequentially, in consecutive blocks from a
+//! random place, or each at a random place. Direct I/O: nothing is cached on the client. *Assumed*: places
+//! are multiples of 4 KiB, the file system's block. A sequential operation begins where all of its
+//! sub-requests fit; if they never do, it begins at the start of the file and wraps around. Creating the
+//! files takes no simulated time. "MB" and "KB" are powers of 1024 here, and files lie side by side.
 
 use foretell_units::{Bytes, Stream};
 
@@ -14,28 +13,28 @@ use super::GenerateError;
 use super::pattern::check_share;
 use crate::transaction::{Step, Transactions};
 
-/// Sub-requests begin at multiples of this, or of their size if that is smaller.
+/// Sub-requests begin at multiples of this, or of their size if it is smaller.
 const ALIGNED: u64 = 4096;
 
 /// Settings of FFSB.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ffsb {
-    /// Bytes of all files; whole files of it are used.
+    /// Bytes of all files; only whole files are used.
     pub file_set: Bytes,
     /// Bytes of a file.
     pub file: Bytes,
     /// Bytes of a sub-request.
     pub request: Bytes,
-    /// Sub-requests of an operation; at least one.
+    /// Number of sub-requests in an operation; at least one.
     pub sub_requests: u32,
-    /// Whether sub-requests follow each other in the file.
+    /// Whether sub-requests are consecutive in the file.
     pub sequential: bool,
     /// Share of operations that read.
     pub read_share: f64,
 }
 
 impl Default for Ffsb {
-    /// 25 GB of files, random reads and writes of 4 KB by halves: values out of the paper's Table 1.
+    /// 25 GB of files, half random reads and half random writes of 4 KB: values from the paper's Table 1.
     fn default() -> Self {
         Self {
             file_set: Bytes::gib(25),
@@ -49,7 +48,7 @@ impl Default for Ffsb {
 }
 
 impl Ffsb {
-    /// The operations, without end, on files that lie from `base` on in a volume of `volume` bytes.
+    /// An endless sequence of operations, on files that lie from `base` on in a volume of `volume` bytes.
     ///
     /// # Errors
     ///
@@ -84,7 +83,7 @@ impl Ffsb {
     }
 }
 
-/// Operations without end.
+/// An endless sequence of operations.
 #[derive(Clone, Debug)]
 pub struct FfsbOperations {
     ffsb: Ffsb,
@@ -184,7 +183,7 @@ mod tests {
             files[(operation[0].offset.get() >> 24) as usize] += 1;
             reads[usize::from(operation[0].op == Op::Read)] += 1;
             for access in operation {
-                // 16 MiB − 64 KiB hold 4080 steps of 4 KiB, and one place more
+                // 16 MiB − 64 KiB are 4080 steps of 4 KiB, so there is one place more
                 places[((access.offset.get() & 0xff_ffff) / 4096) as usize] += 1;
             }
         }

@@ -1,9 +1,9 @@
 //! `IOzone` as Thereska et al. 2006 runs it (Section IV-A): one file of 2 GB is written sequentially in records
 //! of 64 KB, then read sequentially; results are megabytes per second written and read.
 //!
-//! One pass over the file by each test, as `iozone -i 0 -i 1` has them, but for its re-write and
-//! re-read, which the paper does not report. Flushing at the end of the writing is not counted (no
-//! `-e`). A "KB" is taken as 1024 bytes; a result's MB is 10⁶ bytes, as everywhere here.
+//! Each test makes one pass over the file, as in `iozone -i 0 -i 1` but without the re-write and re-read, which
+//! the paper does not report. Flushing after the writing is not counted (no `-e`). A "KB" is taken as 1024
+//! bytes; a result's MB is 10⁶ bytes, as everywhere here.
 
 use foretell_units::Bytes;
 
@@ -15,9 +15,9 @@ use crate::transaction::{Step, Transactions};
 pub struct Iozone {
     /// Bytes of the file.
     pub file: Bytes,
-    /// Bytes of a record; the file's last one may be shorter.
+    /// Bytes of a record; the last record of the file may be shorter.
     pub record: Bytes,
-    /// How often the file is written and read.
+    /// Number of times that the file is written and read.
     pub passes: u64,
 }
 
@@ -28,8 +28,7 @@ impl Default for Iozone {
 }
 
 impl Iozone {
-    /// The transactions, each of one record, on a volume of `volume` bytes; the file begins at
-    /// `base`.
+    /// The transactions, of one record each, on a volume of `volume` bytes; the file begins at `base`.
     ///
     /// # Errors
     ///
@@ -46,12 +45,12 @@ impl Iozone {
     }
 }
 
-/// The records of the file, written, then read.
+/// The records of the file: all are written, then all are read.
 #[derive(Clone, Debug)]
 pub struct IozoneRecords {
     iozone: Iozone,
     base: Bytes,
-    /// Records so far, over all passes.
+    /// Number of records so far, over all passes.
     next: u64,
 }
 
@@ -81,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_file_is_written_then_read_in_order() {
-        // 200 KiB in records of 64 KiB: three whole ones and 8 KiB
+        // 200 KiB in records of 64 KiB: three full ones and one of 8 KiB
         let iozone = Iozone { file: Bytes::kib(200), ..Iozone::default() };
         let mut records = iozone.over(Bytes::mib(1), Bytes::kib(100)).unwrap();
         let mut steps = Vec::new();

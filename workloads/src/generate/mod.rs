@@ -1,8 +1,8 @@
 //! Synthetic request streams.
 //!
 //! A generator is a pure function of its settings and its random stream: the same seed gives the
-//! same requests on every machine. It is endless and knows no time; see
-//! [`arrivals`](crate::arrivals) for when requests are issued.
+//! same requests on every machine. It is endless and has no times; see
+//! [`arrivals`](crate::arrivals) for the times of issue.
 
 mod alias;
 mod error;

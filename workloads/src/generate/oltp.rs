@@ -1,12 +1,11 @@
 //! The OLTP workload of Thereska et al. 2006 (Section IV-A): an on-line database that processes transactions.
 //!
-//! A transaction reads and writes back a small number of records of 8 KB in a database of 5 GB, one
-//! after the other, and results are transactions per minute. The paper does not say how many
-//! records: four, *assumed*, because that is what it calls a small number and some three to five
-//! are what TPC-C's short transactions change. It does not say how they are chosen: uniformly at
-//! random, *assumed*; a Zipf law can be chosen. Not modelled: the log, which the paper does not
-//! mention, and locks: two transactions that change the same record do not wait for each other.
-//! "8 KB" and "5 GB" are taken as 8 KiB and 5 GiB.
+//! A transaction reads and writes back a small number of records of 8 KB in a database of 5 GB, one after the
+//! other; results are transactions per minute. The paper does not give the number of records. *Assumed*:
+//! four, because the paper speaks of a small number, and TPC-C's short transactions change some three to
+//! five. The paper does not say how records are chosen. *Assumed*: uniformly at random; Zipf's law can be
+//! selected. Not modelled: the log, which the paper does not mention, and locks: two transactions that change
+//! the same record do not wait for each other. "8 KB" and "5 GB" are taken as 8 KiB and 5 GiB.
 
 use foretell_units::{Bytes, Stream};
 
@@ -20,9 +19,9 @@ pub struct Oltp {
     pub database: Bytes,
     /// Bytes of a record; records lie side by side.
     pub record: Bytes,
-    /// Records that a transaction reads and writes back; at least one.
+    /// Number of records that a transaction reads and writes back; at least one.
     pub records: u32,
-    /// How records are chosen.
+    /// Choice of records.
     pub pattern: Pattern,
 }
 
@@ -48,7 +47,7 @@ impl Oltp {
     }
 }
 
-/// Transactions without end.
+/// An endless sequence of transactions.
 #[derive(Clone, Debug)]
 pub struct OltpTransactions {
     oltp: Oltp,

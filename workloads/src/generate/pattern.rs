@@ -4,38 +4,38 @@ use foretell_units::{Bytes, Stream};
 
 use super::{GenerateError, Zipf};
 
-/// An order of addresses. Blocks are as large as an access and lie side by side from the
-/// beginning of the working set.
+/// An order of addresses. Blocks have the size of an access and lie side by side from the beginning
+/// of the working set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Pattern {
-    /// One block after the other, from the beginning again after the end.
+    /// Consecutive blocks, from the beginning again after the end.
     Sequential,
     /// Uniformly at random.
     Random,
-    /// At random by Zipf's law; block 0 is the most popular, block 1 the next.
+    /// Random by Zipf's law; block 0 is the most popular, then block 1, and so on.
     Zipf {
         /// The exponent, from 0 (uniform) to [`ZIPF_ALPHA_MAX`](super::ZIPF_ALPHA_MAX).
         alpha: f64,
     },
-    /// Some blocks, the first ones, get a share of the accesses that is not in proportion; hot
-    /// and cold ones are uniform among themselves.
+    /// Some blocks, the first ones, get a disproportionate share of the accesses. Accesses are
+    /// uniform among hot blocks, and among cold ones.
     HotCold {
-        /// Fraction of the blocks that is hot, above 0 and below 1; at least one block is hot and
-        /// one cold.
+        /// Fraction of the blocks that are hot, above 0 and below 1; at least one block is hot and
+        /// at least one cold.
         fraction: f64,
-        /// Share of the accesses that go to them, 0 to 1.
+        /// Share of the accesses that go to hot blocks, 0 to 1.
         share: f64,
     },
-    /// Always a step further. Past the end it begins again one block after the place where it
-    /// began before, so that every block is visited once before any is visited twice.
+    /// Always one step further. After the end, it begins again one block after its previous
+    /// beginning, so that every block is visited once before any is visited twice.
     Strided {
-        /// From the beginning of an access to that of the next: a multiple of the access size,
-        /// less than the working set.
+        /// Distance from the beginning of an access to that of the next: a multiple of the access
+        /// size, less than the working set.
         step: Bytes,
     },
 }
 
-/// A pattern at work on a number of blocks.
+/// The state of a pattern over a number of blocks.
 #[derive(Clone, Debug)]
 pub struct Addresses {
     blocks: u64,
@@ -55,14 +55,14 @@ enum State {
     },
     Strided {
         step: u64,
-        /// Where this round began: below `step`.
+        /// The block at which this round began: below `step`.
         lane: u64,
         next: u64,
     },
 }
 
 impl Pattern {
-    /// The pattern over as many blocks of `access` bytes as fit in `working_set`.
+    /// The pattern over the blocks of `access` bytes that fit in `working_set`.
     ///
     /// # Errors
     ///
@@ -101,18 +101,18 @@ impl Pattern {
     }
 }
 
-/// Whether a setting is a share.
+/// Checks that a setting is a share.
 pub(super) fn check_share(setting: &'static str, found: f64) -> Result<(), GenerateError> {
     if (0.0..=1.0).contains(&found) { Ok(()) } else { Err(GenerateError::Share { setting, found }) }
 }
 
 impl Addresses {
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Sequential and strided patterns begin at `block`; the others have no beginning.
+    /// Lets sequential and strided patterns begin at `block`; the others have no beginning.
     pub fn start_at(&mut self, block: u64) {
         match &mut self.state {
             State::Sequential(next) => *next = block % self.blocks,
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn extremes_of_hot_and_cold() {
-        // a thousandth of ten blocks is still one; all accesses go there, or none
+        // a thousandth of ten blocks is still one block; all accesses go there, or none
         let pattern = |share| Pattern::HotCold { fraction: 0.001, share };
         assert!(list(pattern(1.0), 10, 100).iter().all(|block| *block == 0));
         assert!(list(pattern(0.0), 10, 100).iter().all(|block| *block != 0));

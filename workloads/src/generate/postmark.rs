@@ -1,19 +1,19 @@
 //! `PostMark` (Katcher 1997, Network Appliance TR3022), as Thereska et al. 2006 runs it: small files of mail
 //! and news; results are transactions per second.
 //!
-//! A pool of files in subdirectories; a transaction reads a file whole or appends to it, and then
-//! creates a file or deletes one (both evenly, `PostMark`'s bias of 5 in 10). Sizes are uniform from
-//! 500 B to 9.77 KB; an append adds a uniform part of what a file lacks of the largest size, so
-//! files of the largest size stay as they are. The pool is there at the start, and stays: what is
-//! counted is `PostMark`'s transaction phase, not the creation and deletion of the pool.
+//! A pool of files lies in subdirectories. A transaction reads a whole file or appends to one, and then
+//! creates a file or deletes one (both with equal probability, `PostMark`'s bias of 5 in 10). Sizes are
+//! uniform from 500 B to 9.77 KB. An append adds a uniform part of the difference between a file's size and
+//! the largest size, so files of the largest size do not change. The pool exists at the start and at the
+//! end: only `PostMark`'s transaction phase is counted, not the creation and deletion of the pool.
 //!
-//! Files must lie somewhere on a volume. *Assumed*, because neither source says: a file system with
-//! a table of inodes of 128 B, directories with entries of 32 B, and a place of its own for each
-//! file, large enough for the largest; files share places in time, last freed first used. It reads
-//! and writes whole blocks of 4 KiB. A read looks the name up in its directory, then reads inode
-//! and data; an append also reads the block that it continues, and writes data and inode; creating
-//! writes data, inode and directory; deleting writes directory and inode. Everything is in place
-//! before the next step, as an NFS server promises; there is no journal.
+//! Files need places on a volume. *Assumed*, because neither source says: a file system with a table of
+//! inodes of 128 B, directories with entries of 32 B, and a fixed place for each file, large enough for the
+//! largest. Places are reused, the last freed one first. The file system reads and writes whole blocks of 4
+//! KiB. A read looks the name up in its directory, then reads inode and data. An append also reads the block
+//! that it continues, and writes data and inode. Creating writes data, inode and directory; deleting writes
+//! directory and inode. Each step is complete on the volume before the next, as an NFS server guarantees;
+//! there is no journal.
 
 use foretell_units::{Bytes, Stream};
 
@@ -23,25 +23,25 @@ use crate::transaction::{Step, Transactions};
 
 /// Bytes of an inode.
 const INODE: u64 = 128;
-/// Bytes of a directory's entry.
+/// Bytes of a directory entry.
 const ENTRY: u64 = 32;
 
 /// Settings of `PostMark`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Postmark {
-    /// Files at the start.
+    /// Number of files at the start.
     pub files: u32,
-    /// Transactions.
+    /// Number of transactions.
     pub transactions: u64,
-    /// Subdirectories.
+    /// Number of subdirectories.
     pub subdirectories: u32,
     /// The smallest file.
     pub smallest: Bytes,
     /// The largest.
     pub largest: Bytes,
-    /// Share of transactions that read, the others append.
+    /// Share of transactions that read; the others append.
     pub read_share: f64,
-    /// Share of transactions that create, the others delete.
+    /// Share of transactions that create; the others delete.
     pub create_share: f64,
     /// The file system's block.
     pub block: Bytes,
@@ -63,30 +63,30 @@ impl Default for Postmark {
 }
 
 impl Postmark {
-    /// Places for files: twice as many as at the start, as `PostMark`'s own table has.
+    /// Number of places for files: twice the number of files at the start, as in `PostMark`'s own table.
     fn places(self) -> u64 {
         u64::from(self.files) * 2
     }
 
-    /// Blocks of a file of the largest size.
+    /// Number of blocks of a file of the largest size.
     fn blocks_of_file(self) -> u64 {
         self.largest.div_ceil(self.block)
     }
 
-    /// Blocks of a directory. Names are spread by chance: there is room for twice the mean.
+    /// Number of blocks of a directory. Names are spread at random, so there is room for twice the mean.
     fn blocks_of_directory(self) -> u64 {
         let entries = (2 * self.places()).div_ceil(u64::from(self.subdirectories.max(1)));
         (entries * ENTRY).div_ceil(self.block.get()).max(1)
     }
 
-    /// Where the directories begin, where the data, and where all ends, in blocks.
+    /// Start of the directories, start of the data, and the end, in blocks.
     fn regions(self) -> [u64; 3] {
         let directories = (self.places() * INODE).div_ceil(self.block.get());
         let data = directories + self.blocks_of_directory() * u64::from(self.subdirectories);
         [directories, data, data + self.places() * self.blocks_of_file()]
     }
 
-    /// What the file system takes of a volume.
+    /// Size of the file system on a volume.
     pub fn footprint(self) -> Bytes {
         if self.block == Bytes::ZERO {
             return Bytes::ZERO;
@@ -122,8 +122,7 @@ impl Postmark {
         if working_set > volume {
             return Err(GenerateError::BeyondVolume { working_set, volume });
         }
-        // the pool lies from the beginning, in the order of its creation; the lowest free place is
-        // on top
+        // the pool lies at the beginning, in the order of its creation; the lowest free place is on top
         let free = (self.files..self.files * 2).rev().collect();
         let files = (0..self.files).map(|place| self.new_file(place, &mut stream)).collect();
         let left = self.transactions;
@@ -146,7 +145,7 @@ struct File {
     size: u64,
 }
 
-/// As many transactions as asked for.
+/// The requested number of transactions.
 #[derive(Clone, Debug)]
 pub struct PostmarkTransactions {
     postmark: Postmark,
@@ -169,8 +168,7 @@ impl PostmarkTransactions {
         self.blocks(at, 1)
     }
 
-    /// The block of a directory with a file's entry: by a hash of its name, as an indexed directory
-    /// has it.
+    /// The directory block with a file's entry: chosen by a hash of its name, as in an indexed directory.
     fn entry(&self, file: File) -> (Bytes, Bytes) {
         let per_directory = self.postmark.blocks_of_directory();
         let at = u64::from(file.directory) * per_directory + u64::from(file.place) % per_directory;
@@ -186,7 +184,7 @@ impl PostmarkTransactions {
     }
 
     fn read_or_append(&mut self, steps: &mut Vec<Step>) {
-        // both choices are drawn in any case: a change of one share does not move the other's draws
+        // both choices are always drawn, so changing one share does not change the other's draws
         let reads = self.stream.chance(self.postmark.read_share);
         let chosen = self.stream.below(self.files.len() as u64) as usize;
         let amount = self.stream.unit();
@@ -213,7 +211,7 @@ impl PostmarkTransactions {
 
     fn create_or_delete(&mut self, steps: &mut Vec<Step>) {
         let wanted = self.stream.chance(self.postmark.create_share);
-        // the last file stays, and no more are made than there are places for
+        // the last file is kept, and files are created only while there are free places
         let creates = (wanted || self.files.len() == 1) && !self.free.is_empty();
         let read = |(offset, size)| Step::read(offset, size);
         let write = |(offset, size)| Step::write(offset, size);
@@ -286,7 +284,7 @@ mod tests {
         let mut steps = Vec::new();
         while source.next(&mut steps) {
             count += 1;
-            // a lookup and a read or an append; a creation or a deletion
+            // a lookup and a read or an append; then a creation or a deletion
             assert!((5..=9).contains(&steps.len()), "{steps:?}");
             for step in steps.drain(..) {
                 let Step::Io(access) = step else { panic!("no server") };

@@ -1,14 +1,14 @@
 //! The SSIO benchmark of Thereska et al. 2006 (Section IV-A).
 //!
-//! A micro-benchmark with a chosen read:write ratio, access pattern and number of outstanding
-//! requests, and accesses of 32 KB. The paper does not say how reads and writes are mixed: here
+//! A micro-benchmark with a given read:write ratio, access pattern and number of outstanding
+//! requests, and accesses of 32 KB. The paper does not say how reads and writes are mixed. Here
 //! each request is a read with probability `read_share`, independent of all others, because that
-//! is the mix that favours neither. It does not give the size of its working sets, which therefore
-//! has to be chosen; whole accesses of it are used from the beginning of the volume. "32 KB" is
-//! taken as 32 KiB, a multiple of the pages of its file systems.
+//! mix favours neither. The paper does not give the size of its working sets, so it must be given;
+//! whole accesses of it are used from the beginning of the volume. "32 KB" is taken as 32 KiB, a
+//! multiple of the pages of its file systems.
 //!
-//! With several requests outstanding it is the order of issue that has the pattern: two clients'
-//! worth of completions do not disturb a sequential stream.
+//! With several requests outstanding, the order of issue follows the pattern: the order in which
+//! two clients' requests complete does not disturb a sequential stream.
 
 use foretell_units::{Bytes, Stream};
 
@@ -25,7 +25,7 @@ pub struct Ssio {
     pub pattern: Pattern,
     /// Bytes of each request; addresses are multiples of it.
     pub access: Bytes,
-    /// Bytes used, from the beginning of the volume; `None`: the whole volume.
+    /// Bytes used, from the beginning of the volume; `None`: all of the volume.
     pub working_set: Option<Bytes>,
 }
 
@@ -33,7 +33,7 @@ impl Ssio {
     /// The access size of the paper.
     pub const ACCESS: Bytes = Bytes::kib(32);
 
-    /// The paper's access size over the whole volume.
+    /// The paper's access size over all of the volume.
     pub fn new(read_share: f64, pattern: Pattern) -> Self {
         Self { read_share, pattern, access: Self::ACCESS, working_set: None }
     }
@@ -41,7 +41,7 @@ impl Ssio {
     /// The generator of requests to a volume of `volume` bytes.
     ///
     /// Every request draws from `stream` once for its operation, whatever the share, and then for
-    /// its address: generators that differ in the share alone address the same blocks.
+    /// its address. So generators that differ only in the share address the same blocks.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ pub struct SsioGenerator {
 }
 
 impl SsioGenerator {
-    /// A sequential stream begins with access number `block` of the working set, so that several
-    /// clients do not follow in each other's steps.
+    /// Lets a sequential stream begin with access number `block` of the working set, so that
+    /// several clients do not access the same blocks one after the other.
     pub fn starting_at(mut self, block: u64) -> Self {
         self.addresses.start_at(block);
         self

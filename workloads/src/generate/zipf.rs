@@ -1,31 +1,32 @@
 //! Zipf's law: rank `r` (from 1) is drawn with probability in proportion to r^−α.
 //!
 //! Composition and rejection (Devroye, "Non-Uniform Random Variate Generation", II.3 and II.4).
-//! Ranks are cut into segments: single ranks at first, then each a sixteenth of its first rank
-//! wide, so that 2⁴⁰ ranks make 440 of them. A segment is drawn by an alias table, as if all its
-//! ranks were as likely as its first; a rank is drawn uniformly in it, and kept with probability
-//! (first / rank)^α, else all is drawn anew. What is kept has exactly Zipf's distribution (up to
-//! the 53 bits of `f64`): no sum over ranks is ever needed, so any population costs the same. At
-//! least (16/17)^α of the draws are kept, and as many without computing a power, because the
-//! segment's last rank is kept so often.
+//! Ranks are divided into segments: at first single ranks, then segments with a width of a
+//! sixteenth of their first rank, so 2⁴⁰ ranks make 440 segments. A segment is drawn by an alias
+//! table, as if all its ranks were as likely as its first. Then a rank is drawn uniformly in it,
+//! and kept with probability (first / rank)^α; otherwise everything is drawn again. Kept ranks have
+//! exactly Zipf's distribution (up to the 53 bits of `f64`). No sum over ranks is ever needed, so
+//! any population costs the same. At least (16/17)^α of the draws are kept. The same share is kept
+//! without computing a power, because the segment's last rank is kept with at least that
+//! probability.
 //!
 //! `rand_distr::Zipf`, which inverts an integral by logarithms and powers, takes four to six times
-//! as long a draw (`cargo bench -p foretell-workloads`).
+//! as long per draw (`cargo bench -p foretell-workloads`).
 
 use foretell_units::Stream;
 
 use super::{AliasTable, GenerateError};
 
-/// The largest exponent. Beyond, ranks after the first few are never drawn.
+/// The largest exponent. Above it, only the first few ranks would ever be drawn.
 pub const ZIPF_ALPHA_MAX: f64 = 16.0;
 
 /// The largest population: ranks are exact in `f64`.
 const POPULATION_MAX: u64 = 1 << 53;
 
-/// How many times wider than the segment its first rank is.
+/// Ratio of a segment's first rank to its width.
 const FINENESS: u64 = 16;
 
-/// A Zipf law over ranks `0..population`; rank 0 is the most popular.
+/// Zipf's law over ranks `0..population`; rank 0 is the most popular.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     alpha: f64,
@@ -34,17 +35,17 @@ pub struct Zipf {
     segments: Vec<Segment>,
 }
 
-/// Ranks that are drawn alike before rejection, counted from 1.
+/// Ranks, counted from 1, that are equally likely before rejection.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first: u64,
     width: u64,
-    /// The probability to keep its last rank, the least of all.
+    /// The probability of keeping its last rank, which is the lowest one.
     surely: f64,
 }
 
 impl Zipf {
-    /// The law with exponent `alpha` over `population` ranks; `alpha` = 0 is uniform.
+    /// Zipf's law with exponent `alpha` over `population` ranks; `alpha` = 0 is uniform.
     ///
     /// # Errors
     ///
@@ -70,12 +71,12 @@ impl Zipf {
         Ok(Self { alpha, population, table: AliasTable::new(&weights), segments })
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn population(&self) -> u64 {
         self.population
     }
 
-    /// A rank, from 0.
+    /// Draws a rank, from 0.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> u64 {
         loop {
@@ -91,7 +92,7 @@ impl Zipf {
         }
     }
 
-    /// The probability to keep a rank.
+    /// The probability of keeping a rank.
     #[cold]
     fn keep(&self, first: u64, rank: u64) -> f64 {
         libm::pow(first as f64 / rank as f64, self.alpha)
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
     use crate::chi_square::assert_fits;
 
-    /// The oracle: a cumulated sum, searched.
+    /// The oracle: a cumulative sum that is searched.
     struct NaiveZipf {
         sums: Vec<f64>,
     }
@@ -146,8 +147,8 @@ mod tests {
         }
     }
 
-    /// The sum of r^−α for `from <= r < to`: by terms below 10⁴, beyond by Euler and Maclaurin,
-    /// whose next term is below 10⁻¹⁶ of the sum there.
+    /// The sum of r^−α for `from <= r < to`: term by term below 10⁴, and above by Euler and
+    /// Maclaurin's formula, whose next term is below 10⁻¹⁶ of the sum there.
     fn sum(from: u64, to: u64, alpha: f64) -> f64 {
         let middle = to.min(10_000).max(from);
         let terms: f64 = (from..middle).map(|rank| (rank as f64).powf(-alpha)).sum();
@@ -171,7 +172,7 @@ mod tests {
             let population = 1_u64 << 40;
             let zipf = Zipf::new(population, alpha).unwrap();
             assert!(zipf.segments.len() < 450, "{}", zipf.segments.len());
-            // cells of 1, 2, 3, then each a third wider: not the segments of the sampler
+            // cells of 1, 2, 3, then each a third wider: different from the sampler's segments
             let mut edges = vec![1_u64];
             while edges[edges.len() - 1] < population {
                 let last = edges[edges.len() - 1];

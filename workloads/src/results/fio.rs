@@ -1,9 +1,9 @@
 //! fio's results, `--output-format=json`.
 //!
-//! Read whole: a result is a few kilobytes. Understood are `jobs` with `jobname`, `job options`, and
-//! for each direction the counts, rates, latencies (`lat_ns`, `clat_ns`, and fio 2's `lat`, `clat`
-//! in microseconds) and percentiles. fio may print lines before the document (warnings, notes); they
-//! are passed over. Source: fio's HOWTO, "JSON output", and results of fio 3.33.
+//! A result is read as a whole, because it is only a few kilobytes. Supported are `jobs` with
+//! `jobname`, `job options`, and for each direction the counts, rates, latencies (`lat_ns`, `clat_ns`,
+//! and fio 2's `lat`, `clat` in microseconds) and percentiles. fio may print lines before the document
+//! (warnings, notes); they are skipped. Source: fio's HOWTO, "JSON output", and results of fio 3.33.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::Op;
 use crate::fio::ini::Setting;
 use crate::fio::{FioError, Job};
 
-/// Why a result cannot be read.
+/// The reason why a result cannot be read.
 #[derive(Debug, Error)]
 pub enum ResultError {
     /// It is not JSON.
@@ -24,7 +24,7 @@ pub enum ResultError {
     NotJson {
         /// The file's name.
         file: String,
-        /// What the parser says.
+        /// The parser's error.
         error: serde_json::Error,
     },
     /// It is JSON, but has no jobs.
@@ -33,7 +33,7 @@ pub enum ResultError {
         /// The file's name.
         file: String,
     },
-    /// A job lacks what all known versions print.
+    /// A job lacks a field that all known versions print.
     #[error(
         "fio result `{file}` ({version}): job `{job}` has no {lacks}; the results of fio 2 and 3 are \
          known"
@@ -41,16 +41,16 @@ pub enum ResultError {
     Unknown {
         /// The file's name.
         file: String,
-        /// What the document says of fio's version.
+        /// fio's version according to the document.
         version: String,
         /// The job's name.
         job: String,
-        /// What is not there.
+        /// The missing field.
         lacks: String,
     },
 }
 
-/// One direction of one job.
+/// The measurements of one direction of one job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
     /// Read or write.
@@ -59,28 +59,28 @@ pub struct Measured {
     pub requests: u64,
     /// Bytes moved.
     pub bytes: Bytes,
-    /// Requests in a second.
+    /// Requests per second.
     pub iops: f64,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
     /// Mean latency from submission to completion of the whole request, ms.
     pub mean_ms: f64,
-    /// Its standard deviation.
+    /// Standard deviation of that latency.
     pub deviation_ms: f64,
-    /// The longest.
+    /// Longest latency.
     pub max_ms: f64,
     /// Percentiles of the completion latency, ms, as fio prints them: (percent, ms).
     pub percentiles_ms: Vec<(f64, f64)>,
-    /// Milliseconds that it ran.
+    /// Running time in milliseconds.
     pub runtime_ms: u64,
 }
 
-/// What one run of fio printed.
+/// The output of one run of fio.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
     /// Its jobs, at least one.
     pub jobs: Vec<JobResult>,
-    /// The devices under the files, as the system calls them, if fio could tell.
+    /// The devices under the files, by their names in the system, if fio reported them.
     pub devices: Vec<String>,
 }
 
@@ -89,13 +89,13 @@ pub struct RunResult {
 pub struct JobResult {
     /// Its name.
     pub name: String,
-    /// Jobs of a group ran at the same time.
+    /// Number of its group; jobs of a group ran at the same time.
     pub group: u64,
-    /// What it ended with: 0 if all went well, else the system's number of the error.
+    /// Exit status: 0 for success, else the system's error number.
     pub error: i64,
-    /// The options that it was given, those of the file's global section first.
+    /// Its options; those of the file's global section come first.
     pub options: BTreeMap<String, String>,
-    /// What it did in each direction in which it did anything.
+    /// Its measurements in each direction in which it was active.
     pub measured: Vec<Measured>,
 }
 
@@ -116,11 +116,11 @@ struct RawJob {
 }
 
 impl JobResult {
-    /// The job that these options describe.
+    /// The job described by these options.
     ///
     /// # Errors
     ///
-    /// If an option is not supported, or wrong.
+    /// If an option is not supported, or invalid.
     pub fn job(&self) -> Result<Job, FioError> {
         let setting = |(key, value): (&String, &String)| Setting {
             line: 0,
@@ -132,13 +132,13 @@ impl JobResult {
     }
 }
 
-/// The result in `text`, which is called `file`.
+/// Parses the result in `text`; `file` is its name for errors.
 ///
 /// # Errors
 ///
-/// If it is no result of fio.
+/// If it is not a result of fio.
 pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
-    // notes stand before the document, each on lines of its own
+    // notes come before the document, on separate lines
     let begin = if text.starts_with('{') { 0 } else { text.find("\n{").map_or(0, |at| at + 1) };
     let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
     let document = match documents.next() {
@@ -191,23 +191,23 @@ pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
     Ok(RunResult { jobs: found, devices: devices.filter_map(name).collect() })
 }
 
-/// What the document says of fio's version.
+/// fio's version according to the document.
 fn version(document: &Value) -> String {
     let version = document.get("fio version").and_then(Value::as_str);
     version.unwrap_or("of a version that it does not tell").to_owned()
 }
 
-/// What a direction holds; `None`: nothing was done in it.
+/// The measurements of a direction; `None`: nothing was done in it.
 ///
-/// Errors with the name of a field without which that cannot be told.
+/// The error is the name of a required field that is missing.
 fn measured(op: Op, side: &Value) -> Result<Option<Measured>, &'static str> {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_f64);
-    // scripts that put results together may have made `3` into `3.0`
+    // scripts that merge results may have turned `3` into `3.0`
     let count = |key: &str| {
         let value = side.get(key)?;
         value.as_u64().or_else(|| value.as_f64().map(|number| number as u64))
     };
-    // fio 2.1 and older give rate and time alone
+    // fio 2.1 and older give only rate and time
     let by_rate = || Some((number(side, "iops")? * number(side, "runtime")? / 1e3).round() as u64);
     let Some(requests) = count("total_ios").or_else(by_rate) else {
         return if side.is_null() { Ok(None) } else { Err("total_ios") };
@@ -215,7 +215,7 @@ fn measured(op: Op, side: &Value) -> Result<Option<Measured>, &'static str> {
     if requests == 0 {
         return Ok(None);
     }
-    // the whole latency, else what completion took; fio 2 counts microseconds
+    // the total latency, else the completion latency; fio 2 counts microseconds
     let latencies = [("lat_ns", 1e6), ("lat", 1e3), ("clat_ns", 1e6), ("clat", 1e3)];
     let latency = latencies.iter().find_map(|(key, per_ms)| {
         let found = side.get(key)?;
@@ -256,8 +256,8 @@ fn measured(op: Op, side: &Value) -> Result<Option<Measured>, &'static str> {
     }))
 }
 
-/// `io_bytes` in bytes. Before there was `io_kbytes` too, in fio 2, it counted KiB: whichever is nearer
-/// to what was moved by rate and time is meant.
+/// `io_bytes` in bytes. In fio 2, before `io_kbytes` was added, it counted KiB. The unit is chosen that
+/// is closer to the amount given by rate and time.
 fn bytes(stated: u64, with_kbytes: bool, moved: f64) -> Bytes {
     let kib = (stated as f64 * 1024.0 - moved).abs() < (stated as f64 - moved).abs();
     Bytes(if kib && !with_kbytes { stated.saturating_mul(1024) } else { stated })
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(said(&renamed), wanted);
         let named = RESULT.replace("\"read\"", "\"reads\"").replace("\"write\"", "\"writes\"");
         assert!(said(&named).contains("job `a` has no `read` and no `write`"), "{}", said(&named));
-        // what a rate must be follows from the count and the time
+        // the expected rate follows from the count and the time
         let RunResult { jobs, .. } = parse("x", &RESULT.replace("\"iops\"", "\"rate\"")).unwrap();
         assert!((jobs[0].measured[0].iops - 20.0).abs() < 1e-9);
     }

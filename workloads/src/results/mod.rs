@@ -1,3 +1,3 @@
-//! Results of real benchmarks: what they measured, out of their own files.
+//! Results of real benchmarks, read from their own files.
 
 pub mod fio;

@@ -1,7 +1,7 @@
 //! Alibaba block traces of 2020: `device_id,opcode,offset,length,timestamp`.
 //!
 //! `opcode` is `R` or `W`, `offset` and `length` are bytes, `timestamp` counts µs since 1970. A
-//! device is called by its number. A header is passed over. Source: the README of
+//! device is identified by its number. A header is skipped. Source: the README of
 //! github.com/alibaba/block-traces.
 
 use super::decode::{LineFormat, Parsed, Raw};
@@ -15,7 +15,7 @@ pub(super) struct Alibaba {
     pub(super) fresh: bool,
 }
 
-/// How a header begins.
+/// Start of a header.
 const HEADER: &[u8] = b"device_id";
 
 impl LineFormat for Alibaba {

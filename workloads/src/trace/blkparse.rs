@@ -1,11 +1,11 @@
-//! The text that `blkparse` makes of a `blktrace`, in its default format.
+//! The text output of `blkparse` for a `blktrace`, in its default format.
 //!
-//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. One action tells
-//! when a request was made: `Q` (queued, the default), or `D` (sent to the device) to see what the
-//! scheduler made of them. `rwbs` holds `R` or `W`; discards, flushes and what else moves no data
-//! are left out. The summary at the end is passed over. A device is called `major,minor`. Sectors
-//! are 512 bytes. Not read: other formats that `blkparse -f` may be told to write. Source:
-//! blkparse(1), "Output description and formatting", and examples of its output.
+//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. One action marks
+//! the requests: `Q` (queued, the default), or `D` (sent to the device) for the requests after the
+//! scheduler. `rwbs` contains `R` or `W`; discards, flushes and other operations without data are
+//! left out. The summary at the end is skipped. A device is identified by `major,minor`. Sectors
+//! are 512 bytes. Not supported: other formats that `blkparse -f` can write. Source: blkparse(1),
+//! "Output description and formatting", and examples of its output.
 
 use foretell_units::SECTOR_BYTES;
 
@@ -18,13 +18,13 @@ use crate::Op;
 /// The reader.
 pub(super) struct Blkparse {
     pub(super) device: Device,
-    /// The action that makes a request.
+    /// The action that marks a request.
     pub(super) action: u8,
-    /// The summary has begun.
+    /// Whether the summary has begun.
     pub(super) summary: bool,
 }
 
-/// What an event begins with.
+/// The start of an event.
 const DEVICE: &str = "a device's major and minor number, such as 8,0";
 
 impl LineFormat for Blkparse {

@@ -1,8 +1,8 @@
-//! Lists of block numbers, one a line: the traces of the LIRS paper (Jiang & Zhang 2002) and
-//! others for caches.
+//! Lists of block numbers, one per line: the traces of the LIRS paper (Jiang & Zhang 2002) and
+//! other cache traces.
 //!
-//! No times, no operations, no sizes: every line is a read of one block, 4 KiB unless another
-//! block size is given. Lines that begin with `*` mark phases and are passed over.
+//! There are no times, operations or sizes: every line is a read of one block, 4 KiB unless another
+//! block size is given. Lines that begin with `*` mark phases and are skipped.
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::error::Fault;

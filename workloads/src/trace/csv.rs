@@ -1,10 +1,10 @@
 //! libCacheSim's CSV of block traces: `version,time(s),op,size(B),lbn(512 B)`.
 //!
-//! `op` is the SCSI operation code in hexadecimal. A header names the columns, in any order;
-//! `op`, `size` and `lbn` are needed, `time` is used where present, others are passed over. What
-//! stands in brackets in a header (`time(s)`) is a unit and not compared. Without a header the
-//! columns are those above. Source: the sample trace of libCacheSim and the header of its files;
-//! the time may have a fraction here.
+//! `op` is the SCSI operation code in hexadecimal. A header names the columns, in any order. `op`,
+//! `size` and `lbn` are required, `time` is used if present, others are skipped. Text in brackets
+//! in a header (`time(s)`) is a unit and not compared. Without a header the columns are those
+//! above. Source: the sample trace of libCacheSim and the header of its files; here the time may
+//! have a fraction.
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::error::{Fault, Found};
@@ -12,7 +12,7 @@ use super::fields::{Fields, decimal, digits, found, number, product};
 use super::scsi;
 use foretell_units::SECTOR_BYTES;
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Column {
     Time,
@@ -22,16 +22,16 @@ enum Column {
     Unused,
 }
 
-/// Columns to the right of this are not looked at.
+/// Columns to the right of this are ignored.
 const COLUMNS: usize = 16;
 
 /// The reader.
 #[derive(Debug)]
 pub(super) struct Csv {
     columns: [Column; COLUMNS],
-    /// How many of them a line must have.
+    /// Minimum number of columns in a line.
     used: usize,
-    /// No line has been read.
+    /// Whether no line has been read yet.
     fresh: bool,
 }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn columns_are_found_by_name() {
         let text = b"lbn, op(hex) ,extra,size(B)\n8,2a,x,512\n1,0x28,,4096,more\n";
-        // 8 sectors are 4096 bytes; no column gives the time
+        // 8 sectors are 4096 bytes; there is no column with the time
         assert_eq!(list(Format::Csv, text), ["- write 4096+512", "- read 512+4096"]);
     }
 

@@ -1,4 +1,4 @@
-//! From lines and records to requests: what all formats share.
+//! From lines and records to requests: the parts common to all formats.
 
 use foretell_units::{Bytes, SimTime};
 
@@ -6,13 +6,13 @@ use super::error::{Fault, Found, Place, TraceError};
 use super::input::{Input, Line};
 use crate::{Access, Op};
 
-/// The largest request: no block device takes a larger one.
+/// The largest request: no block device accepts a larger one.
 const MOST_SIZE: u64 = 1 << 32;
 
-/// A request as a format gives it.
+/// A request as read from a format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw {
-    /// On the trace's own clock, in the format's unit.
+    /// Time on the trace's own clock, in the format's unit.
     pub(super) ticks: Option<u64>,
     pub(super) op: Op,
     /// In bytes.
@@ -21,17 +21,17 @@ pub(super) struct Raw {
     pub(super) size: u64,
 }
 
-/// What a line gives.
+/// The content of a line.
 pub(super) enum Parsed {
     /// A request.
     Request(Raw),
-    /// Nothing, and rightly so: a header, a comment.
+    /// Nothing, correctly: a header or a comment.
     Nothing,
-    /// Something that is not asked for: another device, an operation that moves no data.
+    /// Something that was not requested: another device, or an operation without data.
     Other,
 }
 
-/// A request checked, and its time.
+/// A validated request, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Decoded {
     pub(super) ticks: Option<u64>,
@@ -59,16 +59,16 @@ impl Raw {
     }
 }
 
-/// What was left out.
+/// Counts of records that were left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tally {
-    /// Whether bad records are left out and counted; otherwise the first ends the trace.
+    /// Whether bad records are left out and counted. Otherwise the first one ends the trace.
     pub(super) skip_bad: bool,
     pub(super) bad: u64,
     pub(super) other: u64,
 }
 
-/// A format at work on an input.
+/// The decoder of a format, with its state.
 pub(super) trait Decoder: Send {
     /// The next request; `None` at the end.
     fn next(&mut self, input: &mut Input, tally: &mut Tally)
@@ -78,16 +78,16 @@ pub(super) trait Decoder: Send {
     fn tick_ns(&self) -> u64;
 }
 
-/// A text format with one request a line.
+/// A text format with one request per line.
 pub(super) trait LineFormat: Send {
     /// Nanoseconds in the unit of [`Raw::ticks`].
     const TICK_NS: u64;
 
-    /// Reads a line that is not blank.
+    /// Parses a line that is not blank.
     fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed, Fault<'l>>;
 }
 
-/// Decodes a text format. Blank lines are passed over.
+/// Decodes a text format. Blank lines are skipped.
 pub(super) struct Lines<F> {
     format: F,
     line: u64,
@@ -112,7 +112,7 @@ impl<F: LineFormat> Decoder for Lines<F> {
                 Line::TooLong => {
                     self.line += 1;
                     if tally.skip_bad {
-                        // a line may have no end: it is read on for a reason alone
+                        // a line may be endless: the rest is read only if the line is skipped
                         input.skip_line()?;
                         tally.bad += 1;
                         continue;
@@ -155,7 +155,7 @@ pub(super) trait RecordFormat<const N: usize>: Send {
     /// Nanoseconds in the unit of [`Raw::ticks`].
     const TICK_NS: u64;
 
-    /// Reads a record.
+    /// Parses a record.
     fn parse(&self, record: &[u8; N]) -> Result<Raw, Fault<'static>>;
 }
 
@@ -217,7 +217,7 @@ impl<F: RecordFormat<N>, const N: usize> Decoder for Records<F, N> {
     }
 }
 
-/// The time of a trace: since its first request, never backwards.
+/// The time of a trace: since its first request, never decreasing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     tick_ns: u64,
@@ -232,12 +232,12 @@ impl Clock {
         Self { tick_ns, ..Self::default() }
     }
 
-    /// When the request with these `ticks` is issued: not before the one that precedes it.
+    /// Time of issue of the request with these `ticks`: not before that of the previous request.
     ///
-    /// Real traces run backwards where several CPUs log, or where completions are logged. The
-    /// order of the file is kept and the time held at the latest so far, which moves a request by
-    /// as little as keeps time total. More than 2⁶⁴ ns (584 years) after the first is the end of
-    /// time.
+    /// Real traces have decreasing times if several CPUs log, or if completions are logged. The
+    /// order of the file is kept, and the time is held at the latest so far. This is the smallest
+    /// shift that keeps times in order. More than 2⁶⁴ ns (584 years) after the first request, time
+    /// stops.
     #[inline]
     pub(super) fn at(&mut self, ticks: u64) -> SimTime {
         let first = *self.first.get_or_insert(ticks);
@@ -251,7 +251,7 @@ impl Clock {
         self.last
     }
 
-    /// Requests whose time was before that of an earlier one.
+    /// Number of requests whose time was before that of an earlier one.
     pub(super) fn out_of_order(&self) -> u64 {
         self.out_of_order
     }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn time_starts_at_the_first_request_and_never_runs_backwards() {
         let mut clock = Clock::new(1_000);
-        // 50 µs is the origin; 45 lies before it, 60 and 55 are in the wrong order
+        // 50 µs is the origin; 45 lies before it, and 60 and 55 are in the wrong order
         let at: Vec<u64> = [50, 45, 60, 55, 60, 61].map(|us| clock.at(us).as_ns()).to_vec();
         assert_eq!(at, [0, 0, 10_000, 10_000, 10_000, 11_000]);
         assert_eq!(clock.out_of_order(), 2);

@@ -1,6 +1,6 @@
-//! Which device of a trace of several is read.
+//! The choice of a device in a trace of several.
 
-/// A device by the name that its format gives it, or all of them.
+/// A device, by its name in the format, or all devices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Device(Option<Box<[u8]>>);
 
@@ -9,13 +9,13 @@ impl Device {
         Self(name.map(|name| name.as_bytes().into()))
     }
 
-    /// Whether `name` is to be read.
+    /// Whether requests of `name` are read.
     #[inline]
     pub(super) fn is(&self, name: &[u8]) -> bool {
         self.0.as_deref().is_none_or(|wanted| wanted == name)
     }
 
-    /// Whether `host`, an underscore and `disk` are to be read.
+    /// Whether requests of the device called `host`, an underscore and `disk` are read.
     #[inline]
     pub(super) fn is_of_host(&self, host: &[u8], disk: &[u8]) -> bool {
         self.0.as_deref().is_none_or(|wanted| {

@@ -1,9 +1,9 @@
 //! DiskSim's ASCII traces: `time device block blocks flags`, separated by blanks.
 //!
-//! `time` is in milliseconds since the start, `block` and `blocks` count sectors of 512 bytes
-//! (another size may be given), `flags` is hexadecimal: its lowest bit tells a read. A device is
-//! called by its number. Source: the manual of DiskSim 4.0, "Input workload specification". The
-//! traces of real drives that come with DiskSim have another format, with service times.
+//! `time` is in milliseconds since the start. `block` and `blocks` count sectors of 512 bytes
+//! (another size may be given). `flags` is hexadecimal: its lowest bit is set for a read. A device
+//! is identified by its number. Source: the manual of DiskSim 4.0, "Input workload specification".
+//! The traces of real drives that come with DiskSim have another format, with service times.
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::device::Device;
@@ -18,7 +18,7 @@ pub(super) struct DiskSim {
     pub(super) block: u64,
 }
 
-/// What flags may be.
+/// Valid flags.
 const FLAGS: &str = "flags in hexadecimal; 1 is a read, 0 a write";
 
 impl LineFormat for DiskSim {

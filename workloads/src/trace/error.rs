@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, in words for people.
+//! Errors in traces, in readable words.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::format::Format;
 use super::input::MAX_LINE;
 
-/// Where in a trace something stands. Counted after decompression.
+/// A position in a trace, counted after decompression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A line of a text format, from 1.
@@ -31,18 +31,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// A line or record that is not what its format says.
+/// A line or record that does not conform to its format.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadRecord {
     /// The trace's name.
     pub trace: String,
-    /// Which line or record.
+    /// The line or record.
     pub place: Place,
-    /// Which part of it.
+    /// The field.
     pub field: &'static str,
-    /// What stands there, shortened; `None`: nothing.
+    /// The field's text, shortened; `None`: it is missing.
     pub found: Option<String>,
-    /// What should.
+    /// The expected content.
     pub wanted: &'static str,
 }
 
@@ -58,12 +58,12 @@ impl fmt::Display for BadRecord {
     }
 }
 
-/// No trace is longer; simulated time itself ends after 584 years.
+/// Longest trace in years; simulated time itself ends after 584 years.
 pub(super) const MOST_YEARS: u64 = 100;
 /// Nanoseconds in 365 days.
 pub(super) const YEAR_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
-/// Why a trace cannot be read.
+/// The reason why a trace cannot be read.
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// The file cannot be opened.
@@ -71,7 +71,7 @@ pub enum TraceError {
     Open {
         /// The trace's name.
         trace: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file cannot be read or decompressed.
@@ -81,23 +81,23 @@ pub enum TraceError {
     Read {
         /// The trace's name.
         trace: String,
-        /// How much could be read.
+        /// Number of bytes that could be read.
         offset: u64,
-        /// What the system or the decompressor says.
+        /// The error of the system or of the decompressor.
         source: io::Error,
     },
-    /// Nothing is in it, so its format cannot be told.
+    /// It is empty, so its format cannot be determined.
     #[error("trace `{trace}` is empty")]
     Empty {
         /// The trace's name.
         trace: String,
     },
-    /// Neither name nor content tell the format.
+    /// Neither name nor content identifies the format.
     #[error("cannot tell the format of trace `{trace}`; name it, one of {formats}")]
     UnknownFormat {
         /// The trace's name.
         trace: String,
-        /// Those there are.
+        /// The known formats.
         formats: String,
     },
     /// The block size given is zero.
@@ -106,7 +106,7 @@ pub enum TraceError {
         /// The trace's name.
         trace: String,
     },
-    /// A device is chosen where there is only one.
+    /// A device is given, but the format does not distinguish devices.
     #[error(
         "a device is chosen of trace `{trace}`, but its format, `{format}`, does not tell devices \
          apart"
@@ -117,7 +117,7 @@ pub enum TraceError {
         /// Its format.
         format: Format,
     },
-    /// No action of a block trace has such a name.
+    /// The given action of a block trace does not exist.
     #[error(
         "`{action}` given as the action that makes a request in trace `{trace}`; wanted a capital \
          letter, such as `Q` or `D`"
@@ -128,20 +128,20 @@ pub enum TraceError {
         /// The action given.
         action: char,
     },
-    /// A line or record is not what its format says.
+    /// A line or record does not conform to its format.
     #[error("{0}")]
     Bad(Box<BadRecord>),
-    /// The very first is bad, and the content looks like another format than the one given.
+    /// The very first one is bad, and the content looks like another format than the given one.
     #[error("{bad}; it is read as `{given}`, but looks like `{looks_like}`")]
     OtherFormat {
-        /// What is wrong.
+        /// The error.
         bad: Box<BadRecord>,
         /// The format given.
         given: Format,
-        /// The one that it looks like.
+        /// The format that it looks like.
         looks_like: Format,
     },
-    /// A time so far from the first that it is hardly one.
+    /// A time so far from the first that it is implausible.
     #[error(
         "trace `{trace}`, request {number}: its time is {years} years after that of the first; \
          wanted at most {MOST_YEARS}"
@@ -149,17 +149,17 @@ pub enum TraceError {
     TooLate {
         /// The trace's name.
         trace: String,
-        /// Which request, from 1.
+        /// The request, from 1.
         number: u64,
         /// Whole years of 365 days.
         years: u64,
     },
-    /// A line that goes on and on: hardly text.
+    /// An extremely long line: probably not text.
     #[error("trace `{trace}`, line {line} is longer than {limit} bytes; wanted lines of one request each", limit = MAX_LINE)]
     LongLine {
         /// The trace's name.
         trace: String,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: u64,
     },
     /// The file ends inside a record.
@@ -170,18 +170,18 @@ pub enum TraceError {
     Truncated {
         /// The trace's name.
         trace: String,
-        /// Which record, from 1.
+        /// The record, from 1.
         number: u64,
         /// Its first byte, from 0.
         offset: u64,
-        /// What there is of it.
+        /// Number of bytes of it that are present.
         left: usize,
-        /// What a record has.
+        /// Number of bytes of a record.
         wanted: usize,
     },
 }
 
-/// What a parser finds wrong: costs nothing until somebody wants to see it.
+/// An error found by a parser; formatting costs nothing until it is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault<'l> {
     pub(super) field: &'static str,
@@ -189,22 +189,22 @@ pub(super) struct Fault<'l> {
     pub(super) wanted: &'static str,
 }
 
-/// What stands where something else was wanted.
+/// The content that was found instead of the expected one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found<'l> {
     Nothing,
     Text(&'l [u8]),
     Number(u64),
-    /// A code and, where known, its name.
+    /// A code and, if known, its name.
     Code(u64, Option<&'static str>),
-    /// A number and what it is to be multiplied by.
+    /// A number and its factor.
     Product(u64, u64),
     /// Two numbers whose sum is too large.
     Sum(u64, u64),
 }
 
 impl Fault<'_> {
-    /// The error to show.
+    /// Converts it to the error to show.
     #[cold]
     pub(super) fn at(self, trace: &str, place: Place) -> TraceError {
         let found = match self.found {
@@ -226,10 +226,10 @@ impl Fault<'_> {
     }
 }
 
-/// At most so many bytes of what was found are shown.
+/// Most bytes of the found content that are shown.
 const SHOWN: usize = 60;
 
-/// `text` in backticks, shortened, without anything that a terminal would obey.
+/// `text` in backticks, shortened, without control characters that would affect a terminal.
 fn shown(text: &[u8]) -> String {
     let short = &text[..text.len().min(SHOWN)];
     let mut out = String::from("`");

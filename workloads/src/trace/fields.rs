@@ -1,15 +1,15 @@
-//! Numbers and fields out of the bytes of a line.
+//! Parsing of numbers and fields from the bytes of a line.
 //!
-//! Byte by byte, without intermediate strings: a field is a slice of the line.
+//! This works byte by byte, without intermediate strings: a field is a slice of the line.
 
 use super::error::{Fault, Found};
 use crate::Op;
 
-/// What a whole number is.
+/// Description of a whole number.
 const WHOLE: &str = "a whole number from 0 to 2^64 - 1";
-/// What a decimal number is.
+/// Description of a decimal number.
 const DECIMAL: &str = "a number such as 12 or 12.345, below 1.8e10";
-/// What an address in bytes is.
+/// Description of an address in bytes.
 const ADDRESS: &str = "an address below 2^64 bytes";
 
 /// The fields of a line between separators; blanks around a field are not part of it.
@@ -22,7 +22,7 @@ impl<'l> Fields<'l> {
         Self { rest: Some(line) }
     }
 
-    /// The next field, called `field` and wanted as `wanted`.
+    /// The next field. `field` is its name and `wanted` its expected content, for errors.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -60,7 +60,7 @@ impl<'l> Words<'l> {
         Self { rest: line }
     }
 
-    /// The next word, called `field` and wanted as `wanted`.
+    /// The next word. `field` is its name and `wanted` its expected content, for errors.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -87,7 +87,7 @@ impl<'l> Words<'l> {
     }
 }
 
-/// What [`direction`] reads.
+/// The expected content for [`direction`].
 pub(super) const READ_OR_WRITE: &str = "a read (R, Read) or a write (W, Write)";
 
 /// Whether a word means a read or a write.
@@ -109,7 +109,7 @@ pub(super) fn number<'l>(field: &'static str, text: &'l [u8]) -> Result<u64, Fau
     digits(text).ok_or(Fault { field, found: found(text), wanted: WHOLE })
 }
 
-/// A decimal number without sign or exponent, in units of 10^`-places`; further digits are cut.
+/// A decimal number without sign or exponent, in units of 10^`-places`; further digits are cut off.
 #[inline]
 pub(super) fn decimal<'l>(
     field: &'static str,
@@ -143,7 +143,7 @@ pub(super) fn product<'l>(field: &'static str, count: u64, unit: u64) -> Result<
     })
 }
 
-/// What is found, or that nothing is.
+/// The found text, or that there is none.
 pub(super) fn found(text: &[u8]) -> Found<'_> {
     if text.is_empty() { Found::Nothing } else { Found::Text(text) }
 }

@@ -1,12 +1,12 @@
 //! fio's iolog, versions 2 and 3 (`write_iolog`, `read_iolog`).
 //!
-//! The first line is `fio version 2 iolog` or `fio version 3 iolog`. Then lines of `file action`
-//! (add, open, close) and of `file action offset length` in bytes; version 3 puts before each the
-//! time in µs since the start. Actions that move no data (`sync`, `datasync`, `trim`) are left
+//! The first line is `fio version 2 iolog` or `fio version 3 iolog`. The other lines are `file
+//! action` (add, open, close) or `file action offset length` in bytes; in version 3 each begins
+//! with the time in µs since the start. Actions without data (`sync`, `datasync`, `trim`) are left
 //! out. Version 2 has no times except by `wait`, which adds a number of µs to a clock: requests
-//! have times from the first `wait` on, and none before. A device is called by the file's name;
-//! without one the files share their addresses. Source: fio's HOWTO, "Trace file format", and a
-//! log of fio 3.33.
+//! have times from the first `wait` on, and none before. A device is identified by the file's name;
+//! if none is chosen, the files share their addresses. Source: fio's HOWTO, "Trace file format",
+//! and a log of fio 3.33.
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::device::Device;
@@ -17,21 +17,21 @@ use crate::Op;
 /// The reader.
 pub(super) struct FioIolog {
     pub(super) device: Device,
-    /// That the first line states.
+    /// The version stated in the first line.
     version: Option<Version>,
 }
 
 #[derive(Clone, Copy)]
 enum Version {
-    /// With the sum of the waits so far.
+    /// Version 2, with the sum of the waits so far.
     Two(Option<u64>),
     Three,
 }
 
-/// What an action may be.
+/// Valid actions.
 const ACTION: &str =
     "one of read, write, wait, sync, datasync, sync_file_range, trim, add, open, close";
-/// What the first line must be.
+/// Valid first lines.
 const HEADER: &str = "`fio version 2 iolog` or `fio version 3 iolog` in the first line";
 
 impl FioIolog {

@@ -1,11 +1,11 @@
-//! The project's own form of a trace: CSV with the header `time_ns,op,offset,size`.
+//! The project's own trace format: CSV with the header `time_ns,op,offset,size`.
 //!
-//! One request a line, in the order of the trace: nanoseconds since the first request, `R` or `W`,
-//! the first byte, the number of bytes. A trace without times has the header `op,offset,size`. In a
-//! trace with times the first field may be empty: the time is that of the request before, and not
-//! known where there is none. What an import has left
-//! out (devices, response times, operations that move no data) is not there. Text, because any
-//! tool reads it and any compressor shrinks it; see [`TraceWriter`](super::TraceWriter).
+//! There is one request per line, in the order of the trace: nanoseconds since the first request,
+//! `R` or `W`, the first byte, the number of bytes. A trace without times has the header
+//! `op,offset,size`. In a trace with times the first field may be empty: then the time is that of
+//! the previous request, or unknown if there is none. Data that an import has left out (devices,
+//! response times, operations without data) are not included. The format is text, because any tool
+//! can read it and any compressor can shrink it; see [`TraceWriter`](super::TraceWriter).
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::error::{Fault, Found};
@@ -15,12 +15,12 @@ use super::fields::{Fields, READ_OR_WRITE, direction, number};
 pub(super) const TIMED: &str = "time_ns,op,offset,size";
 /// The header of a trace without.
 pub(super) const UNTIMED: &str = "op,offset,size";
-/// What the first line must be.
+/// Valid first lines.
 const HEADER: &str = "`time_ns,op,offset,size` or `op,offset,size` in the first line";
 
 /// The reader.
 pub(super) struct Foretell {
-    /// Whether there are times, as the header says.
+    /// Whether there are times, according to the header.
     timed: Option<bool>,
     last: Option<u64>,
 }
@@ -31,7 +31,7 @@ impl Foretell {
     }
 }
 
-/// Whether a header says that there are times; `None`: it is no header.
+/// Whether a header announces times; `None`: it is not a header.
 fn header(line: &[u8]) -> Option<bool> {
     let line = line.trim_ascii();
     if line == TIMED.as_bytes() {
@@ -77,7 +77,7 @@ pub(super) fn matches(line: &[u8]) -> bool {
     header(line).is_some()
 }
 
-/// Whether the beginning of a trace says that it has no times.
+/// Whether the beginning of a trace announces that it has no times.
 pub(super) fn is_untimed(head: &[u8]) -> bool {
     let lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty()).map(header).next() == Some(Some(false))

@@ -1,4 +1,4 @@
-//! The formats there are, and how to tell them apart.
+//! The known formats, and how they are recognised.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use super::{
     tencent, vscsi,
 };
 
-/// A format of block traces. Each has a file of its own that describes it.
+/// A format of block traces. Each has its own source file that describes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Format {
     /// libCacheSim CSV, `version,time(s),op,size(B),lbn(512 B)`.
@@ -19,7 +19,7 @@ pub enum Format {
     OracleGeneral,
     /// `vscsiStats` of `VMware`, versions 1 and 2.
     Vscsi,
-    /// One block number a line, reads only, no times.
+    /// One block number per line, reads only, no times.
     BlockList,
     /// Microsoft Research Cambridge CSV.
     Msr,
@@ -39,25 +39,26 @@ pub enum Format {
     Foretell,
 }
 
-/// Binary records have a zero or another control character among so many bytes.
+/// Binary records have a zero or another control character among the first bytes, up to this
+/// number.
 const LOOKED_AT: usize = 256;
 
-/// A name that belongs to no format.
+/// A name that does not belong to a format.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("`{name}` is not a trace format; did you mean `{nearest}`? There are {formats}")]
 pub struct UnknownFormat {
     /// The name as given.
     pub name: String,
-    /// The format whose name is nearest.
+    /// The format with the most similar name.
     pub nearest: Format,
-    /// The names there are.
+    /// The valid names.
     pub formats: String,
 }
 
 /// Whether a first line is of a format.
 type Matches = fn(&[u8]) -> bool;
 
-/// The text formats, those that are surest of themselves first.
+/// The text formats; those that are recognised most reliably come first.
 const TEXT: &[(Format, Matches)] = &[
     (Format::Foretell, foretell::matches),
     (Format::FioIolog, fio_iolog::matches),
@@ -88,7 +89,7 @@ impl Format {
         Self::Foretell,
     ];
 
-    /// What the format is called in a scenario and on the command line.
+    /// Name in a scenario and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -106,7 +107,7 @@ impl Format {
         }
     }
 
-    /// Whether traces of the format tell devices apart.
+    /// Whether traces of the format distinguish devices.
     pub const fn has_devices(self) -> bool {
         !matches!(
             self,
@@ -114,7 +115,7 @@ impl Format {
         )
     }
 
-    /// Other names that people know the format by.
+    /// Other common names of the format.
     pub const fn aliases(self) -> &'static [&'static str] {
         match self {
             Self::Csv => &["libcachesim", "libcachesim-csv"],
@@ -132,15 +133,15 @@ impl Format {
         }
     }
 
-    /// The names of all, as a list for people.
+    /// The names of all formats, as a readable list.
     pub fn names() -> String {
         Self::ALL.map(|format| format!("`{format}`")).join(", ")
     }
 
-    /// The format of a file, from the beginning of its (decompressed) content and its name.
+    /// Detects the format of a file from the beginning of its (decompressed) content and its name.
     ///
-    /// Content decides; the name helps where content tells little. `None`: it is none of those
-    /// known.
+    /// The content decides; the name is used if the content is not conclusive. `None`: it is not a
+    /// known format.
     pub fn detect(name: &str, head: &[u8]) -> Option<Self> {
         if vscsi::version(head).is_some() {
             return Some(Self::Vscsi);

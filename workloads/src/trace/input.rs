@@ -1,8 +1,8 @@
 //! The bytes of a trace: a window that moves over the decompressed file.
 //!
-//! Memory is one buffer of fixed size, whatever the file holds. Gzip (also of several members)
-//! and zstd (windows up to 128 MiB, the decompressor's default limit) are recognised by their
-//! magic bytes.
+//! Memory is one buffer of fixed size, regardless of the file. Gzip (also with several members) and
+//! zstd (windows up to 128 MiB, the decompressor's default limit) are recognised by their magic
+//! bytes.
 
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
@@ -10,14 +10,14 @@ use std::path::Path;
 
 use super::error::TraceError;
 
-/// The longest line that is taken for one: those of the formats here stay under 200 bytes.
+/// The longest line that is accepted: lines of the formats here are shorter than 200 bytes.
 pub(super) const MAX_LINE: usize = 64 << 10;
-/// The buffer: holds any line, and large enough that refilling it costs nothing.
+/// Size of the buffer: it holds any line, and is so large that refilling costs almost nothing.
 const BUFFER: usize = 256 << 10;
-/// So much is looked at to tell a format.
+/// Number of bytes that are examined to detect a format.
 const HEAD: usize = 64 << 10;
 
-/// What `source` gives, decompressed where its first bytes say that it is compressed.
+/// The content of `source`, decompressed if its first bytes say that it is compressed.
 pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut magic = [0; 4];
     let mut known = 0;
@@ -43,7 +43,7 @@ pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dy
     })
 }
 
-/// What a build without zstd says of a file that needs it.
+/// The error of a build without zstd for a file that needs it.
 #[cfg(not(feature = "zstd"))]
 pub(super) fn without_zstd() -> io::Error {
     let message = "compressed by zstd, which this build of `foretell` cannot read or write";
@@ -55,7 +55,7 @@ pub(super) struct Input {
     name: String,
     source: Box<dyn Read + Send>,
     buffer: Box<[u8]>,
-    /// The part of the buffer that is read but not consumed.
+    /// The part of the buffer that has been read but not consumed.
     window: Range<usize>,
     /// Bytes of the trace before the window.
     offset: u64,
@@ -64,11 +64,11 @@ pub(super) struct Input {
 
 /// The next line of the input.
 pub(super) enum Line {
-    /// At these bytes of the buffer, without its end.
+    /// A line at these bytes of the buffer, without its line end.
     Here(Range<usize>),
-    /// Too long; [`Input::skip_line`] goes on behind it.
+    /// The line is too long; [`Input::skip_line`] continues after it.
     TooLong,
-    /// There is none.
+    /// There are no more lines.
     End,
 }
 
@@ -82,7 +82,7 @@ impl Input {
         }
     }
 
-    /// What `source` gives, decompressed where it is compressed.
+    /// The content of `source`, decompressed if it is compressed.
     pub(super) fn new(
         name: String,
         source: impl Read + Send + 'static,
@@ -95,7 +95,7 @@ impl Input {
         Ok(Self { name, source, buffer, window: 0..0, offset: 0, ended: false })
     }
 
-    /// What the trace is called.
+    /// Name of the trace.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -105,7 +105,7 @@ impl Input {
         self.offset
     }
 
-    /// The bytes that are read and not consumed.
+    /// The bytes that have been read and not consumed.
     pub(super) fn window(&self) -> &[u8] {
         &self.buffer[self.window.clone()]
     }
@@ -115,20 +115,20 @@ impl Input {
         &self.buffer[line]
     }
 
-    /// The beginning of what is left, enough to tell a format by.
+    /// The beginning of the rest, enough to detect a format.
     pub(super) fn head(&mut self) -> Result<&[u8], TraceError> {
         while self.window.len() < HEAD && self.fill()? {}
         Ok(self.window())
     }
 
-    /// Moves the window past `count` of its bytes.
+    /// Advances the window by `count` bytes.
     pub(super) fn consume(&mut self, count: usize) {
         assert!(count <= self.window.len());
         self.window.start += count;
         self.offset += count as u64;
     }
 
-    /// Reads more behind the window; `false` at the end of the trace or if the buffer is full.
+    /// Reads more data after the window; `false` at the end of the trace or if the buffer is full.
     pub(super) fn fill(&mut self) -> Result<bool, TraceError> {
         if self.ended {
             return Ok(false);
@@ -156,7 +156,7 @@ impl Input {
         }
     }
 
-    /// Consumes a line. It ends with a line feed, which may follow a carriage return, or with the
+    /// Consumes a line. It ends with a line feed, possibly after a carriage return, or with the
     /// trace.
     pub(super) fn line(&mut self) -> Result<Line, TraceError> {
         let mut searched = 0;
@@ -185,7 +185,7 @@ impl Input {
         Ok(Line::Here(start..end))
     }
 
-    /// Consumes up to and with the next line feed, however far.
+    /// Consumes everything up to and including the next line feed, however far it is.
     pub(super) fn skip_line(&mut self) -> Result<(), TraceError> {
         loop {
             let found = memchr::memchr(b'\n', self.window());

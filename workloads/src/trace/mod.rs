@@ -10,10 +10,10 @@
 //! # Ok::<(), foretell_workloads::trace::TraceError>(())
 //! ```
 //!
-//! One file a format; a format reads one line or one record and knows nothing of files, order or
-//! compression. Where a trace is of several devices, one of them may be chosen; otherwise they
-//! share their addresses. To add a format: write its file, add it to [`Format`] and to `reader.rs`. Not read:
-//! archives of several files (tar, zip); unpack them first.
+//! There is one source file for each format. A format parses one line or one record and does not deal with
+//! files, order or compression. If a trace contains several devices, one of them may be chosen; otherwise
+//! they share their addresses. To add a format: write its file, and add it to [`Format`] and to `reader.rs`.
+//! Not supported: archives of several files (tar, zip); unpack them first.
 
 mod alibaba;
 mod blkparse;

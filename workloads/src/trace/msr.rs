@@ -2,8 +2,8 @@
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
 //! `Timestamp` counts 100 ns since 1601 (Windows file time), `Type` is `Read` or `Write`, `Offset`
-//! and `Size` are bytes. The response time is not used. A device is called `host_disk`, as the
-//! files are (`src1_2`). A header is passed over. Source: the README of the traces (Narayanan,
+//! and `Size` are bytes. The response time is not used. A device is identified by `host_disk`, like
+//! the files (`src1_2`). A header is skipped. Source: the README of the traces (Narayanan,
 //! Donnelly, Rowstron, FAST 2008).
 
 use super::decode::{LineFormat, Parsed, Raw};

@@ -1,4 +1,4 @@
-//! Every reader on bytes that nobody meant: nothing panics, everything ends, nothing grows.
+//! Tests of every reader with corrupt input: no panic, no endless loop, no growing memory.
 
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::test::{oracle_record, text, vscsi1_record, vscsi2_record};
 use super::{Format, ReadOptions, TraceError, TraceReader};
 use crate::Request;
 
-/// A good trace in each format, and what is in it.
+/// A good trace in each format, with its content described.
 fn good(format: Format) -> Vec<u8> {
     match format {
         Format::Csv => {
@@ -67,7 +67,7 @@ fn all_good() -> Vec<(Format, Vec<u8>)> {
     traces
 }
 
-/// Gives its bytes in pieces of the sizes told, over and over, and an interruption between.
+/// Returns its bytes in pieces of the given sizes, repeatedly, with an interruption in between.
 struct Pieces {
     bytes: Cursor<Vec<u8>>,
     sizes: Vec<usize>,
@@ -85,7 +85,7 @@ impl Read for Pieces {
     }
 }
 
-/// What a trace gives: its requests, bad records, and the error that ended it.
+/// The outcome of reading a trace: its requests, bad records, and the error that ended it.
 #[derive(PartialEq, Debug)]
 struct Outcome {
     requests: Vec<Request>,
@@ -120,12 +120,12 @@ fn outcome(trace: Result<TraceReader, TraceError>, length: usize) -> Outcome {
     Outcome { requests, bad: trace.bad(), error }
 }
 
-/// Reads `bytes` whole.
+/// Reads all of `bytes`.
 fn whole(bytes: &[u8], options: &ReadOptions) -> Outcome {
     outcome(TraceReader::new("x", Cursor::new(bytes.to_vec()), options), bytes.len())
 }
 
-/// Reads `bytes` in every way that may differ, and compares.
+/// Reads `bytes` in every way that may make a difference, and compares the outcomes.
 fn torture(bytes: &[u8], sizes: &[usize]) {
     let formats = Format::ALL.map(Some).into_iter().chain([None]);
     for format in formats {
@@ -148,7 +148,7 @@ fn torture(bytes: &[u8], sizes: &[usize]) {
     }
 }
 
-/// What is done to a good trace.
+/// A way of damaging a good trace.
 #[derive(Clone, Debug)]
 enum Damage {
     Set(usize, u8),
@@ -159,7 +159,7 @@ enum Damage {
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    // bytes that mean something are likelier to do harm
+    // bytes with a meaning are more likely to do harm
     let byte =
         prop_oneof![any::<u8>(), proptest::sample::select(b"0129,.-+ \t\r\n*#:fRW\0\xff".to_vec())];
     let place = 0..200_usize;
@@ -207,7 +207,7 @@ fn the_good_traces_are_good_and_detected() {
     }
 }
 
-/// Counts the bytes that are read.
+/// Counts the bytes that are read from it.
 struct Counted<R>(R, Arc<AtomicU64>);
 
 impl<R: Read> Read for Counted<R> {
@@ -229,7 +229,7 @@ fn a_line_without_end_is_refused_in_fixed_memory() {
         "trace `x`, line 2 is longer than 65536 bytes; wanted lines of one request each"
     );
     assert!(trace.next().is_none());
-    // at once: the line is not read to its end, which may be far
+    // the error comes at once: the line is not read to its end, which may be far away
     let read = Arc::new(AtomicU64::new(0));
     let counted = Counted(io::repeat(b'7').take(1 << 40), Arc::clone(&read));
     assert!(TraceReader::new("x", counted, &options).unwrap().next().unwrap().is_err());
@@ -253,8 +253,8 @@ fn a_line_of_the_longest_length_is_read() {
     }
 }
 
-/// So many bytes without meaning, from a generator, never in memory at once; `alphabet`: of these
-/// alone, or of all.
+/// A given number of random bytes from a generator, never in memory together; `alphabet`: the bytes
+/// to choose from, or all.
 struct Noise {
     stream: foretell_units::Stream,
     alphabet: &'static [u8],
@@ -283,7 +283,7 @@ fn ten_million_random_bytes_are_read_to_an_end_by_every_reader() {
     let alphabets: [&'static [u8]; 2] = [b"", b"0123456789,. \n\nRWrw-"];
     for format in Format::ALL {
         for alphabet in alphabets {
-            // lines or records that are good by chance come before it; all else is bad
+            // lines or records that are valid by chance may come first; everything else is bad
             let head = good(format);
             let left = BYTES / alphabets.len();
             let stream = foretell_units::Seed(9).stream(format.name());
@@ -335,7 +335,7 @@ proptest! {
         for damage in &damages {
             apply(&mut bytes, damage);
         }
-        // A damaged length may decompress to more than there was; it ends all the same.
+        // A damaged length may decompress to more than the original; reading ends all the same.
         let trace = TraceReader::new("x", Cursor::new(bytes), &ReadOptions::default());
         outcome(trace, usize::MAX);
     }

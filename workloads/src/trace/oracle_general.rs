@@ -1,12 +1,12 @@
-//! libCacheSim's `oracleGeneral`: 24-byte little-endian records for caches.
+//! libCacheSim's `oracleGeneral`: 24-byte little-endian records of cache traces.
 //!
-//! `u32` time in seconds, `u64` object, `u32` size in bytes, `i64` the request number of the
-//! object's next access (−1: none), packed. The format has no operation: all requests are read as
-//! reads. An object is a block number here, in sectors unless another block size is given; where
-//! objects are hashes, addresses mean nothing (and most do not fit). The converter gives an object the size
-//! of its first request throughout: 13,671 of the 113,872 requests of the `CloudPhysics` sample had
-//! another size really, so prefer the CSV or the original where they exist. Source: the layout stated in
-//! libCacheSim's documentation, and its sample, whose objects are the logical block numbers.
+//! `u32` time in seconds, `u64` object, `u32` size in bytes, `i64` the request number of the object's next
+//! access (−1: none), packed. The format has no operation: all requests count as reads. An object is
+//! interpreted as a block number, in sectors unless another block size is given. If objects are hashes,
+//! addresses are meaningless (and most are too large). The converter gives an object the size of its first
+//! request throughout: 13,671 of the 113,872 requests of the `CloudPhysics` sample really had another size.
+//! So prefer the CSV or the original if they exist. Source: the layout stated in libCacheSim's
+//! documentation, and its sample, whose objects are the logical block numbers.
 
 use super::decode::{Raw, RecordFormat};
 use super::error::Fault;
@@ -18,7 +18,7 @@ pub(super) const RECORD: usize = 24;
 
 /// The reader.
 pub(super) struct OracleGeneral {
-    /// Bytes that an object number counts.
+    /// Bytes in a block; object numbers count blocks.
     pub(super) block: u64,
 }
 
@@ -52,8 +52,8 @@ fn next(record: &[u8; RECORD]) -> i64 {
     i64::from_le_bytes(*record[16..].first_chunk().expect("8 bytes"))
 }
 
-/// Whether the beginning of a file can be of this format: sizes above zero, and the next access
-/// of each object later than this one. Times are not looked at: they may run backwards.
+/// Whether the beginning of a file can be of this format: sizes above zero, and the next access of each
+/// object later than the current one. Times are not checked, because they may decrease.
 pub(super) fn matches(head: &[u8]) -> bool {
     let (records, _) = head.as_chunks::<RECORD>();
     !records.is_empty()

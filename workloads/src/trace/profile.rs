@@ -1,41 +1,41 @@
-//! What a trace is like: sizes, sequentiality, footprint, reuse, burstiness, in one pass and in
-//! memory that does not grow with it.
+//! Characteristics of a trace: sizes, sequentiality, footprint, reuse, burstiness. They are computed in
+//! one pass and in constant memory.
 //!
-//! - *Sequential*: a request that begins where the one before it ended; *in a stream*: where one of
-//!   the last 64 requests ended (interleaved sequential streams).
-//! - *Footprint and reuse* are of pages of 4 KiB. Of a trace that touches more than
-//!   2^19 pages a sample of the pages is followed, chosen by a hash of their addresses
-//!   (SHARDS, Waldspurger et al. 2015); the rate is halved whenever the sample is full, so figures
-//!   are exact below that size and estimates of better than 1 % above. A reference is a request's
-//!   touch of one page; a reuse gap is how many requests of the trace lie between two touches of a
-//!   page.
+//! - *Sequential*: a request that begins where the previous one ended; *in a stream*: one that begins
+//!   where one of the last 64 requests ended (interleaved sequential streams).
+//! - *Footprint and reuse* count pages of 4 KiB. If a trace touches more than 2^19 pages, only a sample
+//!   of the pages is tracked, chosen by a hash of their addresses (SHARDS, Waldspurger et al. 2015).
+//!   The rate is halved whenever the sample is full, so figures are exact up to that size, and
+//!   estimates with an error below 1 % above. A reference is one request's touch of one page; a reuse
+//!   gap is the number of requests of the trace between two touches of a page.
 //! - *Burstiness*: the squared coefficient of variation of the gaps between arrivals (1 for Poisson
-//!   arrivals), and the index of dispersion of counts, variance over mean of the number of arrivals
-//!   in windows of a length (also 1 for Poisson arrivals, at all lengths). Windows shorter than the
-//!   trace's own clock say nothing.
-//! - *Pictures*: counts over time and over addresses, in a fixed number of cells whose width is
-//!   doubled whenever the trace outgrows them.
+//!   arrivals), and the index of dispersion of counts: variance divided by mean of the number of
+//!   arrivals in windows of a given length (also 1 for Poisson arrivals, at all lengths). Windows
+//!   shorter than the resolution of the trace's clock are meaningless.
+//! - *Pictures*: counts over time and over addresses, in a fixed number of cells whose width is doubled
+//!   whenever the trace exceeds them.
 
 use foretell_units::{Bytes, SimTime};
 use hashbrown::HashTable;
 
 use crate::{Op, Request};
 
-/// Ends of requests that are remembered to recognise streams.
+/// Number of request ends that are remembered to recognise streams.
 pub(super) const STREAMS: usize = 64;
-/// Pages followed at most.
+/// Highest number of tracked pages.
 pub(super) const MOST_PAGES: usize = 1 << 19;
 /// Bytes of a page.
 const PAGE: u64 = 4096;
-/// Different sizes that are counted exactly; beyond, the rest is counted by powers of two.
+/// Number of different sizes that are counted exactly; further ones are counted by powers of two.
 const MOST_SIZES: usize = 4096;
-/// Pages of one request that are looked at, spread evenly over it: of one of 4 GiB there are 2²⁰.
+/// Highest number of pages of one request that are examined, spread evenly over it: a request of 4 GiB
+/// has 2²⁰.
 const MOST_OF_ONE: u64 = 4096;
 /// Windows of the index of dispersion, in nanoseconds.
 const WINDOWS_NS: [u64; 4] = [10_000_000, 100_000_000, 1_000_000_000, 60_000_000_000];
-/// Cells of a series.
+/// Number of cells of a series.
 const CELLS: usize = 512;
-/// Cells of a heat map: time, addresses.
+/// Numbers of cells of a heat map: time, addresses.
 const HEAT: (usize, usize) = (256, 128);
 
 /// Count, mean and variance of a quantity (Welford 1962).
@@ -54,7 +54,7 @@ impl Moments {
         self.squares += off * (value - self.mean);
     }
 
-    /// `count` zeros at once.
+    /// Adds `count` zeros together.
     fn add_zeros(&mut self, count: u64) {
         if count == 0 {
             return;
@@ -66,34 +66,34 @@ impl Moments {
         self.mean *= before / total;
     }
 
-    /// The mean; `None` of nothing.
+    /// The mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// The variance; `None` of fewer than two.
+    /// The variance; `None` with fewer than two values.
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }
 
-    /// Variance over squared mean; `None` where that means nothing.
+    /// Variance divided by squared mean; `None` if that is meaningless.
     pub fn squared_variation(&self) -> Option<f64> {
         self.variance().filter(|_| self.mean > 0.0).map(|variance| variance / self.mean.powi(2))
     }
 
-    /// Variance over mean; `None` where that means nothing.
+    /// Variance divided by mean; `None` if that is meaningless.
     pub fn dispersion(&self) -> Option<f64> {
         self.variance().filter(|_| self.mean > 0.0).map(|variance| variance / self.mean)
     }
 }
 
-/// How often each size was asked for.
+/// Number of requests of each size.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SizeCounts {
-    /// Sorted by size; each size once.
+    /// (size, count), sorted by size.
     counts: Vec<(u64, u64)>,
     total: u64,
-    /// Index of the size before: traces repeat themselves.
+    /// Index of the previous size: traces often repeat it.
     last: usize,
 }
 
@@ -119,23 +119,23 @@ impl SizeCounts {
         }
     }
 
-    /// A known size, or the power of two above an unknown one.
+    /// The size itself if it is known, else the next power of two.
     fn rounded(&self, size: u64) -> u64 {
         let known = self.counts.binary_search_by_key(&size, |(size, _)| *size).is_ok();
         if known { size } else { size.checked_next_power_of_two().unwrap_or(u64::MAX) }
     }
 
-    /// How many there are in all.
+    /// Total number of requests.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Sizes and how often each was, in rising order.
+    /// Sizes and their counts, in increasing order.
     pub fn counts(&self) -> &[(u64, u64)] {
         &self.counts
     }
 
-    /// The size that a share `q` of the requests does not exceed; `None` of nothing.
+    /// The size that a share `q` of the requests does not exceed; `None` without requests.
     pub fn quantile(&self, q: f64) -> Option<Bytes> {
         let wanted = ((self.total as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;
@@ -148,14 +148,14 @@ impl SizeCounts {
             .map(|(size, _)| Bytes(*size))
     }
 
-    /// The size asked for most often, and its share.
+    /// The most frequent size, and its share.
     pub fn most_common(&self) -> Option<(Bytes, f64)> {
         let (size, count) = self.counts.iter().max_by_key(|(size, count)| (count, !size))?;
         Some((Bytes(*size), *count as f64 / self.total as f64))
     }
 }
 
-/// Counts over time, reads and writes, in cells of equal width.
+/// Numbers of reads and writes over time, in cells of equal width.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
     width_ns: u64,
@@ -189,18 +189,18 @@ impl Series {
         self.width_ns as f64 / 1e9
     }
 
-    /// Reads and writes of each cell.
+    /// Numbers of reads and writes in each cell.
     pub fn cells(&self) -> &[[u64; 2]] {
         &self.cells
     }
 }
 
-/// Requests over time (or order, where there are no times) and addresses.
+/// Numbers of requests over time (or order, without times) and addresses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Heat {
     across: u64,
     up: u64,
-    /// Row after row from the lowest address.
+    /// Row by row from the lowest address.
     counts: Vec<u64>,
 }
 
@@ -233,7 +233,7 @@ impl Heat {
         self.counts = folded;
     }
 
-    /// Cells across and up.
+    /// Number of cells in each dimension.
     pub fn shape(&self) -> (usize, usize) {
         HEAT
     }
@@ -243,37 +243,37 @@ impl Heat {
         self.counts[row * HEAT.0 + column]
     }
 
-    /// What a cell is wide (nanoseconds, or requests where there are no times) and high (bytes).
+    /// Width of a cell (nanoseconds, or requests without times) and its height (bytes).
     pub fn cell(&self) -> (u64, u64) {
         (self.across, self.up)
     }
 }
 
-/// How pages are used again.
+/// The reuse of pages.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reuse {
-    /// Different pages touched.
+    /// Number of different pages touched.
     pub pages: u64,
-    /// Of these, read at least once.
+    /// Number of these read at least once.
     pub pages_read: u64,
-    /// Of these, written at least once.
+    /// Number of these written at least once.
     pub pages_written: u64,
-    /// Touches of pages.
+    /// Number of touches of pages.
     pub references: u64,
-    /// Share of the touches that are of a page touched before.
+    /// Share of the touches whose page was touched before.
     pub reused: f64,
-    /// Share of the different pages that are touched once only.
+    /// Share of the different pages that are touched only once.
     pub touched_once: f64,
-    /// Touches by the gap since the last touch of their page, by reads and by writes: entry i counts
-    /// gaps of 2^i up to 2^(i+1) requests.
+    /// Number of touches by the gap since the last touch of their page, for reads and for writes: entry
+    /// i counts gaps from 2^i to below 2^(i+1) requests.
     pub gaps: Vec<[u64; 2]>,
-    /// Share of the pages that was followed; 1: the figures are exact.
+    /// Share of the pages that was tracked; at 1 the figures are exact.
     pub sample: f64,
 }
 
 impl Reuse {
-    /// The gap, in requests, that a share `q` of the reuses does not exceed (up to a factor of
-    /// two); `None`: nothing is used again.
+    /// The gap, in requests, that a share `q` of the reuses does not exceed (up to a factor of two);
+    /// `None` if no page is reused.
     pub fn gap_quantile(&self, q: f64) -> Option<u64> {
         let total: u64 = self.gaps.iter().flatten().sum();
         let wanted = ((total as f64 * q).ceil() as u64).max(1);
@@ -286,25 +286,25 @@ impl Reuse {
     }
 }
 
-/// A followed page.
+/// A tracked page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     number: u64,
-    /// The request that touched it last.
+    /// The last request that touched it.
     last: u64,
     /// 1: read, 2: written, 4: touched more than once.
     flags: u8,
 }
 
-/// Pages followed, and what was found.
+/// The tracked pages, and the results.
 #[derive(Debug)]
 struct Pages {
     table: HashTable<Page>,
-    /// Pages whose hash is below are followed.
+    /// Pages with a hash below this are tracked.
     below: u64,
     touches: u64,
     again: u64,
-    /// By reads and by writes.
+    /// Counts for reads and for writes.
     gaps: Vec<[u64; 2]>,
 }
 
@@ -321,7 +321,7 @@ impl Pages {
         Self { table: HashTable::new(), below: u64::MAX, touches: 0, again: 0, gaps: Vec::new() }
     }
 
-    /// The table's own hash must not be the one that chooses the sample: its high bits would be alike.
+    /// The table must not use the hash that chooses the sample: its high bits would be alike.
     fn slot(number: u64) -> u64 {
         spread(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -354,8 +354,8 @@ impl Pages {
         self.table.insert_unique(slot, page, |page| Self::slot(page.number));
     }
 
-    /// Follows half as many pages from now on. What those let go have counted is scaled down, as if
-    /// it had been followed at the new rate from the beginning.
+    /// Tracks half as many pages from now on. Counts of the dropped pages are scaled down, as if the
+    /// new rate had been used from the beginning.
     fn halve(&mut self) {
         self.below /= 2;
         let below = self.below;
@@ -394,7 +394,7 @@ impl Pages {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     length_ns: u64,
-    /// Which window is being counted.
+    /// Index of the window that is being counted.
     index: u64,
     count: u64,
     most: u64,
@@ -419,7 +419,7 @@ impl Window {
     }
 }
 
-/// A trace's requests on their way to a [`Profile`].
+/// Collects a trace's requests for a [`Profile`].
 #[derive(Debug)]
 pub struct Profiler {
     requests: [u64; 2],
@@ -431,7 +431,7 @@ pub struct Profiler {
     lowest: u64,
     highest: u64,
     last: Option<SimTime>,
-    /// The least gap above zero: the trace's clock does not tell less apart.
+    /// The smallest gap above zero: the resolution of the trace's clock.
     least_gap: u64,
     gaps: Moments,
     windows: [Window; WINDOWS_NS.len()],
@@ -447,7 +447,7 @@ impl Default for Profiler {
 }
 
 impl Profiler {
-    /// Of nothing yet.
+    /// An empty profiler.
     pub fn new() -> Self {
         Self {
             requests: [0; 2],
@@ -468,7 +468,7 @@ impl Profiler {
         }
     }
 
-    /// The next request of the trace; times must not run backwards, as those of a
+    /// Adds the next request of the trace. Times must not decrease, as those of a
     /// [`TraceReader`](super::TraceReader) never do.
     pub fn add(&mut self, request: Request) {
         let access = request.access;
@@ -507,13 +507,13 @@ impl Profiler {
         }
     }
 
-    /// What the trace is like.
+    /// The characteristics of the trace.
     pub fn finish(self) -> Profile {
         let requests: u64 = self.requests.iter().sum();
         let share = |count: u64| if requests == 0 { 0.0 } else { count as f64 / requests as f64 };
         let seconds = self.last.map(SimTime::as_secs_f64);
         let dispersions = self.windows.iter().map(|window| {
-            // the last window is not whole, and not counted
+            // the last window is incomplete, and not counted
             let told = window.length_ns >= self.least_gap;
             let dispersion = window.counts.dispersion().filter(|_| told);
             (window.length_ns as f64 / 1e9, dispersion, window.most)
@@ -537,16 +537,16 @@ impl Profiler {
     }
 }
 
-/// What a trace is like.
+/// Characteristics of a trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// Reads, writes.
+    /// Number of reads, of writes.
     pub requests: [u64; 2],
-    /// Bytes read, written; held at 2⁶⁴ − 1.
+    /// Bytes read, written; limited to 2⁶⁴ − 1.
     pub bytes: [Bytes; 2],
     /// Sizes of reads, of writes.
     pub sizes: [SizeCounts; 2],
-    /// Share of the requests that begin where the one before ended.
+    /// Share of the requests that begin where the previous one ended.
     pub sequential: f64,
     /// Share of the requests that begin where one of the last 64 ended.
     pub streamed: f64,
@@ -554,15 +554,16 @@ pub struct Profile {
     pub lowest: Bytes,
     /// The byte after the highest requested.
     pub highest: Bytes,
-    /// From the first request to the last; `None`: no times.
+    /// Time from the first request to the last; `None`: no times.
     pub seconds: Option<f64>,
-    /// The least gap between two arrivals above zero, seconds: the trace's clock tells no less apart.
+    /// The smallest gap above zero between two arrivals, seconds: the resolution of the trace's clock.
     pub clock_s: Option<f64>,
     /// Gaps between arrivals, seconds.
     pub gaps: Moments,
-    /// By length of window, seconds: index of dispersion of counts, and the most arrivals in one.
+    /// By length of window, seconds: index of dispersion of counts, and highest number of arrivals in
+    /// one window.
     pub dispersions: Vec<(f64, Option<f64>, u64)>,
-    /// How pages are used again.
+    /// The reuse of pages.
     pub reuse: Reuse,
     /// Requests over time.
     pub series: Series,
@@ -571,8 +572,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Squared coefficient of variation of the gaps between arrivals; `None` where the trace's clock is
-    /// too coarse to tell, or there are none.
+    /// Squared coefficient of variation of the gaps between arrivals; `None` if the trace's clock is
+    /// too coarse for it, or there are no times.
     pub fn gap_variation(&self) -> Option<f64> {
         let told = self.clock_s.zip(self.gaps.mean()).is_some_and(|(clock, mean)| clock <= mean);
         self.gaps.squared_variation().filter(|_| told)
@@ -602,8 +603,8 @@ mod tests {
 
     #[test]
     fn sequential_and_streamed_requests_are_told() {
-        // two sequential streams in turn: none follows the one before, all but two begins are in a
-        // stream
+        // two interleaved sequential streams: no request continues the previous one, but all except the
+        // two first ones are in a stream
         let interleaved = (0..20).flat_map(|i| {
             [request(i, Op::Read, i * 4096, 4096), request(i, Op::Write, (1 << 30) + i * 512, 512)]
         });
@@ -659,7 +660,7 @@ mod tests {
 
     #[test]
     fn a_trace_larger_than_the_sample_is_estimated() {
-        // 3 × 2¹⁹ pages, each twice: half of the touches are reuses, all 2¹⁹ × 3 requests apart
+        // 3 × 2¹⁹ pages, each touched twice: half of the touches are reuses, all 2¹⁹ × 3 requests apart
         let pages = 3 * MOST_PAGES as u64;
         let found =
             profile((0..2 * pages).map(|i| request(i, Op::Read, i % pages * 4096, 4096))).reuse;
@@ -688,7 +689,7 @@ mod tests {
         let second = foretell_units::SimSpan::from_secs(1);
         let bursty = of(OpenLoop::Bursty(Bursty::new(10.0, second, 1000.0, second).unwrap()));
         assert!(bursty.gaps.squared_variation().unwrap() > 2.0);
-        // at one second counts are about 10 or 1000: variance over mean is in the hundreds
+        // at one second counts are about 10 or 1000: the dispersion is in the hundreds
         assert!(bursty.dispersions[2].1.unwrap() > 100.0);
     }
 

@@ -1,4 +1,4 @@
-//! Opening a trace and reading its requests one after the other.
+//! Opens a trace and reads its requests one after the other.
 
 use std::io::Read;
 use std::path::Path;
@@ -24,22 +24,23 @@ use super::tencent::Tencent;
 use super::vscsi::{self, Vscsi1, Vscsi2};
 use crate::Request;
 
-/// How a trace is to be read.
+/// Options for reading a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
-    /// Its format; `None`: found out from content and name.
+    /// Its format; `None`: detected from content and name.
     pub format: Option<Format>,
-    /// Bytes of a block, in formats whose block numbers have no size of their own: default 4 KiB
-    /// in [`Format::BlockList`], 512 B in [`Format::OracleGeneral`], [`Format::Spc`] and
-    /// [`Format::DiskSim`]. Others have no use for it.
+    /// Bytes of a block, in formats with block numbers of unspecified size: default 4 KiB in
+    /// [`Format::BlockList`], 512 B in [`Format::OracleGeneral`], [`Format::Spc`] and
+    /// [`Format::DiskSim`]. Other formats ignore it.
     pub block: Option<Bytes>,
-    /// The device whose requests are read, in formats that tell devices apart, called as the
-    /// format's file says; `None`: all, as if they were one.
+    /// The device whose requests are read, in formats that distinguish devices, identified as the
+    /// format's file describes; `None`: all devices, as if they were one.
     pub device: Option<String>,
-    /// The action that makes a request, in [`Format::Blkparse`]: `Q` (queued, the default) or `D`
-    /// (sent to the device), for example.
+    /// The action that marks a request, in [`Format::Blkparse`]: for example `Q` (queued, the
+    /// default) or `D` (sent to the device).
     pub blkparse_action: char,
-    /// Bad lines and records are left out and counted; otherwise the first one ends the trace.
+    /// Whether bad lines and records are left out and counted. Otherwise the first one ends the
+    /// trace.
     pub skip_bad: bool,
 }
 
@@ -51,21 +52,21 @@ impl Default for ReadOptions {
 
 /// The requests of a trace, in the order of the file.
 ///
-/// Streams: the memory used is a fixed buffer, and a request costs no allocation. After an error
-/// there is nothing more.
+/// The requests are streamed: the memory used is a fixed buffer, and a request costs no allocation.
+/// After an error there are no more requests.
 ///
-/// Times are since the first request and never run backwards; see
+/// Times are since the first request and never decrease; see
 /// [`TraceSummary::out_of_order`](super::TraceSummary::out_of_order).
 pub struct TraceReader {
     input: Input,
     decoder: Box<dyn Decoder>,
     format: Format,
-    /// What the content looks like, if another format was given.
+    /// The detected format of the content, if another one was given.
     looks_like: Option<Format>,
     timed: bool,
     clock: Clock,
     tally: Tally,
-    /// Requests so far.
+    /// Number of requests so far.
     given: u64,
     done: bool,
 }
@@ -75,7 +76,7 @@ impl TraceReader {
     ///
     /// # Errors
     ///
-    /// If the file cannot be opened or read, or its format cannot be told.
+    /// If the file cannot be opened or read, or its format cannot be detected.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
         Self::start(Input::open(path)?, options)
     }
@@ -84,7 +85,7 @@ impl TraceReader {
     ///
     /// # Errors
     ///
-    /// As [`TraceReader::open`].
+    /// Like [`TraceReader::open`].
     pub fn new(
         name: &str,
         source: impl Read + Send + 'static,
@@ -148,38 +149,38 @@ impl TraceReader {
         Ok(Self { input, decoder, format, looks_like, timed, clock, tally, given: 0, done: false })
     }
 
-    /// The format, given or found out.
+    /// The format, given or detected.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Whether the trace tells when requests were issued.
+    /// Whether the trace has times of issue.
     pub fn has_times(&self) -> bool {
         self.timed
     }
 
-    /// Requests so far whose time was before that of an earlier one.
+    /// Number of requests so far whose time was before that of an earlier one.
     pub fn out_of_order(&self) -> u64 {
         self.clock.out_of_order()
     }
 
-    /// Requests given so far.
+    /// Number of requests returned so far.
     pub fn given(&self) -> u64 {
         self.given
     }
 
-    /// Bad lines and records left out so far.
+    /// Number of bad lines and records left out so far.
     pub fn bad(&self) -> u64 {
         self.tally.bad
     }
 
-    /// Good lines left out so far, because they move no data or are not asked for.
+    /// Number of good lines left out so far, because they move no data or were not requested.
     pub fn other(&self) -> u64 {
         self.tally.other
     }
 
-    /// The first request's time on the trace's own clock, in nanoseconds, if it is read and has
-    /// one.
+    /// The first request's time on the trace's own clock, in nanoseconds, if that request has been
+    /// read and has a time.
     pub fn origin_ns(&self) -> Option<u128> {
         self.clock.origin_ns()
     }

@@ -1,4 +1,4 @@
-//! What is in a trace, in one pass.
+//! Summarises a trace in one pass.
 
 use std::path::Path;
 
@@ -7,18 +7,18 @@ use foretell_units::{Bytes, SimTime};
 use super::{Format, ReadOptions, TraceError, TraceReader};
 use crate::Op;
 
-/// What a trace holds.
+/// The summary of a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceSummary {
-    /// Its format, given or found out.
+    /// Its format, given or detected.
     pub format: Format,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Requests that read.
+    /// Number of reads.
     pub reads: u64,
-    /// Requests that write.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes read and written; held at 2⁶⁴ − 1.
+    /// Bytes read and written; limited to 2⁶⁴ − 1.
     pub bytes: Bytes,
     /// The largest request.
     pub largest: Bytes,
@@ -28,33 +28,34 @@ pub struct TraceSummary {
     pub first: Option<SimTime>,
     /// Time of the last request, since the first.
     pub last: Option<SimTime>,
-    /// The lowest byte requested; zero if nothing is.
+    /// The lowest byte requested; zero without requests.
     pub lowest: Bytes,
-    /// The byte after the highest requested: a volume must be so large.
+    /// The byte after the highest requested: the minimum size of a volume.
     pub highest: Bytes,
-    /// Requests whose time was before that of an earlier one. They keep their place in the order
-    /// and are given the latest time so far.
+    /// Number of requests whose time was before that of an earlier one. They keep their place in
+    /// the order and get the latest time so far.
     pub out_of_order: u64,
-    /// Bad lines and records left out.
+    /// Number of bad lines and records left out.
     pub bad: u64,
-    /// Good lines left out, because they move no data or are not asked for.
+    /// Number of good lines left out, because they move no data or were not requested.
     pub other: u64,
 }
 
-/// Reads the trace at `path` to its end and says what is in it.
+/// Reads the trace at `path` to its end and summarises it.
 ///
 /// # Errors
 ///
-/// As [`TraceReader`]: if it cannot be read, or holds something bad that is not to be skipped.
+/// As with [`TraceReader`]: if it cannot be read, or contains something bad that is not to be
+/// skipped.
 pub fn scan(path: &Path, options: &ReadOptions) -> Result<TraceSummary, TraceError> {
     summarize(TraceReader::open(path, options)?)
 }
 
-/// Reads a trace to its end and says what is in it.
+/// Reads a trace to its end and summarises it.
 ///
 /// # Errors
 ///
-/// As [`scan`].
+/// As with [`scan`].
 pub fn summarize(mut trace: TraceReader) -> Result<TraceSummary, TraceError> {
     let (mut requests, mut reads, mut bytes, mut largest) = (0, 0, 0_u64, Bytes::ZERO);
     let (mut lowest, mut highest) = (Bytes(u64::MAX), Bytes::ZERO);

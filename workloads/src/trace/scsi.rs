@@ -3,7 +3,7 @@
 use super::error::{Fault, Found};
 use crate::Op;
 
-/// Whether a command reads or writes data.
+/// The operation of a command that reads or writes data.
 #[inline]
 pub(super) fn op<'l>(code: u64) -> Result<Op, Fault<'l>> {
     match code {
@@ -13,7 +13,7 @@ pub(super) fn op<'l>(code: u64) -> Result<Op, Fault<'l>> {
     }
 }
 
-/// What an operation may be.
+/// Valid operations.
 pub(super) const WANTED: &str =
     "a SCSI read (08, 28, a8, 88) or write (0a, 2a, aa, 8a), in hexadecimal";
 
@@ -27,7 +27,7 @@ pub(super) fn code(text: &[u8]) -> Option<u64> {
         .try_fold(0_u64, |code, byte| Some(code << 4 | u64::from(char::from(*byte).to_digit(16)?)))
 }
 
-/// What other commands that block devices see are called.
+/// Names of other commands that block devices receive.
 fn name(code: u64) -> Option<&'static str> {
     Some(match code {
         0x00 => "TEST UNIT READY",

@@ -1,11 +1,10 @@
-//! The Storage Performance Council's trace format, that of the `UMass` traces:
+//! The Storage Performance Council's trace format, used by the `UMass` traces:
 //! `ASU,LBA,size,opcode,timestamp`, and optional fields, which are not used.
 //!
-//! `LBA` counts blocks of 512 bytes unless another block size is given (the format leaves it to
-//! the description of a trace), `size` is bytes, `opcode` is `r` or `w` in either case,
-//! `timestamp` is in seconds with a fraction. A request of no bytes is legal and passed over,
-//! because it moves no data. A device is called by its `ASU`. Source: SPC Trace File Format
-//! Specification 1.0.1.
+//! `LBA` counts blocks of 512 bytes unless another block size is given (the format leaves it to the
+//! description of a trace). `size` is in bytes, `opcode` is `r` or `w` in either case, `timestamp`
+//! is in seconds with a fraction. A request of zero bytes is valid but skipped, because it moves no
+//! data. A device is identified by its `ASU`. Source: SPC Trace File Format Specification 1.0.1.
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::device::Device;

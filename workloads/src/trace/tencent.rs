@@ -1,7 +1,7 @@
 //! Tencent cloud block storage traces of 2018: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
 //! `Timestamp` counts seconds since 1970, `Offset` and `Size` sectors of 512 bytes, `IOType` is 0
-//! for a read and 1 for a write. A device is called by its `VolumeID`. A header is passed over.
+//! for a read and 1 for a write. A device is identified by its `VolumeID`. A header is skipped.
 //! Source: the README of the traces (Zhang et al., OSCA, ATC 2020).
 
 use foretell_units::SECTOR_BYTES;
@@ -18,9 +18,9 @@ pub(super) struct Tencent {
     pub(super) fresh: bool,
 }
 
-/// What an `IOType` may be.
+/// Valid `IOType`s.
 const IO_TYPE: &str = "0 (read) or 1 (write)";
-/// How a header begins.
+/// Start of a header.
 const HEADER: &[u8] = b"Timestamp,Offset";
 
 impl LineFormat for Tencent {

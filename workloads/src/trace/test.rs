@@ -1,4 +1,4 @@
-//! Helpers of the formats' tests: traces from bytes, requests as text.
+//! Helper functions for the formats' tests: traces from bytes, requests as text.
 
 use std::io::Cursor;
 
@@ -23,7 +23,7 @@ pub(super) fn list(format: Format, bytes: &[u8]) -> Vec<String> {
     reader(format, bytes, false).map(|request| text(request.unwrap())).collect()
 }
 
-/// The requests of one device of a good trace, and how many lines are left out.
+/// The requests of one device of a good trace, and the number of lines left out.
 pub(super) fn of_device(format: Format, bytes: &[u8], device: &str) -> (Vec<String>, u64) {
     let device = Some(device.to_owned());
     let options = ReadOptions { format: Some(format), device, ..ReadOptions::default() };

@@ -5,8 +5,8 @@
 //! 40 bytes: `u16` command, `u16` version (0x0200), `u32` serial number, `u32` length, `u32`
 //! scatter-gather entries, `u64` logical block number, `u64` time in µs, `u64` response time.
 //! The command is a SCSI operation code. The response time is not used. Source: the sample trace
-//! for version 1, libCacheSim's description of both layouts for version 2, of which no sample was
-//! at hand.
+//! for version 1, and libCacheSim's description of both layouts for version 2, for which no sample
+//! was available.
 
 use foretell_units::SECTOR_BYTES;
 
@@ -78,10 +78,10 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(*record[at..].first_chunk().expect("a record holds its fields"))
 }
 
-/// So many records must state a version to tell the format by.
+/// Number of records that must state a version to detect the format.
 const LOOKED_AT: usize = 8;
 
-/// The version that the first records of a file state.
+/// The version stated by the first records of a file.
 pub(super) fn version(head: &[u8]) -> Option<u16> {
     let (first, _) = head.as_chunks::<RECORD_1>();
     if !first.is_empty()
@@ -98,8 +98,8 @@ pub(super) fn version(head: &[u8]) -> Option<u16> {
     None
 }
 
-/// Whether the first record states version 2; otherwise the file is read as version 1, whose
-/// reader says what is wrong.
+/// Whether the first record states version 2. Otherwise the file is read as version 1, whose reader
+/// reports errors.
 pub(super) fn is_version_2(head: &[u8]) -> bool {
     let states = |at, version| head.len() >= at + 2 && u16_at(head, at) == version;
     states(2, VERSION_2) && !states(14, VERSION_1)

@@ -1,4 +1,4 @@
-//! Writing traces in the project's own form, whatever they were read from.
+//! Writes traces in the project's own format, whatever their original format.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 use super::foretell::{TIMED, UNTIMED};
 use crate::{Op, Request};
 
-/// Writes requests in the project's own form ([`Format::Foretell`](super::Format::Foretell)).
+/// Writes requests in the project's own format ([`Format::Foretell`](super::Format::Foretell)).
 ///
-/// Memory is a fixed buffer. Nothing is whole before [`TraceWriter::finish`].
+/// Memory is a fixed buffer. The output is incomplete before [`TraceWriter::finish`].
 pub struct TraceWriter<W: Write> {
     output: W,
     timed: bool,
@@ -17,7 +17,7 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Writes the header; `timed`: requests may have times.
+    /// Writes the header; `timed`: whether requests may have times.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(Self { output, timed, line: Vec::with_capacity(80), written: 0 })
     }
 
-    /// Appends a request; its time is left out where the header says that there are none.
+    /// Appends a request; its time is left out if the header announces none.
     ///
     /// # Errors
     ///
@@ -53,12 +53,12 @@ impl<W: Write> TraceWriter<W> {
         self.output.write_all(line)
     }
 
-    /// Requests so far.
+    /// Number of requests so far.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Writes what is still held and gives the output back.
+    /// Writes the buffered data and returns the output.
     ///
     /// # Errors
     ///
@@ -84,9 +84,9 @@ fn push_number(line: &mut Vec<u8>, mut number: u64) {
     line.extend_from_slice(&digits[at..]);
 }
 
-/// A file that is compressed as its name says: `.gz`, `.zst`, or not at all.
+/// A file with the compression given by its name: `.gz`, `.zst`, or none.
 pub enum TraceFile<W: Write> {
-    /// As it is.
+    /// Uncompressed.
     Plain(BufWriter<W>),
     /// Gzip.
     Gzip(BufWriter<flate2::write::GzEncoder<W>>),
@@ -95,15 +95,15 @@ pub enum TraceFile<W: Write> {
     Zstd(BufWriter<zstd::stream::write::Encoder<'static, W>>),
 }
 
-/// Large enough that writing costs no time.
+/// So large that writing costs almost no time.
 const BUFFER: usize = 256 << 10;
 
 impl<W: Write> TraceFile<W> {
-    /// Writes to `file`, compressed as the ending of `named` asks for.
+    /// Writes to `file`, with the compression given by the ending of `named`.
     ///
     /// # Errors
     ///
-    /// If the compressor cannot be made.
+    /// If the compressor cannot be created.
     pub fn new(file: W, named: &Path) -> io::Result<Self> {
         let ending = named.extension().map(std::ffi::OsStr::to_ascii_lowercase);
         Ok(match ending.as_deref().and_then(std::ffi::OsStr::to_str) {
@@ -122,7 +122,7 @@ impl<W: Write> TraceFile<W> {
         })
     }
 
-    /// Ends the compressed stream, and gives the file back.
+    /// Ends the compressed stream, and returns the file.
     ///
     /// # Errors
     ///
