@@ -1,4 +1,4 @@
-//! Records per CPU-second into a store, over the whole process, writer thread included.
+//! Records written to a store per CPU-second of the whole process, including the writer thread.
 //!
 //! `cargo bench -p foretell-ati --bench records [-- wants|none|statements|pages [MILLIONS]]`
 
@@ -10,9 +10,10 @@ use std::time::Instant;
 use foretell_ati::{Facts, KindSet, Method, RecordKind, Recorder, Selection, open_run, synthetic};
 use foretell_units::{Breadcrumb, Seed};
 
-/// Seconds of processor that this process has used in user and in system mode.
+/// CPU seconds that this process has used in user and in system mode.
 ///
-/// From `/proc/self/stat`, fields 14 and 15, in ticks of 10 ms; all threads, the ended too.
+/// From `/proc/self/stat`, fields 14 and 15, in ticks of 10 ms; for all threads, including those
+/// that have ended.
 fn cpu_seconds() -> (f64, f64) {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("this bench is for Linux");
     let after_name = stat.rsplit_once(')').expect("pid (name) state ...").1;
@@ -21,14 +22,14 @@ fn cpu_seconds() -> (f64, f64) {
     (ticks(11), ticks(12))
 }
 
-/// Largest memory this process has had, in MiB.
+/// Peak memory of this process, in MiB.
 fn peak_memory_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("this bench is for Linux");
     let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("peak memory");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a size") / 1024
 }
 
-/// Where the store goes: `FORETELL_BENCH_DIR`, or the directory of temporary files.
+/// Directory of the store: `FORETELL_BENCH_DIR`, or the directory of temporary files.
 fn scratch() -> PathBuf {
     let parent = std::env::var_os("FORETELL_BENCH_DIR").map_or_else(std::env::temp_dir, Into::into);
     parent.join(format!("foretell-bench-{}", std::process::id()))
@@ -128,7 +129,7 @@ fn read(dir: &Path, total: u64) {
     );
 }
 
-/// What it costs to ask whether a record is wanted.
+/// Measures the cost of asking whether a record is wanted.
 fn wants() {
     for text in ["all", "none", "every 1/100 requests"] {
         let selection: Selection = text.parse().expect("a selection");

@@ -1,25 +1,25 @@
-//! What a column of a row may hold, and how a value goes into it.
+//! The values of a row's columns, and their conversion to stored integers.
 //!
-//! The store keeps integers only. Unsigned 64-bit values go in as the signed integer of the same
+//! The store holds only integers. Unsigned 64-bit values are stored as the signed integer with the same
 //! bits, which is the same number below 2^63.
 
 use foretell_units::{Op, SECTOR_BYTES};
 
 use crate::record::Phase;
 
-/// The latest time, the last byte and the largest size that a row may have: 146 years, 4 EiB. So sums of
-/// a few of them are within 64 bits.
+/// Largest time, last byte and size that a row may contain: 146 years, 4 EiB. So sums of a few of them
+/// fit in 64 bits.
 pub(crate) const MOST: u64 = 1 << 62;
 
-/// What a number of something is.
+/// Description of the number of something.
 pub(crate) const ID: &str = "a whole number from 0 to 2^32 - 1";
 
-/// Values that a column may hold.
+/// The range of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Range {
     /// 32 bits.
     Id,
-    /// A place or an amount in bytes, or a time in ns.
+    /// An offset or an amount in bytes, or a time in ns.
     Bytes,
     /// A sector's number.
     Sector,
@@ -27,14 +27,14 @@ pub(crate) enum Range {
     Flag,
 }
 
-/// A value that its column cannot hold.
+/// A value outside its column's range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BadColumn {
-    /// The column's place in the row.
+    /// Index of the column in the row.
     pub(crate) index: usize,
-    /// What stood there.
+    /// The value.
     pub(crate) value: i64,
-    /// What should.
+    /// The expected values.
     pub(crate) wanted: &'static str,
 }
 
@@ -66,11 +66,11 @@ impl Range {
     }
 }
 
-/// A value of a record that is a cell of its row.
+/// A value of a record that is stored as one cell of its row.
 pub(crate) trait Cell: Sized {
     /// The integer that is stored.
     fn cell(self) -> i64;
-    /// The value that is stored as this, if there is one.
+    /// The value that is stored as this integer, if there is one.
     fn of(stored: u64) -> Option<Self>;
 }
 

@@ -1,4 +1,4 @@
-//! A record as the integers of its table's row, and back.
+//! Conversion of records to the integers of their table's row, and back.
 
 use foretell_units::{Breadcrumb, HostId};
 
@@ -7,21 +7,21 @@ use crate::column::Range;
 use crate::kind::HEADER_COLUMNS;
 use crate::{Body, Header, Record, RecordKind};
 
-/// Columns of the widest table, `request`.
+/// Number of columns of the widest table, `request`.
 pub(crate) const MAX_COLUMNS: usize = 12;
 
-/// Takes rows, each with as many columns as its table has.
+/// Accepts rows, each with the number of columns of its table.
 ///
 /// The number is a constant of each call, so that a row is written without a loop.
 pub(crate) trait RowSink {
-    /// Why a row may not be taken.
+    /// The reason why a row is not accepted.
     type Error;
-    /// Takes the next row of the table of `kind`.
+    /// Accepts the next row of the table of `kind`.
     fn row<const N: usize>(&mut self, kind: RecordKind, row: [i64; N]) -> Result<(), Self::Error>;
 }
 
 impl Record {
-    /// Its row: a cell for each of [`RecordKind::columns`].
+    /// The record's row: a cell for each of [`RecordKind::columns`].
     pub fn row(&self) -> Vec<i64> {
         struct Cells(Vec<i64>);
         impl RowSink for Cells {
@@ -51,7 +51,7 @@ pub(crate) fn write_row<S: RowSink>(record: &Record, sink: &mut S) -> Result<(),
     record.body.write_row([ts, breadcrumb, pid, tid, host], sink)
 }
 
-/// Where the payload begins in a row.
+/// Index of the first payload column in a row.
 const P: usize = HEADER_COLUMNS.len();
 
 /// The record whose row in the table of `kind` is `row`, which has as many columns as the table.
@@ -74,8 +74,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Any record that a store may have; integers of every length, as those are what rows are encoded
-    /// from.
+    /// Any record that a store may hold; with integers of every length, because the encoding of rows
+    /// depends on it.
     pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         let any_long = || (any::<u64>(), 0_u32..64).prop_map(|(bits, shift)| bits >> shift);
         let long = || any_long().prop_map(|bits| bits >> 2);
@@ -94,7 +94,7 @@ pub(crate) mod tests {
         )
     }
 
-    /// Keeps the row it was given last.
+    /// Keeps the last row that it was given.
     struct Last(RecordKind, Vec<i64>);
 
     impl RowSink for Last {

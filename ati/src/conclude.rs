@@ -1,4 +1,4 @@
-//! The end of a store: facts, roll-ups, views, and the marks that say it is whole.
+//! The end of a store: facts, roll-ups, views, and the marks of completeness.
 
 use std::path::Path;
 
@@ -11,13 +11,15 @@ use crate::tally::Tally;
 use crate::target::sql_error;
 use crate::{Conclusion, Demand, FactValue, Facts, KindSet, Selection, StoreError};
 
-/// Path of the fact that says of which requests records were kept, as [`Selection`] reads it.
+/// Path of the fact that names the requests whose records were kept, in the form that [`Selection`]
+/// reads.
 pub(crate) const SELECTION_FACT: &str = "records.selection";
 
-/// Path of the fact that says which types of records were kept: names of tables, comma between.
+/// Path of the fact that names the types of records that were kept: names of tables, separated by
+/// commas.
 pub(crate) const KINDS_FACT: &str = "records.kinds";
 
-/// Writes everything but the records into `db`, marks it whole, and closes it.
+/// Writes everything except the records into `db`, marks it complete, and closes it.
 pub(crate) fn conclude(
     mut db: Connection,
     selection: Selection,
@@ -45,7 +47,7 @@ pub(crate) fn conclude(
     db.close().map_err(|(_, error)| sql_error("write", path)(error))
 }
 
-/// The names of `kinds` with commas between.
+/// The names of `kinds`, separated by commas.
 fn kinds_text(kinds: KindSet) -> String {
     kinds.iter().map(crate::RecordKind::name).collect::<Vec<_>>().join(",")
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, told to people.
+//! Errors of a store, in readable words.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,38 +9,38 @@ use thiserror::Error;
 
 use crate::RecordKind;
 
-/// Why a store could not be written or read.
+/// The reason why a store could not be written or read.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("cannot {doing} `{path}`: {source}")]
     Io {
-        /// What was being done: "create", "write".
+        /// The operation: "create", "write".
         doing: &'static str,
-        /// To which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// Its answer.
+        /// Its error.
         source: io::Error,
     },
-    /// SQLite refused.
+    /// SQLite reported an error.
     #[cfg(feature = "sqlite")]
     #[error("cannot {doing} `{path}`: {source}")]
     Sql {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
-        /// Its answer.
+        /// Its error.
         source: rusqlite::Error,
     },
-    /// The directory or a file in it is not ours to write, or another process has it.
+    /// The directory or a file in it is not ours to write, or another process is using it.
     #[cfg(feature = "sqlite")]
     #[error(transparent)]
     Files(#[from] FilesError),
     /// The caller gave a name or a path twice.
     #[error("{what} `{name}` is given twice among the facts of the run")]
     Repeated {
-        /// What kind of thing: "fact", "host".
+        /// The kind of thing: "fact", "host".
         what: &'static str,
         /// Its name or path.
         name: String,
@@ -48,24 +48,24 @@ pub enum StoreError {
     /// There is no store.
     #[error("`{dir}` has no `run.db`; make one with `foretell run SCENARIO -o {dir}`")]
     Missing {
-        /// The directory looked into.
+        /// The directory that was searched.
         dir: PathBuf,
     },
-    /// There is only what a killed run left.
+    /// There is only the file of a run that was killed.
     #[error(
         "`{dir}` has no `run.db`, only `run.db.partial` of a run that was interrupted (or is still \
          going on); run it again"
     )]
     Interrupted {
-        /// The directory looked into.
+        /// The directory that was searched.
         dir: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a store.
     #[error("`{path}` is not a store of `foretell`: {found}")]
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// The actual kind of file.
         found: String,
     },
     /// The file has a schema of another version.
@@ -78,42 +78,42 @@ pub enum StoreError {
         path: PathBuf,
         /// Its version.
         found: i32,
-        /// The one that is read.
+        /// The version that can be read.
         known: i32,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// The file is shorter than it says it is.
+    /// The file is shorter than its header states.
     #[error(
         "`{path}` is damaged: it should have {expected} bytes and has {found}; was it copied whole?"
     )]
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Bytes by its own account.
+        /// Number of bytes stated in the header.
         expected: u64,
-        /// Bytes there are.
+        /// Actual number of bytes.
         found: u64,
     },
-    /// Changes wait beside the store that are not in it yet.
+    /// A file beside the store contains changes that are not in the store yet.
     #[error(
         "`{file}` holds changes that are not in `{path}` yet; close the program that has it open"
     )]
     Unfinished {
         /// The store.
         path: PathBuf,
-        /// The file beside it.
+        /// The file with the changes.
         file: PathBuf,
     },
-    /// Reading takes more work than a sound store of its size can ask for.
+    /// Reading takes more work than a valid store of its size could require.
     #[error("`{path}` is damaged: reading `{table}` does not come to an end")]
     Endless {
         /// The file.
         path: PathBuf,
-        /// The table, or what else is read.
+        /// The table, or other data that is read.
         table: String,
     },
-    /// A row holds what no recorder writes.
+    /// A row contains a value that no recorder writes.
     #[error(
         "`{path}` is damaged: in row {row} of `{table}`, `{column}` is {found}; wanted {wanted}"
     )]
@@ -122,16 +122,16 @@ pub enum StoreError {
         path: PathBuf,
         /// The table.
         table: String,
-        /// The row: of a table of records its rowid, of others its place in their order, from 1.
+        /// The row: its rowid in a table of records, its position from 1 in other tables.
         row: i64,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The value.
         found: String,
-        /// What should.
+        /// The expected values.
         wanted: &'static str,
     },
-    /// The rows of a table do not stand in the order of their rowids.
+    /// The rows of a table are not in the order of their rowids.
     #[error("the table `{table}` in `{path}` is damaged: its rows are out of order")]
     Disorder {
         /// The file.
@@ -139,14 +139,14 @@ pub enum StoreError {
         /// The table.
         table: RecordKind,
     },
-    /// A fact is missing, or not of the kind that it should be.
+    /// A fact is missing, or has the wrong type.
     #[error("the fact `{path}` should be {wanted}; found {found}")]
     BadFact {
-        /// Its path, or the table and column.
+        /// The path of the fact, or the table and column.
         path: String,
-        /// What it should be.
+        /// The expected value.
         wanted: &'static str,
-        /// What it is.
+        /// The value found.
         found: String,
     },
 }

@@ -1,8 +1,8 @@
-//! What an operator knows without asking the records: the facts of a run.
+//! The facts of a run: an operator's knowledge that does not come from the records.
 //!
-//! A self-predicting system knows its own configuration (Thereska et al. 2006, section III): which hosts
-//! there are, how data are encoded and placed, cache sizes and policies, and what was measured
-//! when a disk or processor was installed. Never here: seeds, the truth, disk mechanics.
+//! A self-predicting system knows its own configuration (Thereska et al. 2006, section III): its hosts,
+//! the encoding and placement of data, cache sizes and policies, and the measurements made when a disk
+//! or processor was installed. Facts never include seeds, the truth, or disk mechanics.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,24 @@ use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 
 use crate::StoreError;
 
-/// All facts of a run, as its store keeps them.
+/// All facts of a run, as stored.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
-    /// Every host, in the order of its number.
+    /// All hosts, in the order of their numbers.
     pub hosts: Vec<Host>,
-    /// Every volume.
+    /// All volumes.
     pub volumes: Vec<Volume>,
-    /// Every workload.
+    /// All workloads.
     pub workloads: Vec<Workload>,
-    /// Every process.
+    /// All processes.
     pub processes: Vec<Process>,
-    /// Everything else, by path.
+    /// All other facts, by path.
     pub settings: Vec<Fact>,
 }
 
 impl Facts {
-    /// Adds the fact at `path`, such as `node.brick0.cache.size`, in `unit` (`"bytes"`, `"ns"`,
-    /// `""` for none). A path is set once.
+    /// Adds the fact at `path`, such as `node.brick0.cache.size`, in `unit` (`"bytes"`, `"ns"`, `""` for
+    /// none). A path may be set only once.
     pub fn set(&mut self, path: impl Into<String>, value: impl Into<FactValue>, unit: &str) {
         let (path, value, unit) = (path.into(), value.into(), unit.to_owned());
         self.settings.push(Fact { path, value, unit });
@@ -38,7 +38,7 @@ impl Facts {
         self.settings.iter().find(|fact| fact.path == path)
     }
 
-    /// The facts below `path`: of `node.brick0`, `node.brick0.cache.size` and its like.
+    /// The facts below `path`: for `node.brick0`, `node.brick0.cache.size` and others.
     pub fn below<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Fact> {
         self.settings.iter().filter(move |fact| {
             fact.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
@@ -79,7 +79,7 @@ impl Facts {
     }
 }
 
-/// Errors with the first name that stands twice.
+/// Errors with the first name that occurs twice.
 fn unique<'a>(
     what: &'static str,
     mut names: impl Iterator<Item = &'a str>,
@@ -108,11 +108,11 @@ pub struct Host {
     pub host: HostId,
     /// Its name, `brick0`.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub kind: HostKind,
 }
 
-/// What a host is for.
+/// The role of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostKind {
     /// A storage node.
@@ -133,7 +133,7 @@ impl HostKind {
         }
     }
 
-    /// What paths of facts of such a host begin with: scenarios have monitors among the clients.
+    /// First part of the paths of facts about such a host: scenarios list monitors among the clients.
     pub const fn table(self) -> &'static str {
         match self {
             Self::Node => "node",
@@ -159,7 +159,7 @@ pub struct Volume {
     pub nodes: Vec<HostId>,
 }
 
-/// A workload and where it runs.
+/// A workload and the machines that run it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Workload {
     /// Its number in the records.
@@ -168,25 +168,25 @@ pub struct Workload {
     pub name: String,
     /// The volume it uses.
     pub volume: VolumeId,
-    /// The client machines that run it, an instance each.
+    /// The client machines that run it, one instance each.
     pub clients: Vec<HostId>,
 }
 
-/// A kernel-level process, the same number on each host.
+/// A kernel-level process, with the same number on each host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Process {
     /// Its number, `pid` in the records.
     pub process: u32,
-    /// What it is: `server`, `flusher`, the name of a workload.
+    /// Its name: `server`, `flusher`, or the name of a workload.
     pub name: String,
 }
 
 /// One fact, found by its path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
-    /// Where it is in the scenario: `node.brick0.cache.size`.
+    /// Its path in the scenario: `node.brick0.cache.size`.
     pub path: String,
-    /// What it is.
+    /// Its value.
     pub value: FactValue,
     /// The unit of a number, or empty.
     pub unit: String,
@@ -233,20 +233,20 @@ impl From<String> for FactValue {
     }
 }
 
-/// What one workload demanded of one resource of one host: a row of the roll-ups.
+/// The demand of one workload at one resource of one host: a row of the roll-ups.
 ///
-/// The simulation adds these up while it records, so that the commonest question needs no scan.
+/// The simulation sums these while it records, so that the most common question needs no scan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Demand {
-    /// Who asked.
+    /// The workload.
     pub workload: WorkloadId,
-    /// Of which host.
+    /// The host.
     pub host: HostId,
-    /// Of which resource of it: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
+    /// The resource of the host: `cpu`, `nic_transmit`, `nic_receive`, `disk0`.
     pub resource: String,
-    /// How long the resource was busy for it.
+    /// Busy time of the resource for the workload.
     pub busy: SimSpan,
-    /// How many operations it served for it.
+    /// Number of operations served for the workload.
     pub operations: u64,
 }
 
@@ -262,7 +262,7 @@ mod tests {
         facts.set("node.brick01.cache.policy", "lru", "");
         assert_eq!(facts.integer("node.brick0.cache.size").unwrap(), 512 << 20);
         assert_eq!(facts.text("node.brick01.cache.policy").unwrap(), "lru");
-        // an integer is a number too: 536 870 912
+        // an integer also counts as a number: 536 870 912
         assert!(facts.real("node.brick0.cache.size").unwrap() > 536_870_911.9);
         // `brick01` is not below `brick0`
         assert_eq!(facts.below("node.brick0").count(), 2);

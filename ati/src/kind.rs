@@ -16,7 +16,7 @@ impl RecordKind {
         HEADER_COLUMNS.into_iter().chain(self.payload_columns().iter().copied())
     }
 
-    /// Its place in [`RecordKind::ALL`].
+    /// Its index in [`RecordKind::ALL`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
@@ -29,13 +29,13 @@ impl fmt::Display for RecordKind {
     }
 }
 
-/// A text that names no type of record.
+/// A text that is not the name of a type of record.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("`{name}` is not a type of record; did you mean `{nearest}`?")]
 pub struct UnknownRecordKind {
     /// The text as found.
     pub name: String,
-    /// The type whose name is nearest.
+    /// The type with the most similar name.
     pub nearest: RecordKind,
 }
 
@@ -62,23 +62,23 @@ impl KindSet {
     /// Every type.
     pub const ALL: Self = Self((1 << RecordKind::COUNT) - 1);
 
-    /// Whether `kind` is in it.
+    /// Whether the set contains `kind`.
     #[inline]
     pub const fn contains(self, kind: RecordKind) -> bool {
         self.0 >> (kind as u16) & 1 == 1
     }
 
-    /// This set and `kind`.
+    /// This set with `kind`.
     pub const fn with(self, kind: RecordKind) -> Self {
         Self(self.0 | 1 << (kind as u16))
     }
 
-    /// This set but `kind`.
+    /// This set without `kind`.
     pub const fn without(self, kind: RecordKind) -> Self {
         Self(self.0 & !(1 << (kind as u16)))
     }
 
-    /// The types in it, in the order of [`RecordKind::ALL`].
+    /// The types in the set, in the order of [`RecordKind::ALL`].
     pub fn iter(self) -> impl Iterator<Item = RecordKind> {
         RecordKind::ALL.into_iter().filter(move |kind| self.contains(*kind))
     }

@@ -1,7 +1,8 @@
-//! The types of records: the one place where each is declared, with its table and columns.
+//! The types of records: the only place where each is declared, with its table and columns.
 //!
-//! A type is a line of the list below. All else follows from it: [`RecordKind`], [`Body`], rows and their reading,
-//! comments in the store. Source: Thereska et al. 2006, Table II; [`Body::Request`] and phases are ours.
+//! Each type is one entry of the list below. Everything else is derived from it: [`RecordKind`], [`Body`], the
+//! writing and reading of rows, and the comments in the store. Source: Thereska et al. 2006, Table II;
+//! [`Body::Request`] and phases are ours.
 
 use std::fmt;
 
@@ -10,8 +11,8 @@ use foretell_units::Op;
 use crate::column::{Cell, Range};
 use crate::record::Phase;
 
-/// Declares the types: documentation, name, name of the table; for each column its documentation (also its comment in
-/// the store), name, type and which values a store may hold.
+/// Declares the types, each with its documentation, name, and name of the table. Each column has its documentation
+/// (also its comment in the store), name, type, and range of values in a store.
 macro_rules! record_kinds {
     ($(
         #[doc = $doc:literal]
@@ -20,7 +21,7 @@ macro_rules! record_kinds {
             $(#[doc = $meaning:literal] $field:ident: $type:ty as $range:ident,)+
         }
     )+) => {
-        /// The type of a record; each has a table of its own, called by the type's name in snake case.
+        /// The type of a record; each has a separate table, named like the type in snake case.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum RecordKind {
             $(#[doc = $doc] $kind,)+
@@ -45,7 +46,7 @@ macro_rules! record_kinds {
             /// All types, in the order of Table II of Thereska et al. 2006, and `request`.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$kind),+];
 
-            /// How many types there are.
+            /// Number of types.
             pub const COUNT: usize = [$($table),+].len();
 
             /// The name of the type and of its table.
@@ -62,7 +63,7 @@ macro_rules! record_kinds {
                 }
             }
 
-            /// What these columns mean, in the same order; a space comes first.
+            /// The meanings of these columns, in the same order; each begins with a space.
             #[cfg(feature = "sqlite")]
             pub(crate) const fn payload_meanings(self) -> &'static [&'static str] {
                 match self {
@@ -70,7 +71,7 @@ macro_rules! record_kinds {
                 }
             }
 
-            /// Which values these columns may hold, in the same order.
+            /// The ranges of these columns' values, in the same order.
             #[cfg(test)]
             pub(crate) const fn payload_ranges(self) -> &'static [Range] {
                 match self {
@@ -104,8 +105,8 @@ macro_rules! record_kinds {
                 }
             }
 
-            /// The payload in a row of the table of `kind`, from its column `first` on; an error names the column
-            /// that holds what it cannot.
+            /// Reads the payload from a row of the table of `kind`, starting at column `first`. An error names the
+            /// column with a value out of range.
             #[cfg(feature = "sqlite")]
             #[inline]
             pub(crate) fn read_row(

@@ -1,23 +1,23 @@
 //! Activity tracking infrastructure (ATI): record types, recorder, SQLite store, queries.
 //!
 //! Source: Thereska et al. 2006, section III-B, Figure 2 (the record) and Table II (its types). Every host of
-//! the simulated cluster posts *activity records* where a resource is demanded; each carries a
-//! header with a timestamp unique on its host and the *breadcrumb* of the request that caused it,
-//! so that a request can be followed from host to host. The records are retained in relational
-//! tables, a superset of performance counters, and What-if modules ask nothing else.
+//! the simulated cluster posts *activity records* where a resource is demanded. Each carries a header with a
+//! timestamp unique on its host and the *breadcrumb* of the request that caused it, so that a request can be
+//! followed from host to host. The records are kept in relational tables. They are a superset of performance
+//! counters, and the only data that What-if modules use.
 //!
-//! Beyond Table II there is one type of our own, [`Body::Request`], for what the client library
-//! sees of its own requests, and a *phase* on disk operations, since the paper posts them both
-//! when they are sent to the disk and when they complete. The paper runs an ATI instance on each
-//! computer and sends records to activity databases on the same machines, which costs processor,
-//! network and disk (below 6 %, section IV-D). Here one store holds the records of all hosts; what
-//! tracking costs the simulated hosts is for the simulation to model.
+//! In addition to Table II there is one type of our own, [`Body::Request`], for the client library's view of
+//! its own requests, and a *phase* of disk operations, because the paper posts them both when they are sent
+//! to the disk and when they complete. The paper runs an ATI instance on each computer and sends records to
+//! activity databases on the same machines, which costs processor, network and disk (below 6 %, section
+//! IV-D). Here one store holds the records of all hosts; the simulation models the cost of tracking on the
+//! simulated hosts.
 //!
-//! A simulation asks [`Recorder::wants`] before it builds a record, and posts it with
+//! A simulation calls [`Recorder::wants`] before it builds a record, and posts the record with
 //! [`Recorder::post`]. A finished store is opened with [`open_run`].
 //!
-//! Stores in files are the feature `sqlite`. Without it, records are kept in memory ([`MemoryRun`]): no C, no
-//! threads, no files.
+//! Stores in files require the feature `sqlite`. Without it, records are kept in memory ([`MemoryRun`]): no C
+//! code, no threads, no files.
 
 mod column;
 #[cfg(feature = "sqlite")]
@@ -51,7 +51,7 @@ mod target;
 #[cfg(feature = "sqlite")]
 mod writer;
 
-/// The crate that reads and writes SQLite, for those who query a store by SQL.
+/// The crate that reads and writes SQLite, for users who query a store with SQL.
 #[cfg(feature = "sqlite")]
 pub use rusqlite;
 

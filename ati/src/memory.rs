@@ -1,4 +1,4 @@
-//! Runs whose records are in memory, and what is asked of any run's records.
+//! Runs with records in memory, and the interface to any run's records.
 
 use std::path::Path;
 
@@ -6,23 +6,23 @@ use crate::{Demand, Facts, Record, RecordKind, Selection, StoreError};
 
 /// The records of a finished run, in a file or in memory.
 pub trait Records {
-    /// Where they are, for messages.
+    /// Their location, for messages.
     fn path(&self) -> &Path;
 
-    /// Which records the run kept.
+    /// The selection of records that the run kept.
     fn selection(&self) -> Result<Selection, StoreError>;
 
     /// All facts.
     fn facts(&self) -> Result<Facts, StoreError>;
 
-    /// What each workload demanded of each resource, in the order of workload, host, resource.
+    /// The demand of each workload at each resource, in the order of workload, host, resource.
     fn demands(&self) -> Result<Vec<Demand>, StoreError>;
 
     /// Calls `each` with every record of `kind`, in the order of posting.
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError>;
 
-    /// The error of a row of `kind` whose `column` holds `value` where `wanted` was: a record that its
-    /// reader knows to be impossible, though each of its values is within its range.
+    /// The error for a row of `kind` whose `column` holds `value` instead of `wanted`. The caller
+    /// knows that the record is impossible, although each value is within its range.
     fn bad_record(
         &self,
         kind: RecordKind,
@@ -32,7 +32,7 @@ pub trait Records {
     ) -> StoreError;
 }
 
-/// A run whose records are in memory. It has what `run.db` has of a stored run, except metrics.
+/// A run with records in memory. It contains what `run.db` contains of a stored run, except metrics.
 #[derive(Clone, Debug)]
 pub struct MemoryRun {
     selection: Selection,
@@ -51,7 +51,7 @@ impl MemoryRun {
         Self { selection, facts, demands, records }
     }
 
-    /// The facts, to be added to.
+    /// The facts, for adding more.
     pub fn facts_mut(&mut self) -> &mut Facts {
         &mut self.facts
     }

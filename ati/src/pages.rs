@@ -1,26 +1,26 @@
-//! The fast way to write rows: the pages of the SQLite file are built directly.
+//! The fast way of writing rows: this module builds the pages of the SQLite file directly.
 //!
 //! An `INSERT` interprets a program for each row, looks up its table's last page and moves the row
-//! there by way of three copies. But a run only ever appends rows of integers to tables without
-//! indexes, and for that the file format is simple (sqlite.org/fileformat2.html, stable and
-//! documented since 2004): rows in leaf pages, in the order of `rowid`; above them interior pages
-//! that say which rowids are where. So:
+//! there through three copies. But a run only ever appends rows of integers to tables without
+//! indexes. For that the file format is simple (sqlite.org/fileformat2.html, stable and documented
+//! since 2004): rows are in leaf pages, in the order of `rowid`, and interior pages above them tell
+//! which rowids are where. So:
 //!
-//! - SQLite itself creates the file with its empty tables; the format's header and the schema are
-//!   never written here, only read back: the root page of each table.
-//! - Each table fills one leaf page in memory ([`leaf`]); a full page is appended to the file, so
-//!   the pages of all tables are interleaved and the file is written from front to back.
-//! - Each table keeps the interior pages that are still open ([`tree`]), one or two a level: a few
-//!   hundred kilobytes, however many rows there are.
-//! - At the end the root pages are filled in, the number of pages is set in the header, and SQLite
+//! - SQLite itself creates the file with its empty tables. This module never writes the format's
+//!   header or the schema; it only reads the root page of each table.
+//! - Each table fills one leaf page in memory ([`leaf`]). A full page is appended to the file, so
+//!   the pages of all tables are interleaved and the file is written sequentially.
+//! - Each table keeps the interior pages that are still open ([`tree`]), one or two per level: a
+//!   few hundred kilobytes, regardless of the number of rows.
+//! - At the end, the root pages are written, the number of pages is set in the header, and SQLite
 //!   opens the file for the facts.
 //!
-//! Left out: everything but appending. The oracle is [`crate::statements`], and SQLite's
+//! Left out: everything except appending. The oracles are [`crate::statements`] and SQLite's
 //! `PRAGMA integrity_check`.
 //!
-//! A page has 16 KiB. Measured with this crate's bench on 20 M records: between 4 and 64 KiB
-//! neither writing (20 to 25 M records a CPU-second) nor reading them all (5 M a second) nor SQL
-//! sums (40 M rows a second) differ beyond noise; rows take 31.6 to 31.0 bytes.
+//! A page has 16 KiB. Measured with this crate's bench on 20 M records: between 4 and 64 KiB there
+//! is no difference beyond noise in writing (20 to 25 M records a CPU-second), in reading all
+//! records (5 M a second), or in SQL sums (40 M rows a second). Rows take 31.6 to 31.0 bytes.
 
 mod leaf;
 #[cfg(test)]
@@ -41,13 +41,13 @@ use crate::{RecordKind, StoreError};
 use leaf::Leaf;
 use tree::{CHILDREN, Tree};
 
-/// Pages appended in one call to the file system.
+/// Number of pages appended in one call to the file system.
 const PAGES_PER_WRITE: usize = (1 << 18) / PAGE_BYTES;
 
-/// Where the header of the file has its number of pages.
+/// Offset of the number of pages in the file's header.
 const PAGE_COUNT_OFFSET: u64 = 28;
 
-/// The byte of the file that SQLite locks; the page that holds it must stay unused.
+/// The byte of the file that SQLite locks; the page that contains it must stay unused.
 const LOCK_BYTE: u64 = 1 << 30;
 
 /// Writes rows by building pages.
@@ -58,7 +58,7 @@ pub(crate) struct PageWriter {
 
 /// A table that is being written.
 struct Table {
-    /// The page that SQLite has made its root.
+    /// The root page, as created by SQLite.
     root: u32,
     /// The page that is being filled.
     leaf: Leaf,
@@ -67,7 +67,7 @@ struct Table {
 }
 
 impl Table {
-    /// Appends the leaf to the file and begins another.
+    /// Appends the leaf to the file and begins the next one.
     #[cold]
     fn turn_page(&mut self, file: &mut PageFile) -> io::Result<()> {
         let page = file.append(self.leaf.seal())?;
@@ -76,12 +76,12 @@ impl Table {
         Ok(())
     }
 
-    /// Writes what is left, and the root.
+    /// Writes the remaining pages, and the root.
     fn finish(&mut self, file: &mut PageFile) -> io::Result<()> {
         if self.tree.is_empty() {
             return file.overwrite(self.root, self.leaf.seal());
         }
-        // A page is turned when a row does not fit: that row is in the leaf now.
+        // A page is turned when a row does not fit; that row is in the leaf now.
         self.turn_page(file)?;
         self.tree.finish(self.root, file)
     }
@@ -102,7 +102,7 @@ impl RowSink for PageWriter {
 }
 
 impl PageWriter {
-    /// As [`RowWriter::create`], with interior pages of at most `fanout` children.
+    /// Like [`RowWriter::create`], with interior pages of at most `fanout` children.
     fn with_fanout(path: &Path, fanout: usize) -> Result<Self, StoreError> {
         let db = schema::create(path)?;
         let roots = roots(&db).map_err(sql_error("read", path))?;
@@ -143,7 +143,7 @@ struct PageFile {
     path: PathBuf,
     /// The number of the next page.
     next: u32,
-    /// Pages that are not in the file yet.
+    /// Pages that have not been written to the file yet.
     waiting: Vec<u8>,
 }
 
@@ -179,7 +179,7 @@ impl PageFile {
         Ok(())
     }
 
-    /// Writes out what waits and sets the number of pages.
+    /// Writes the waiting pages and sets the number of pages.
     fn finish(&mut self) -> io::Result<()> {
         self.file.write_all(&self.waiting)?;
         self.waiting.clear();
@@ -187,7 +187,7 @@ impl PageFile {
         self.file.write_all(&(self.next - 1).to_be_bytes())
     }
 
-    /// Writes a page that has its place already.
+    /// Writes a page that already has a place in the file.
     fn overwrite(&mut self, number: u32, page: &[u8]) -> io::Result<()> {
         assert!(page.len() == PAGE_BYTES && (1..self.next).contains(&number));
         let end = self.file.stream_position()?;

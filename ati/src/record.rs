@@ -1,7 +1,7 @@
-//! The activity record: a header common to all types, and the payload of one.
+//! The activity record: a header common to all types, and a payload.
 //!
-//! Source: Thereska et al. 2006, Figure 2 and Table II. The header's `host` is ours: the paper keeps an
-//! activity database for each computer, we keep one store for all.
+//! Source: Thereska et al. 2006, Figure 2 and Table II. The header's `host` is ours: the paper has one
+//! activity database per computer, we have one store for all.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use foretell_units::{Breadcrumb, HostId, SimTime};
 
 use crate::Body;
 
-/// What every record begins with (Thereska et al. 2006, Figure 2).
+/// The header of every record (Thereska et al. 2006, Figure 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// When it was posted, by the clock of the simulation: nanoseconds since its start, unique on
+    /// Time of posting on the host's clock: nanoseconds since the start of the simulation, unique on
     /// its host (see [`HostClock`]).
     pub ts_ns: u64,
     /// The request that caused it; [`Breadcrumb::NONE`] for the host's own work.
@@ -28,21 +28,21 @@ pub struct Header {
 /// One activity record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// Who, when, and for whom.
+    /// Time, host, process and request.
     pub header: Header,
-    /// What.
+    /// The payload.
     pub body: Body,
 }
 
-// A record crosses a channel in batches by plain copy; one cache line each.
+// A record crosses a channel in batches by plain copy; each takes one cache line.
 const _: () = assert!(size_of::<Record>() == 64);
 
-/// Which end of an operation a record marks. Stored as 0 and 1.
+/// The end of an operation that a record marks. Stored as 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
-    /// It begins.
+    /// The operation begins.
     Issue = 0,
-    /// It has ended.
+    /// The operation has ended.
     Complete = 1,
 }
 
@@ -62,10 +62,10 @@ impl fmt::Display for Phase {
     }
 }
 
-/// The hosts' clocks as the paper has them: no reading is ever given twice on a host.
+/// The hosts' clocks as in the paper: no reading is ever repeated on a host.
 ///
-/// Where several records of a host fall on the same simulated nanosecond, the later ones read one
-/// nanosecond more each. For posts in the order of time.
+/// If several records of a host fall on the same simulated nanosecond, each later one reads one
+/// nanosecond more. Posts must be in the order of time.
 #[derive(Clone, Debug, Default)]
 pub struct HostClock {
     next_ns: Vec<u64>,
@@ -77,7 +77,7 @@ impl HostClock {
         Self { next_ns: vec![0; hosts] }
     }
 
-    /// Reads the clock of `host` at `now`: nanoseconds, later than all its readings before.
+    /// Reads the clock of `host` at `now`: nanoseconds, later than all its previous readings.
     #[inline]
     pub fn stamp(&mut self, host: HostId, now: SimTime) -> u64 {
         if host.index() >= self.next_ns.len() {

@@ -1,8 +1,8 @@
-//! Where a simulation posts its records.
+//! The recorder, to which a simulation posts its records.
 //!
-//! The simulation fills batches; a full one goes to a thread that writes the store, which gives
-//! the memory back: nothing is allocated while the run goes on, and a simulation that outruns the
-//! disk waits. Without a store, records are kept in memory ([`crate::MemoryRun`]) or forgotten.
+//! The simulation fills batches. A full batch goes to a thread that writes the store and returns the memory. So
+//! nothing is allocated during the run, and a simulation that is faster than the disk waits. Without a store,
+//! records are kept in memory ([`crate::MemoryRun`]) or discarded.
 
 use std::fmt;
 
@@ -13,49 +13,49 @@ use foretell_units::Breadcrumb;
 use crate::store::Store;
 use crate::{Demand, Facts, MemoryRun, Record, RecordKind, Selection, StoreError};
 
-/// Records in a batch: 512 KiB.
+/// Number of records in a batch: 512 KiB.
 pub(crate) const BATCH_RECORDS: usize = 8192;
 
-/// A full batch has been used up: its memory goes back to the recorder.
+/// A batch of records. The writer returns the memory of a full one to the recorder.
 pub(crate) type Batch = Vec<Record>;
 
-/// What is known when a run has ended.
+/// Data that are available at the end of a run.
 #[derive(Clone, Copy)]
 pub struct Conclusion<'a> {
-    /// What an operator knows.
+    /// The operator's knowledge.
     pub facts: &'a Facts,
-    /// What workloads demanded of resources.
+    /// Demands of workloads at resources.
     pub demands: &'a [Demand],
-    /// What collectors posted.
+    /// Samples of the collectors.
     pub metrics: &'a Collected,
 }
 
-/// Takes the records of a run.
+/// Accepts the records of a run.
 ///
-/// Dropped before [`Recorder::finish`], it removes what it wrote.
+/// If it is dropped before [`Recorder::finish`], it removes its files.
 pub struct Recorder {
     selection: Selection,
     batch: Batch,
-    /// Records at which a batch is full.
+    /// Number of records in a full batch.
     limit: usize,
     ending: Ending,
     failed: bool,
 }
 
-/// Where records end.
+/// The destination of records.
 enum Ending {
-    /// Nowhere: they cost what they cost.
+    /// Discarded: they have their costs only.
     Forgotten,
-    /// Here, all of them, in one batch.
+    /// Kept here, all of them, in one batch.
     Memory,
-    /// Here, those that are wanted.
+    /// Kept here if they are wanted.
     Chosen { kept: Vec<Record>, wanted: Box<dyn Fn(&Record) -> bool + Send> },
     /// In a file.
     #[cfg(feature = "sqlite")]
     Stored(Box<Store>),
 }
 
-/// What a finished recorder has kept.
+/// The size of a finished recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
     pub(crate) records: [u64; RecordKind::COUNT],
@@ -63,12 +63,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Records of `kind`.
+    /// Number of records of `kind`.
     pub fn records(&self, kind: RecordKind) -> u64 {
         self.records[kind.index()]
     }
 
-    /// Records of all kinds.
+    /// Number of records of all kinds.
     pub fn total(&self) -> u64 {
         self.records.iter().sum()
     }
@@ -80,18 +80,17 @@ impl Summary {
 }
 
 impl Recorder {
-    /// A recorder that wants nothing.
+    /// A recorder that wants no records.
     pub fn none() -> Self {
         Self::forgetful(Selection::NONE)
     }
 
-    /// A recorder that keeps what it is given in memory.
+    /// A recorder that keeps its records in memory.
     pub fn in_memory(selection: Selection) -> Self {
         Self::new(selection, Batch::new(), usize::MAX, Ending::Memory)
     }
 
-    /// As [`Recorder::in_memory`], but keeps `wanted` records only: what the others cost, they cost all the
-    /// same.
+    /// Like [`Recorder::in_memory`], but keeps only `wanted` records; the others still have their costs.
     pub fn in_memory_of(
         selection: Selection,
         wanted: impl Fn(&Record) -> bool + Send + 'static,
@@ -100,12 +99,12 @@ impl Recorder {
         Self::new(selection, Batch::with_capacity(BATCH_RECORDS), BATCH_RECORDS, ending)
     }
 
-    /// Takes records and forgets them, for a run whose records cost but are not kept.
+    /// Accepts records and discards them, for a run whose records have costs but are not kept.
     pub fn forgetful(selection: Selection) -> Self {
         Self::new(selection, Batch::new(), BATCH_RECORDS, Ending::Forgotten)
     }
 
-    /// Records go to a store.
+    /// A recorder whose records go to a store.
     #[cfg(feature = "sqlite")]
     pub(crate) fn to_store(selection: Selection, store: Store) -> Self {
         let batch = Batch::with_capacity(BATCH_RECORDS);
@@ -116,12 +115,12 @@ impl Recorder {
         Self { selection, batch, limit, ending, failed: false }
     }
 
-    /// Which records it keeps.
+    /// The selection of records that it accepts.
     pub fn selection(&self) -> Selection {
         self.selection
     }
 
-    /// Whether what is posted is kept: then accounts are kept, too.
+    /// Whether posted records are kept. If so, accounts are kept too.
     pub fn is_kept(&self) -> bool {
         !matches!(self.ending, Ending::Forgotten)
     }
@@ -132,10 +131,10 @@ impl Recorder {
         self.selection.wants(kind, breadcrumb)
     }
 
-    /// Keeps `record`. The caller has asked [`Recorder::wants`]. Hosts are numbered densely from
-    /// zero, as [`foretell_units::HostId`] has it.
+    /// Keeps `record`. The caller must have asked [`Recorder::wants`]. Hosts are numbered densely from zero,
+    /// like [`foretell_units::HostId`].
     ///
-    /// If the store cannot be written the record is lost, and [`Recorder::failed`] says so.
+    /// If the store cannot be written, the record is lost, and [`Recorder::failed`] returns true.
     #[inline]
     pub fn post(&mut self, record: Record) {
         self.batch.push(record);
@@ -144,19 +143,19 @@ impl Recorder {
         }
     }
 
-    /// Whether the store could not be written (the disk may be full): the simulation should end,
-    /// as nothing more is kept; [`Recorder::finish`] says what happened.
+    /// Whether the store could not be written (the disk may be full). The simulation should end, because nothing
+    /// more is kept; [`Recorder::finish`] returns the error.
     #[inline]
     pub fn failed(&self) -> bool {
         self.failed
     }
 
-    /// The records posted so far to a recorder that keeps all in memory; of no meaning for others.
+    /// The records posted so far to a recorder that keeps all in memory; meaningless for others.
     pub fn records(&self) -> &[Record] {
         &self.batch
     }
 
-    /// Hands on the full batch and takes an empty one.
+    /// Hands over the full batch and takes an empty one.
     #[cold]
     fn hand_over(&mut self) {
         match &mut self.ending {
@@ -168,23 +167,22 @@ impl Recorder {
             #[cfg(feature = "sqlite")]
             Ending::Stored(store) => {
                 let next = store.take(std::mem::take(&mut self.batch));
-                // If the writer is gone, one batch is filled over and over.
+                // If the writer has ended, one batch is filled repeatedly.
                 self.failed |= next.is_none();
                 self.batch = next.unwrap_or_else(|| Batch::with_capacity(BATCH_RECORDS));
             }
         }
     }
 
-    /// Writes what is left, the facts and the roll-ups, and gives the store its name.
+    /// Writes the remaining records, the facts and the roll-ups, and gives the store its name.
     ///
-    /// Errors with whatever kept the writer from writing, or if the facts contradict themselves;
-    /// then there is no store.
+    /// Errors if the writer could not write, or if the facts are inconsistent; then there is no store.
     pub fn finish(self, facts: &Facts, demands: &[Demand]) -> Result<Summary, StoreError> {
         let metrics = &Collected::default();
         self.conclude(&Conclusion { facts, demands, metrics })
     }
 
-    /// As [`Recorder::finish`], with the metrics that collectors posted.
+    /// Like [`Recorder::finish`], with the collectors' metrics.
     pub fn conclude(self, conclusion: &Conclusion<'_>) -> Result<Summary, StoreError> {
         #[cfg(feature = "sqlite")]
         if matches!(self.ending, Ending::Stored(_)) {
@@ -195,8 +193,8 @@ impl Recorder {
         self.conclude_in_memory(conclusion)
     }
 
-    /// As [`Recorder::conclude`] for a recorder with a store, but the store has no name yet: the caller gives it
-    /// one together with what stands beside it. Dropped before, it is removed.
+    /// Like [`Recorder::conclude`] for a recorder with a store, but the store has no name yet: the caller names
+    /// it together with its companion files. If it is dropped before that, it is removed.
     ///
     /// # Panics
     ///
@@ -225,9 +223,9 @@ impl Recorder {
         Ok(Summary { records, bytes: 0 })
     }
 
-    /// Gives the records that are kept in memory as a run that can be asked.
+    /// Returns the records in memory as a run that can be queried.
     ///
-    /// Errors if the facts contradict themselves.
+    /// Errors if the facts are inconsistent.
     pub fn into_run(mut self, facts: Facts, demands: Vec<Demand>) -> Result<MemoryRun, StoreError> {
         facts.check()?;
         if matches!(self.ending, Ending::Chosen { .. }) {

@@ -1,26 +1,26 @@
-//! The resources of a host that requests take time of.
+//! The resources of a host whose time requests use.
 
 use std::fmt;
 
-/// A resource of a host. The names `cpu`, `nic_transmit`, `nic_receive`, `disk0` ... stand in the
-/// store and in what is printed.
+/// A resource of a host. The names `cpu`, `nic_transmit`, `nic_receive`, `disk0` ... are used in
+/// the store and in output.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Resource {
     /// Its processors.
     Cpu,
-    /// Host to switch.
+    /// The cable from host to switch.
     Transmit,
-    /// Switch to host.
+    /// The cable from switch to host.
     Receive,
     /// A disk, by its number.
     Disk(u32),
 }
 
 impl Resource {
-    /// How many resources a host without disks has.
+    /// Number of resources of a host without disks.
     pub const BESIDE_DISKS: usize = 3;
 
-    /// Its place among those of a host.
+    /// Its index among those of a host.
     pub fn index(self) -> usize {
         match self {
             Self::Cpu => 0,
@@ -30,7 +30,7 @@ impl Resource {
         }
     }
 
-    /// That at a place.
+    /// The resource with that index.
     pub fn at(index: usize) -> Self {
         match index {
             0 => Self::Cpu,

@@ -1,4 +1,4 @@
-//! A finished store, opened for reading: what it is, its facts and its roll-ups.
+//! A finished store, opened for reading: the file, its facts and its roll-ups.
 
 mod cells;
 mod facts;
@@ -23,7 +23,7 @@ pub use open::open_run;
 pub struct RunDb {
     db: Connection,
     path: PathBuf,
-    /// The same file, for reading past SQL.
+    /// The same file, for reading without SQL.
     file: File,
 }
 
@@ -71,13 +71,13 @@ impl RunDb {
         Ok(metadata.len())
     }
 
-    /// The store itself, for SQL: tables and columns are those of `docs/records.md`. Views cannot be
-    /// asked: whoever wrote the store may have made them.
+    /// The store itself, for SQL; `docs/records.md` describes its tables and columns. Views cannot
+    /// be queried, because the writer of the store may have made them.
     pub fn sql(&self) -> &Connection {
         &self.db
     }
 
-    /// Which records the run kept.
+    /// The selection of records that the run kept.
     pub fn selection(&self) -> Result<Selection, StoreError> {
         let facts = Facts { settings: self.settings()?, ..Facts::default() };
         let bad = |path: &str, wanted, found: String| StoreError::BadFact {

@@ -1,7 +1,7 @@
-//! The tables of `run.db`: names, columns and what they mean.
+//! The tables of `run.db`: names, columns and their meanings.
 //!
-//! SQLite keeps the text of a `CREATE TABLE` with its comments, so the store explains itself: ask
-//! any SQLite tool for `.schema`.
+//! SQLite keeps the text of a `CREATE TABLE` with its comments, so the store documents itself: use
+//! `.schema` in any SQLite tool.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::{RecordKind, StoreError};
 /// Version of the schema, in `PRAGMA user_version`.
 pub const SCHEMA_VERSION: i32 = 1;
 
-/// `fore` in ASCII, in `PRAGMA application_id`: what tells a store of ours from other files.
+/// `fore` in ASCII, in `PRAGMA application_id`: distinguishes our stores from other files.
 pub const APPLICATION_ID: i32 = 0x666f_7265;
 
-/// What a column of the header means.
+/// The meaning of a column of the header.
 fn header_comment(column: &str) -> &'static str {
     match column {
         "ts_ns" => "nanoseconds since the simulation began; unique on its host",
@@ -32,7 +32,7 @@ fn header_comment(column: &str) -> &'static str {
     }
 }
 
-/// What a column of the payload means.
+/// The meaning of a column of the payload.
 fn payload_comment(kind: RecordKind, column: &str) -> &'static str {
     let place = kind.payload_columns().iter().position(|name| *name == column);
     let place = place.unwrap_or_else(|| unreachable!("`{column}` is no column of `{kind}`"));
@@ -40,7 +40,7 @@ fn payload_comment(kind: RecordKind, column: &str) -> &'static str {
 }
 
 impl RecordKind {
-    /// What one of its [`RecordKind::columns`] means.
+    /// The meaning of one of its [`RecordKind::columns`].
     pub fn meaning(self, column: &str) -> &'static str {
         if HEADER_COLUMNS.contains(&column) {
             header_comment(column)
@@ -50,7 +50,7 @@ impl RecordKind {
     }
 }
 
-/// The `CREATE TABLE` of one type of record.
+/// The `CREATE TABLE` for one type of record.
 fn record_table(kind: RecordKind) -> String {
     let header = HEADER_COLUMNS.into_iter().map(|name| (name, header_comment(name)));
     let payload = kind.payload_columns().iter().map(|name| (*name, payload_comment(kind, name)));
@@ -64,12 +64,12 @@ fn record_table(kind: RecordKind) -> String {
     sql
 }
 
-/// All tables of records: what a writer of rows starts from.
+/// All tables of records, with which a writer of rows starts.
 pub(crate) fn record_tables() -> String {
     RecordKind::ALL.into_iter().map(record_table).collect()
 }
 
-/// Tables of facts and roll-ups, filled when a run ends.
+/// Tables of facts and roll-ups, filled at the end of a run.
 pub(crate) const FACT_TABLES: &str = "
 CREATE TABLE hosts (
   host INTEGER PRIMARY KEY,      -- number of the host in the records
@@ -150,7 +150,7 @@ fn metrics_table() -> String {
     sql
 }
 
-/// What drivers of workloads saw.
+/// The measurements of workload drivers.
 const CLIENT_METRICS_TABLE: &str = "
 CREATE TABLE client_metrics (
   ts_ns INTEGER NOT NULL,        -- when the interval ended; nanoseconds since the simulation began
@@ -164,12 +164,12 @@ CREATE TABLE client_metrics (
 );
 ";
 
-/// Tables of metrics, filled when a run ends that collected them.
+/// Tables of metrics, filled at the end of a run that collected them.
 pub(crate) fn metrics_tables() -> String {
     metrics_table() + CLIENT_METRICS_TABLE
 }
 
-/// What is wanted of a table of a store.
+/// The required layout of a table.
 pub(crate) struct Layout {
     /// Its name.
     pub(crate) table: String,
@@ -201,7 +201,7 @@ pub(crate) fn layouts() -> &'static [Layout] {
     &ALL
 }
 
-/// The view of a table of records with names in place of numbers.
+/// The view of a table of records, with names in place of numbers.
 fn named_view(kind: RecordKind) -> String {
     let host = |column| format!("(SELECT name FROM hosts WHERE host = r.{column}) AS {column}");
     let columns: Vec<String> = kind
@@ -223,7 +223,7 @@ fn named_view(kind: RecordKind) -> String {
     format!("CREATE VIEW {kind}_named AS SELECT\n  {}\nFROM {kind} AS r;\n", columns.join(",\n  "))
 }
 
-/// Views for people: names in place of numbers.
+/// Views for human readers: names in place of numbers.
 pub(crate) fn views() -> String {
     let mut sql: String = RecordKind::ALL.into_iter().map(named_view).collect();
     sql.push_str(
@@ -268,16 +268,16 @@ pub fn table_names() -> Vec<String> {
 /// Bytes in a page of the store; see [`crate::pages`] for the choice.
 pub(crate) const PAGE_BYTES: usize = 16_384;
 
-/// Opens a store for writing as it is written: without journal, locks or syncing (the file is
-/// worth nothing until it is whole).
+/// Opens a store for writing: without journal, locks or syncing (the file is worthless until it is
+/// complete).
 pub(crate) fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
-    // one that has vanished meanwhile is not made anew
+    // if it has vanished meanwhile, it is not created again
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     open_with(path, flags)
 }
 
 fn open_with(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    // SQLite follows no link then, on the way to the file neither
+    // SQLite then follows no link, not even on the way to the file
     let real =
         path.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(path.file_name()?)));
     let real = real.as_deref().unwrap_or(path);

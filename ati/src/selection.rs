@@ -1,8 +1,8 @@
-//! Which records a run keeps.
+//! The selection of records that a run keeps.
 //!
-//! A long run posts more records than anybody wants to keep, and single records cannot be dropped:
-//! a request missing some of its records would have the wrong demand. So whole requests are
-//! sampled, by a hash of the breadcrumb: every host takes the same decision without being told.
+//! A long run posts more records than anyone wants to keep. Dropping single records would be wrong:
+//! a request with some of its records missing would have the wrong demand. So whole requests are
+//! sampled, by a hash of the breadcrumb: every host takes the same decision without communication.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -13,23 +13,23 @@ use thiserror::Error;
 
 use crate::{KindSet, RecordKind};
 
-/// Which requests leave records.
+/// Requests whose records are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requests {
-    /// All.
+    /// All requests.
     All,
-    /// One in so many, and the hosts' own work.
+    /// One request in this number, and the hosts' own work.
     OneIn(NonZeroU32),
-    /// None, nor the hosts' own work.
+    /// None, and not the hosts' own work either.
     None,
 }
 
-/// Which records to keep: of which requests, and of which types.
+/// The records to keep: of which requests, and of which types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Selection {
     requests: Requests,
     kinds: KindSet,
-    /// A request is kept if the hash of its breadcrumb is not above this.
+    /// A request is kept if the hash of its breadcrumb does not exceed this.
     threshold: u64,
 }
 
@@ -39,7 +39,7 @@ impl Selection {
     /// No record.
     pub const NONE: Self = Self::new(Requests::None, KindSet::EMPTY);
 
-    /// Records of these `requests` and `kinds`.
+    /// The records of these `requests` and `kinds`.
     pub const fn new(requests: Requests, kinds: KindSet) -> Self {
         let (threshold, kinds) = match requests {
             Requests::All => (u64::MAX, kinds),
@@ -49,24 +49,25 @@ impl Selection {
         Self { requests, kinds, threshold }
     }
 
-    /// The same requests, with records of `kinds` only.
+    /// The same requests, but only records of `kinds`.
     pub const fn of_kinds(self, kinds: KindSet) -> Self {
         Self::new(self.requests, kinds)
     }
 
-    /// Which requests.
+    /// The selected requests.
     pub const fn requests(self) -> Requests {
         self.requests
     }
 
-    /// Which types.
+    /// The selected types.
     pub const fn kinds(self) -> KindSet {
         self.kinds
     }
 
-    /// Whether to post a record of `kind` for the request of `breadcrumb`. About a nanosecond.
+    /// Whether to post a record of `kind` for the request of `breadcrumb`. Takes about a
+    /// nanosecond.
     ///
-    /// [`Breadcrumb::NONE`], a host's own work, is kept unless nothing is.
+    /// [`Breadcrumb::NONE`], a host's own work, is kept unless nothing is kept.
     #[inline]
     pub const fn wants(&self, kind: RecordKind, breadcrumb: Breadcrumb) -> bool {
         self.kinds.contains(kind)
@@ -74,8 +75,8 @@ impl Selection {
     }
 }
 
-/// Spreads breadcrumbs, which count up from one, evenly and without a pattern that a workload
-/// could follow: the finaliser of splitmix64 (Steele, Lea & Flood 2014). Zero stays zero.
+/// Spreads breadcrumbs, which count up from one, evenly and without a pattern that a workload could
+/// match: the finaliser of splitmix64 (Steele, Lea & Flood 2014). Zero stays zero.
 const fn hash(breadcrumb: u64) -> u64 {
     let mut x = breadcrumb;
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -84,7 +85,7 @@ const fn hash(breadcrumb: u64) -> u64 {
 }
 
 impl fmt::Display for Selection {
-    /// As read by [`Selection::from_str`]; the types are not shown.
+    /// In the form read by [`Selection::from_str`]; the types are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.requests {
             Requests::All => f.write_str("all"),
@@ -94,10 +95,10 @@ impl fmt::Display for Selection {
     }
 }
 
-/// Why a text is no selection of records.
+/// The reason why a text is not a selection of records.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum SelectionError {
-    /// It has none of the known forms.
+    /// It has none of the supported forms.
     #[error(
         "`{text}` does not say which records to keep; write \"all\", \"none\" or \
          \"every 1/100 requests\""

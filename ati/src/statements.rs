@@ -1,7 +1,7 @@
-//! The plain way to write rows: many to an `INSERT` statement.
+//! The plain way of writing rows: many per `INSERT` statement.
 //!
-//! Kept as the oracle of the faster [`crate::pages`], and as the way out should a version of
-//! SQLite ever dislike those. Rows of a table wait until a statement is full.
+//! It is kept as the oracle of the faster [`crate::pages`], and as a fallback in case a version of
+//! SQLite rejects those pages. Rows of a table wait until a statement is full.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::columns::RowSink;
 use crate::target::sql_error;
 use crate::{RecordKind, StoreError, schema, writer::RowWriter};
 
-/// Rows to a statement.
+/// Number of rows per statement.
 ///
 /// Measured with this crate's bench, million records a CPU-second: 1 row 2.6, 10 rows 4.3, 50 rows
 /// 4.9, 100 rows 5.05, 250 rows 4.6.
@@ -27,7 +27,7 @@ pub(crate) struct StatementWriter {
 /// Rows of one table that wait for their statement.
 #[derive(Default)]
 struct Waiting {
-    /// Row after row.
+    /// Values row by row.
     values: Vec<i64>,
     /// The statement for [`ROWS_PER_STATEMENT`] rows.
     sql: String,

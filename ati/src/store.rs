@@ -1,4 +1,4 @@
-//! The writing end of a recorder that stores: a thread, and the file that it writes.
+//! The writing side of a recorder with a store: a thread, and the file that it writes.
 
 use std::fmt;
 use std::path::Path;
@@ -16,20 +16,20 @@ use crate::target::{RUN, Target, io_error};
 use crate::writer::{RowWriter, write_batches};
 use crate::{Conclusion, Recorder, Selection, StoreError, Summary, conclude};
 
-/// Batches there are: one being filled, one being written, two between.
+/// Number of batches: one being filled, one being written, two in between.
 const BATCHES: usize = 4;
 
-/// How rows get into the store. The rows are the same.
+/// The method of writing rows to the store. The rows are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// The pages of the SQLite file are built directly, an order of magnitude faster.
+    /// Builds the pages of the SQLite file directly; faster by an order of magnitude.
     #[default]
     Pages,
-    /// By `INSERT` statements: slower, and simple enough to trust.
+    /// Uses `INSERT` statements: slower, but simple enough to trust.
     Statements,
 }
 
-/// A store that is being written. Dropped before [`Store::conclude`], it removes what it wrote.
+/// A store that is being written. If it is dropped before [`Store::conclude`], it removes its files.
 pub(crate) struct Store {
     writing: Option<Writing>,
 }
@@ -43,21 +43,21 @@ struct Writing {
 }
 
 impl Recorder {
-    /// A recorder that writes `dir/run.db`, making `dir` if need be.
+    /// A recorder that writes `dir/run.db`, and creates `dir` if necessary.
     ///
-    /// An earlier `run.db` stays until [`Recorder::finish`] succeeds and replaces it. Errors if the directory cannot be
-    /// written or another process records into it.
+    /// An earlier `run.db` is kept until [`Recorder::finish`] succeeds and replaces it. Errors if the directory cannot
+    /// be written or another process records into it.
     pub fn create(dir: &Path, selection: Selection) -> Result<Self, StoreError> {
         Self::create_by(Method::default(), dir, selection)
     }
 
-    /// As [`Recorder::create`], by a chosen method.
+    /// Like [`Recorder::create`], with the given method.
     pub fn create_by(method: Method, dir: &Path, selection: Selection) -> Result<Self, StoreError> {
         let store = Store::create(method, &Directory::take(dir, RUN)?)?;
         Ok(Self::to_store(selection, store))
     }
 
-    /// As [`Recorder::create`], in a directory that was taken before.
+    /// Like [`Recorder::create`], in a directory that has already been taken.
     pub fn create_in(directory: &Directory, selection: Selection) -> Result<Self, StoreError> {
         Ok(Self::to_store(selection, Store::create(Method::default(), directory)?))
     }
@@ -91,14 +91,14 @@ impl Store {
         Ok(Self { writing: Some(Writing { target, full, empty, writer }) })
     }
 
-    /// Gives a full batch to the writer and takes an empty one; nothing if the writer is gone.
+    /// Gives a full batch to the writer and takes an empty one; `None` if the writer has ended.
     pub(crate) fn take(&self, batch: Batch) -> Option<Batch> {
         let writing = self.writing.as_ref()?;
         writing.full.send(batch).ok()?;
         writing.empty.recv().ok()
     }
 
-    /// Writes the last batch and all else. The file has no name yet.
+    /// Writes the last batch and everything else. The file has no name yet.
     pub(crate) fn conclude(
         mut self,
         batch: Batch,
@@ -106,7 +106,7 @@ impl Store {
         conclusion: &Conclusion<'_>,
     ) -> Result<(Summary, NewFile), StoreError> {
         let writing = self.writing.take().expect("a store is concluded once");
-        // If this fails the writer has failed, and says so when it is joined.
+        // If this fails, the writer has failed and returns its error when it is joined.
         let _ = writing.full.send(batch);
         drop(writing.full);
         let written =
@@ -124,7 +124,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(writing) = self.writing.take() {
             drop(writing.full);
-            // the store is not wanted any more, so an error of its writer does not matter
+            // the store is no longer wanted, so an error of its writer does not matter
             let _ = writing.writer.join();
         }
     }

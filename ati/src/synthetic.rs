@@ -1,19 +1,19 @@
-//! Records that look like those of a run, for tests and benches of whatever reads or writes them.
+//! Synthetic records that resemble those of a run, for tests and benches of readers and writers.
 //!
-//! Requests of 8 KiB arrive one every `20 us` of simulated time in a cluster of four clients and
-//! eight nodes; each is sent to one node, is looked up in its cache, is read from a disk if it
-//! misses, and is answered: some 14 records over half a millisecond, or ten with a miss. The
-//! mixture is made up (no queues, no contention): only counts, sizes of numbers and the order of
-//! time are realistic.
+//! Requests of 8 KiB arrive every `20 us` of simulated time in a cluster of four clients and eight
+//! nodes. Each is sent to one node, is looked up in its cache, is read from a disk on a miss, and
+//! is answered: some 14 records over half a millisecond, or ten with a miss. The mixture is
+//! invented (no queues, no contention): only counts, sizes of numbers and the order of time are
+//! realistic.
 
 use foretell_units::{Breadcrumb, HostId, Seed};
 
 use crate::{Body, Header, HostClock, Op, Phase, Record};
 
-/// Client machines; their hosts come after the nodes.
+/// Number of client machines; their hosts come after the nodes.
 pub const CLIENTS: u32 = 4;
 
-/// Storage nodes; their hosts come first.
+/// Number of storage nodes; their hosts come first.
 pub const NODES: u32 = 8;
 
 /// Time between requests.
@@ -92,8 +92,8 @@ pub fn records(requests: u64, seed: Seed) -> Vec<Record> {
     records
 }
 
-/// A longer run: `records`, made by [`records`] with `requests` requests, over and over, each time
-/// later and with breadcrumbs of its own, until there are `total` records.
+/// A longer run: repeats `records`, which were made by [`records`] with `requests` requests, each
+/// time later and with other breadcrumbs, until there are `total` records.
 pub fn repeated(
     records: &[Record],
     requests: u64,

@@ -1,44 +1,43 @@
-//! Roll-ups kept while rows are written: how many there are, and what each stretch of rows spans.
+//! Roll-ups kept while rows are written: the number of rows, and the span of each range of rows.
 //!
-//! Rows stand in the order of posting, which is nearly the order of time and of breadcrumbs. So
-//! the least and the greatest timestamp and breadcrumb of each stretch of rows, a *zone*, find the
-//! rows of one request or of one second without an index, which would cost more to keep than the
-//! rows themselves (Thereska et al. 2006 asks for the records of a request; DESIGN: live indexes halve the
-//! rate).
+//! Rows are in the order of posting, which is nearly the order of time and of breadcrumbs. So the minimum
+//! and maximum timestamp and breadcrumb of each range of rows, a *zone*, locate the rows of one request or
+//! of one second without an index. An index would cost more to maintain than the rows themselves (Thereska
+//! et al. 2006 asks for the records of a request; DESIGN: live indexes halve the rate).
 
 use foretell_units::{Breadcrumb, HostId};
 
 use crate::{Record, RecordKind};
 
-/// Rows in a zone: small enough to scan in a millisecond, large enough that the zones of 300
+/// Number of rows in a zone: small enough to scan in a millisecond, large enough that the zones of 300
 /// million rows take two megabytes.
 pub(crate) const ZONE_ROWS: u64 = 8192;
 
-/// What has been written so far.
+/// Counts and zones of the rows written so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Records by host and kind.
+    /// Number of records by host and kind.
     hosts: Vec<[u64; RecordKind::COUNT]>,
-    /// The zone that each table is in.
+    /// The current zone of each table.
     open: [Zone; RecordKind::COUNT],
     /// Zones that are full.
     closed: Vec<(RecordKind, Zone)>,
 }
 
-/// A stretch of rows of one table.
+/// A range of rows of one table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Zone {
-    /// Rows before it in its table.
+    /// Number of rows before it in its table.
     pub(crate) before: u64,
-    /// Rows in it.
+    /// Number of rows in it.
     pub(crate) rows: u64,
-    /// Earliest timestamp.
+    /// Smallest timestamp.
     pub(crate) ts_min_ns: u64,
-    /// Latest timestamp.
+    /// Largest timestamp.
     pub(crate) ts_max_ns: u64,
-    /// Least breadcrumb but zero, less one: so zero wraps around and never is the least.
+    /// Smallest breadcrumb other than zero, minus one: so zero wraps around and is never the smallest.
     breadcrumb_min_less_1: u64,
-    /// Greatest breadcrumb.
+    /// Largest breadcrumb.
     breadcrumb_max: u64,
 }
 
@@ -49,7 +48,7 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// An empty zone that `before` rows precede.
+    /// An empty zone after `before` rows.
     const fn after(before: u64) -> Self {
         Self {
             before,
@@ -61,7 +60,7 @@ impl Zone {
         }
     }
 
-    /// The least and greatest breadcrumb but zero, if there is one.
+    /// The smallest and largest breadcrumb other than zero, if there is one.
     pub(crate) fn breadcrumbs(&self) -> Option<(Breadcrumb, Breadcrumb)> {
         (self.breadcrumb_max > 0)
             .then(|| (Breadcrumb(self.breadcrumb_min_less_1 + 1), Breadcrumb(self.breadcrumb_max)))
@@ -91,12 +90,12 @@ impl Tally {
         }
     }
 
-    /// Records of each kind.
+    /// Number of records of each kind.
     pub(crate) fn records(&self) -> [u64; RecordKind::COUNT] {
         RecordKind::ALL.map(|kind| self.hosts.iter().map(|host| host[kind.index()]).sum())
     }
 
-    /// Records of each kind from each host, where there are any.
+    /// Number of records of each kind from each host, where there are any.
     pub(crate) fn by_host(&self) -> impl Iterator<Item = (RecordKind, HostId, u64)> {
         RecordKind::ALL.into_iter().flat_map(|kind| {
             let counts = self.hosts.iter().map(move |host| host[kind.index()]);

@@ -1,4 +1,4 @@
-//! The thread that writes: it turns batches of records into rows, and keeps the roll-ups.
+//! The writing thread: it turns batches of records into rows, and maintains the roll-ups.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::tally::Tally;
 pub(crate) trait RowWriter: RowSink<Error = StoreError> + Sized {
     /// Begins the file at `path` with the empty tables of all record types.
     fn create(path: &Path) -> Result<Self, StoreError>;
-    /// Writes what is left, and opens the file for its facts.
+    /// Writes the remaining rows, and opens the file for its facts.
     fn finish(self) -> Result<Connection, StoreError>;
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn write_batches<W: RowWriter>(
             write_row(record, &mut writer)?;
         }
         batch.clear();
-        // The recorder may have ended; then nobody needs the memory.
+        // The recorder may have ended; then the memory is not needed.
         let _ = empty.send(batch);
     }
     Ok((writer.finish()?, tally))

@@ -1,6 +1,6 @@
-//! A run that dies, by whatever death, leaves nothing that looks like a store.
+//! Tests that a run that dies, in any way, leaves nothing that looks like a store.
 //!
-//! The dying is done by this same test program, started again as a child.
+//! The process that dies is this same test program, started again as a child.
 
 #![cfg(unix)]
 
@@ -18,7 +18,7 @@ const DIR: &str = "FORETELL_TEST_CHILD_DIR";
 const RECORDS: &str = "FORETELL_TEST_CHILD_RECORDS";
 const METHOD: &str = "FORETELL_TEST_CHILD_METHOD";
 
-/// Records as its environment says, until the store fails, and finishes.
+/// Records as specified by its environment, until the store fails, and finishes.
 #[test]
 #[ignore = "run by the other tests, as a child"]
 fn child() {
@@ -49,7 +49,7 @@ fn child() {
     }
 }
 
-/// The command that runs `child`; `before` is shell that comes first.
+/// The command that runs `child`; `before`: shell commands that come first.
 fn command(before: &str, dir: &Path, method: &str, records: u64) -> Command {
     let mut command = Command::new("sh");
     command
@@ -63,17 +63,17 @@ fn command(before: &str, dir: &Path, method: &str, records: u64) -> Command {
     command
 }
 
-/// What `child` prints when it may write files of `kib` KiB only.
+/// The output of `child` if it may write files of only `kib` KiB.
 fn with_file_limit(kib: u64, dir: &Path, method: &str, records: u64) -> String {
-    // The shell counts in blocks of 512 bytes; the signal that would kill us is ignored, so that
-    // the file system refuses as a full one does.
+    // The shell counts in blocks of 512 bytes. The signal that would kill the process is ignored,
+    // so that the file system returns an error like a full one.
     let before = format!("trap '' XFSZ; ulimit -f {};", kib * 2);
     let output = command(&before, dir, method, records).output().expect("a child");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What is in a directory, but for the list of our files; none if it does not exist.
+/// The names in a directory, without the list of our files; empty if it does not exist.
 fn files(dir: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -87,12 +87,12 @@ fn a_killed_run_leaves_a_partial_file_that_is_refused_and_replaced() {
         let mut child = command("", dir.path(), method, u64::MAX).spawn().expect("a child");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         assert!(lines.map_while(Result::ok).any(|line| line == "under way"));
-        // While it goes on, nobody else may write there ...
+        // While it is running, no other process may write there ...
         let busy = Recorder::create(dir.path(), Selection::ALL).unwrap_err();
         assert!(matches!(busy, StoreError::Files(FilesError::Busy { .. })), "{busy}");
         child.kill().expect("SIGKILL");
         child.wait().expect("its end");
-        // ... and when it is dead, there is nothing to read, and anybody may.
+        // ... and when it is dead, there is nothing to read, and any process may write.
         assert_eq!(files(dir.path()), [PARTIAL_FILE]);
         let refused = open_run(dir.path()).unwrap_err();
         assert!(matches!(refused, StoreError::Interrupted { .. }), "{refused}");
@@ -115,15 +115,15 @@ fn a_full_disk_stops_the_run_and_leaves_nothing() {
         let output = with_file_limit(250, dir.path(), method, 10);
         assert!(output.contains("\nno finish: cannot write"), "{method}: {output}");
         assert!(files(dir.path()).is_empty());
-        // 4 MiB are full after some 130 000 records. The run hears of it when batches that are
-        // under way are used up, and the pages that SQLite keeps for itself: well before the end.
+        // 4 MiB are full after some 130 000 records. The run learns of it when the batches in
+        // progress are used up, and the pages that SQLite holds: well before the end.
         let output = with_file_limit(4096, dir.path(), method, u64::MAX);
         let failed = output.lines().find_map(|line| line.strip_prefix("failed after "));
         let posted: u64 = failed.and_then(|n| n.parse().ok()).expect("the run heard of it");
         assert!((130_000..400_000).contains(&posted), "{method}: {output}");
         assert!(output.contains("\nno finish: cannot write"), "{method}: {output}");
         assert!(files(dir.path()).is_empty());
-        // And with room enough all is well.
+        // With enough room everything works.
         let output = with_file_limit(4096, dir.path(), method, 50_000);
         assert!(output.contains("\nfinished 50000"), "{method}: {output}");
         assert_eq!(files(dir.path()), [STORE_FILE]);

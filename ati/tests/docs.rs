@@ -1,4 +1,4 @@
-//! `docs/records.md` says what is in a store.
+//! Tests that `docs/records.md` describes the contents of a store.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn described(section: &str) -> Vec<String> {
     rows.filter_map(|row| row.split_once('`')).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// A store of synthetic records, open as any tool opens it.
+/// A store of synthetic records, opened as any tool would open it.
 fn store(dir: &Path) -> Connection {
     let mut recorder = Recorder::create(dir, Selection::ALL).unwrap();
     for record in foretell_ati::synthetic::records(500, Seed(1)) {

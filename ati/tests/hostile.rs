@@ -1,5 +1,5 @@
-//! A store that somebody altered is read as far as it is sound, or refused with the place of the fault;
-//! nothing in it is executed, and reading it comes to an end.
+//! Tests that an altered store is read as far as it is valid, or rejected with the place of the fault;
+//! that nothing in it is executed, and that reading always ends.
 #![allow(clippy::format_push_string, reason = "tests")]
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use foretell_ati::{
 use foretell_metrics::{ClientSample, Collected, METRICS, Sample};
 use foretell_units::{Breadcrumb, HostId, Seed, SimSpan, WorkloadId};
 
-/// A store with something in each table that is read.
+/// A store with data in each table that is read.
 fn store(dir: &Path) {
     store_of(dir, 2000);
 }
@@ -52,7 +52,7 @@ fn store_of(dir: &Path, requests: u64) {
     recorder.conclude(&conclusion).unwrap();
 }
 
-/// Everything that is ever read of a store; what is wrong, if anything.
+/// Reads everything that is ever read from a store. Returns the error, if any.
 fn read(dir: &Path) -> Result<(), StoreError> {
     let run = open_run(dir)?;
     run.facts()?;
@@ -68,7 +68,7 @@ fn read(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What is said of a store altered by this SQL.
+/// The error for a store altered by this SQL.
 #[track_caller]
 fn altered(sql: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
@@ -173,7 +173,7 @@ fn what_else_is_in_a_store_does_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     store(dir.path());
     let db = Connection::open(dir.path().join(STORE_FILE)).unwrap();
-    // views of views of views: whoever looks at the last one looks at a billion
+    // views of views of views: reading the last one reads a billion rows
     let mut sql = "ALTER TABLE hosts ADD COLUMN note TEXT;
                    CREATE VIEW v0 AS SELECT * FROM hosts;"
         .to_owned();
@@ -192,11 +192,11 @@ fn what_else_is_in_a_store_does_no_harm() {
 #[test]
 fn pages_that_are_pointed_to_twice_are_damage() {
     let dir = tempfile::tempdir().unwrap();
-    // the root of a smaller one has one child
+    // the root of a smaller store has only one child
     store_of(dir.path(), 100_000);
     let path = dir.path().join(STORE_FILE);
     let db = Connection::open(&path).unwrap();
-    // many small pages, so that there are inner ones
+    // many small pages, so that there are interior ones
     db.execute_batch("PRAGMA page_size = 512; VACUUM").unwrap();
     let root: u32 = db
         .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'request'", [], |row| {
@@ -205,7 +205,7 @@ fn pages_that_are_pointed_to_twice_are_damage() {
         .unwrap();
     drop(db);
     let mut bytes = std::fs::read(&path).unwrap();
-    // each entry of the root points to its last child
+    // let each entry of the root point to its last child
     let page = &mut bytes[(root as usize - 1) * 512..root as usize * 512];
     assert_eq!(page[0], 0x05, "the root is an inner page");
     let cells = u16::from_be_bytes([page[3], page[4]]) as usize;
@@ -230,7 +230,7 @@ fn changes_that_wait_beside_a_store_are_named() {
         assert!(found.contains(ending) && found.contains("close the program"), "{found}");
         std::fs::remove_file(beside).unwrap();
     }
-    // a store that was left in that mode is read, and nothing is made beside it
+    // a store that was left in that mode is read, and no file is created beside it
     let db = Connection::open(dir.path().join(STORE_FILE)).unwrap();
     db.execute_batch("PRAGMA journal_mode = WAL; UPDATE hosts SET name = 'b'").unwrap();
     drop(db);

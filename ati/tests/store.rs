@@ -1,4 +1,4 @@
-//! A store keeps what was posted, finds it again, and refuses what it is not.
+//! Tests that a store keeps the posted records, finds them again, and rejects other files.
 
 use std::path::Path;
 
@@ -199,14 +199,14 @@ fn nothing_has_the_name_of_a_store_until_it_is_whole() {
     let (whole, partial) = (dir.path().join(STORE_FILE), dir.path().join(PARTIAL_FILE));
     store(dir.path(), Method::Pages, &[]);
     assert!(whole.exists() && !partial.exists());
-    // A rerun leaves the old store until the new one is whole ...
+    // A rerun keeps the old store until the new one is complete ...
     let recorder = Recorder::create(dir.path(), Selection::ALL).unwrap();
     assert!(whole.exists() && partial.exists());
     open_run(dir.path()).unwrap();
-    // ... and one that is given up leaves it for good.
+    // ... and a rerun that is given up keeps it for good.
     drop(recorder);
     assert!(whole.exists() && !partial.exists());
-    // An unfinished store without an old one is no run.
+    // An unfinished store without an old one is not a run.
     std::fs::remove_file(&whole).unwrap();
     let recorder = Recorder::create(dir.path(), Selection::ALL).unwrap();
     assert!(!whole.exists() && partial.exists());
@@ -258,7 +258,7 @@ fn what_is_no_store_is_refused_with_the_reason() {
     set("CREATE TABLE other (x)");
     assert!(refusal().contains("its application_id is 0x0, not 0x666f7265"), "{}", refusal());
 
-    // a directory with somebody's files in it is not written to
+    // a directory with other files in it is not written to
     std::fs::remove_file(&path).unwrap();
     store(dir.path(), Method::Pages, &synthetic::records(1_000, Seed(1)));
     set("PRAGMA user_version = 2");

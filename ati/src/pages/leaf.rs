@@ -1,13 +1,15 @@
 //! A leaf page of a table: rows of integers.
 //!
-//! A page begins with a header of 8 bytes and an array of pointers to its cells, two bytes each,
-//! which grows towards its end; cells are put from the end towards the front. A cell is the size
-//! of its payload, the rowid (both as varints), and the payload: a header with its own size and
-//! one serial type a column, then the columns. Everything is big-endian.
+//! A page begins with a header of 8 bytes and an array of pointers to its cells, two bytes each.
+//! The array grows towards the end of the page; cells are added from the end towards the front. A
+//! cell consists of the size of its payload, the rowid (both as varints), and the payload. The
+//! payload is a header with its own size and one serial type per column, followed by the columns.
+//! Everything is big-endian.
 //!
-//! A cell is written backwards, from its last column to its first byte. Then every number can be
-//! stored as eight bytes that *end* where its own shorter form ends: what is too much lands in
-//! front of it, where the next store covers it. No loop over bytes, no branch on a length.
+//! A cell is written backwards, from its last column to its first byte. So every number can be
+//! stored as eight bytes that *end* where its shorter form ends: the superfluous bytes are in front
+//! of it, and the next store overwrites them. This needs no loop over bytes and no branch on a
+//! length.
 
 use crate::schema::PAGE_BYTES;
 
@@ -17,10 +19,10 @@ const HEADER: usize = 8;
 /// First byte of a leaf page of a table.
 const LEAF_TABLE: u8 = 0x0d;
 
-/// Serial types of the constants 0 and 1, which take no space.
+/// Serial type of the constant 0; that of 1 follows. These take no space.
 const CONSTANT_ZERO: u8 = 8;
 
-/// For a number of significant bits (without the sign): serial type, bytes.
+/// Serial type and number of bytes, by number of significant bits (without the sign).
 const CLASSES: [(u8, u8); 64] = {
     let mut classes = [(0, 0); 64];
     let mut bits = 0;
@@ -51,9 +53,9 @@ fn class(value: i64) -> (u8, usize) {
 pub(super) struct Leaf {
     page: Vec<u8>,
     cells: usize,
-    /// Where the last cell begins.
+    /// Offset of the last cell.
     content: usize,
-    /// The rowid of the last row; rows count from 1.
+    /// The rowid of the last row; rows are numbered from 1.
     rowid: u64,
     /// The rowid as a varint, in the last bytes of this number (read big-endian).
     varint: u64,
@@ -71,21 +73,21 @@ impl Leaf {
         self.rowid
     }
 
-    /// Where the array of pointers ends.
+    /// Offset of the end of the array of pointers.
     #[inline]
     fn pointers_end(&self) -> usize {
         HEADER + 2 * self.cells
     }
 
-    /// Whether a row of `N` columns fits, whatever its values.
+    /// Whether a row of `N` columns fits, regardless of its values.
     #[inline]
     pub(super) fn has_room<const N: usize>(&self) -> bool {
-        // Its pointer; size; eight bytes that end in the rowid; sizes and columns. The page wastes
-        // the difference to the real size of one row, half a percent of 16 KiB.
+        // Its pointer; size; eight bytes that end with the rowid; sizes and columns. The page
+        // wastes the difference from the real size of one row, half a percent of 16 KiB.
         self.pointers_end() + 2 + 1 + 8 + (1 + N) + 8 * N <= self.content
     }
 
-    /// Adds a row, for which there is room.
+    /// Adds a row. There must be room for it.
     #[inline]
     pub(super) fn push<const N: usize>(&mut self, row: [i64; N]) {
         let end = self.content;
@@ -102,7 +104,7 @@ impl Leaf {
         page[at..at + N].copy_from_slice(&serials);
         at -= 1;
         page[at] = 1 + N as u8;
-        // At most 1 + 12 + 12 × 8 = 109: a varint of one byte, as are the serial types.
+        // At most 1 + 12 + 12 × 8 = 109: a varint of one byte, like the serial types.
         let payload = (end - at) as u8;
         self.rowid += 1;
         self.varint += 1;
@@ -136,8 +138,8 @@ impl Leaf {
     }
 }
 
-/// `number`, less than 2^56, as a varint in the last bytes of the result: seven bits a byte, most
-/// significant first, the high bit set in all but the last.
+/// `number`, less than 2^56, as a varint in the last bytes of the result: seven bits per byte, most
+/// significant first, with the high bit set in all bytes except the last.
 pub(super) fn varint(number: u64) -> u64 {
     assert!(number < 1 << 56, "no run has that many rows");
     let mut rest = number >> 7;

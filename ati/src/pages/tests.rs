@@ -1,4 +1,4 @@
-//! The page writer against `INSERT` statements and SQLite's own integrity check.
+//! The page writer compared with `INSERT` statements, and checked by SQLite's integrity check.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::columns::write_row;
 use crate::statements::StatementWriter;
 use crate::{Record, RecordKind, synthetic};
 
-/// Writes `records` with `writer` and returns the file, open.
+/// Writes `records` with `writer` and returns the open file.
 fn write<W: RowWriter>(mut writer: W, records: impl IntoIterator<Item = Record>) -> Connection {
     for record in records {
         write_row(&record, &mut writer).unwrap();
@@ -28,19 +28,19 @@ fn rows(db: &Connection, kind: RecordKind) -> Vec<Vec<i64>> {
     statement.query_map([], row).unwrap().map(Result::unwrap).collect()
 }
 
-/// What SQLite has to say of the file: "ok", or what is wrong with it.
+/// SQLite's verdict on the file: "ok", or the errors.
 fn integrity(db: &Connection) -> String {
     db.pragma_query_value(None, "integrity_check", |row| row.get(0)).unwrap()
 }
 
-/// The schema, but for the numbers of pages.
+/// The schema, without the numbers of pages.
 fn schema_text(db: &Connection) -> Vec<(String, String)> {
     let mut statement = db.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     rows.map(Result::unwrap).collect()
 }
 
-/// Asserts that both writers make the same tables of `records`.
+/// Asserts that both writers create the same tables from `records`.
 fn compare(records: &[Record], fanout: usize) {
     let dir = tempfile::tempdir().unwrap();
     let pages = PageWriter::with_fanout(&dir.path().join("pages"), fanout).unwrap();
@@ -67,8 +67,9 @@ proptest! {
 
 #[test]
 fn oracle_trees_of_many_levels() {
-    // 12 records a request of some 31 bytes: 16 KiB hold about 500 rows. The fullest table, with
-    // 6 of 12 records, has 60 000 rows in 120 leaves: with 4 children a page four levels above them.
+    // 12 records of some 31 bytes per request: 16 KiB hold about 500 rows. The fullest table, with 6
+    // of 12 records, has 60 000 rows in 120 leaves: with 4 children per page there are four levels
+    // above them.
     compare(&synthetic::records(10_000, Seed(7)), 4);
 }
 
@@ -86,7 +87,7 @@ fn every_number_of_leaves_makes_a_sound_tree() {
         let count: i64 =
             db.query_row(&format!("SELECT count(*) FROM {kind}"), [], |row| row.get(0)).unwrap();
         assert_eq!(count, thousands * 1000);
-        // by rowid: down the tree, not along the leaves
+        // by rowid: from the root, not along the leaves
         let found: i64 = db
             .query_row(
                 &format!(
@@ -101,8 +102,8 @@ fn every_number_of_leaves_makes_a_sound_tree() {
     }
 }
 
-/// Makes a file of more than a gibibyte without writing one: a hole up to the page before the one
-/// that SQLite locks.
+/// Makes a file of more than a gibibyte without writing it all: it has a hole up to the page before
+/// the one that SQLite locks.
 fn skip_to_lock_page(writer: &mut PageWriter) {
     let page = (LOCK_BYTE / PAGE_BYTES as u64) as u32;
     writer.file.next = page;
@@ -121,7 +122,7 @@ fn the_page_that_sqlite_locks_stays_unused() {
     let page_count = page_count.unwrap().unsigned_abs();
     assert!(page_count * PAGE_BYTES as u64 > LOCK_BYTE + 10 * PAGE_BYTES as u64);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), page_count * PAGE_BYTES as u64);
-    // The whole file has pages that belong to nobody, the hole; the tables must be sound.
+    // The whole file has pages that belong to no table, those of the hole; the tables must be valid.
     for kind in RecordKind::ALL {
         let check: String =
             db.query_row(&format!("PRAGMA integrity_check({kind})"), [], |row| row.get(0)).unwrap();

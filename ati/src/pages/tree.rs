@@ -1,8 +1,8 @@
 //! The interior pages above the leaves of a table, built from left to right.
 //!
-//! An interior page lists its children with the greatest rowid below each; the last child has no
-//! rowid. A level holds its latest children back until there are enough for two pages, so that at
-//! the end, cut in halves if need be, no page is left with a single child.
+//! An interior page lists its children, each with the greatest rowid in it, except that the last
+//! child has no rowid. A level holds its latest children back until there are enough for two pages.
+//! So at the end, when they are split into halves if necessary, no page has only a single child.
 
 use std::io;
 
@@ -17,18 +17,18 @@ const HEADER: usize = 12;
 const INTERIOR_TABLE: u8 = 0x05;
 
 /// Children of a full page: each takes a pointer of 2 bytes, a page number of 4 and a rowid of up
-/// to 8; the last is in the header.
+/// to 8; the last child is in the header.
 pub(super) const CHILDREN: usize = (PAGE_BYTES - HEADER) / (2 + 4 + 8) + 1;
 
-/// A page below, and the greatest rowid in it.
+/// A child page, and the greatest rowid in it.
 #[derive(Clone, Copy)]
 struct Child {
     page: u32,
     last_rowid: u64,
 }
 
-/// The interior pages of a table that are not written yet: from the leaves upwards, the children
-/// that wait for their page.
+/// The interior pages of a table that have not been written yet: for each level, from the leaves
+/// upwards, the children that wait for their page.
 pub(super) struct Tree {
     levels: Vec<Vec<Child>>,
     /// Children of a full page.
@@ -36,8 +36,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// An empty tree. `fanout`: children of a full page, [`CHILDREN`] but in tests, which want many
-    /// levels from few rows; 4 at the least.
+    /// An empty tree. `fanout`: children of a full page. It is [`CHILDREN`] except in tests, which
+    /// need many levels from few rows; at least 4.
     pub(super) fn new(fanout: usize) -> Self {
         assert!((4..=CHILDREN).contains(&fanout));
         Self { levels: Vec::new(), fanout }
@@ -71,7 +71,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes what is left; the topmost page goes to `root`.
+    /// Writes the remaining pages; the topmost one is written to `root`.
     pub(super) fn finish(&mut self, root: u32, file: &mut PageFile) -> io::Result<()> {
         let mut level = 0;
         loop {

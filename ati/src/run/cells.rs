@@ -1,5 +1,5 @@
-//! Cells of a row that others may have written: what is not of its type or in its range is an error
-//! with table, row and column.
+//! Cells of a row that others may have written. A cell of the wrong type or out of its range is an
+//! error that names table, row and column.
 
 use std::fmt;
 use std::path::Path;
@@ -18,12 +18,12 @@ pub(super) struct Cells<'a> {
     path: &'a Path,
     table: &'static str,
     columns: &'a [&'static str],
-    /// Its place among those that are read, from 1.
+    /// Its position among the rows read, from 1.
     number: i64,
 }
 
 impl RunDb {
-    /// That SQLite could not read a table, or that it was stopped.
+    /// The error that SQLite could not read a table, or that it was stopped.
     pub(super) fn unreadable(&self, table: &str, error: rusqlite::Error) -> StoreError {
         let path = self.path.clone();
         match error.sqlite_error_code() {
@@ -34,7 +34,7 @@ impl RunDb {
         }
     }
 
-    /// Rows of a small table: these columns of it, in the order of the first ones.
+    /// Rows of a small table: the given columns, ordered by the first ones.
     pub(super) fn list<T>(
         &self,
         table: &'static str,
@@ -57,7 +57,7 @@ impl RunDb {
 }
 
 impl Cells<'_> {
-    /// That a cell does not hold what is wanted there.
+    /// The error that a cell does not hold the expected value.
     pub(super) fn bad(&self, column: usize, wanted: &'static str) -> StoreError {
         StoreError::BadRow {
             path: self.path.to_owned(),
@@ -76,7 +76,7 @@ impl Cells<'_> {
         self.row.get_ref(column).map_err(sql_error("read", self.path))
     }
 
-    /// A number of something.
+    /// The number of something.
     pub(super) fn id(&self, column: usize) -> Result<u32, StoreError> {
         let id = match self.cell(column)? {
             ValueRef::Integer(id) => u32::try_from(id).ok(),
@@ -130,7 +130,7 @@ impl Cells<'_> {
     }
 }
 
-/// A cell in a message.
+/// A cell as shown in a message.
 pub(super) struct Shown<'a>(pub(super) ValueRef<'a>);
 
 impl fmt::Display for Shown<'_> {

@@ -12,11 +12,11 @@ use crate::{
     Workload,
 };
 
-/// Columns of `metrics` before the metrics themselves.
+/// Number of columns of `metrics` before the metrics themselves.
 const METRICS_BEFORE: usize = 2;
 
 impl RunDb {
-    /// How many records of `kind` the store has, from the roll-ups.
+    /// Number of records of `kind` in the store, from the roll-ups.
     pub fn count(&self, kind: RecordKind) -> Result<u64, StoreError> {
         let columns = &["kind", "records"];
         let counts =
@@ -26,7 +26,7 @@ impl RunDb {
         Ok(counts.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// What each workload demanded of each resource, in the order of workload, host, resource.
+    /// The demand of each workload at each resource, in the order of workload, host, resource.
     pub fn demands(&self) -> Result<Vec<Demand>, StoreError> {
         let columns = &["workload", "host", "resource", "busy_ns", "operations"];
         let rest = "ORDER BY workload, host, resource";
@@ -41,8 +41,8 @@ impl RunDb {
         })
     }
 
-    /// What collectors posted, in the order of posting; nothing if the run had none. Errors if the
-    /// store was written before there were metrics.
+    /// The collectors' samples, in the order of posting; empty if the run had no collectors. Errors
+    /// if the store was written before metrics existed.
     pub fn metrics(&self) -> Result<Collected, StoreError> {
         let all = Metric::all().map(Metric::column);
         let columns: Vec<&str> = ["ts_ns", "host"].into_iter().chain(all).collect();
@@ -103,7 +103,7 @@ impl RunDb {
         })
     }
 
-    /// Pairs of numbers, by the first one.
+    /// Pairs of numbers, grouped by the first one.
     fn pairs(
         &self,
         table: &'static str,

@@ -1,10 +1,10 @@
-//! Opening a store, which anybody may have written or altered.
+//! Opening of a store, which may have been written or altered by others.
 //!
-//! What is checked once here nobody checks again: that the file is a store of ours and whole; that each
-//! table is a table, with the columns that we read (a view of that name could compute without end); and
-//! that nothing in the file's schema is executed (sqlite.org/security.html). What rows hold is checked
-//! where they are read: `cells.rs` and [`crate::columns`]. Every answer is bounded by the work that a
-//! store of this size can ask for, since the pages of a damaged file may lead in circles.
+//! The checks here need not be repeated elsewhere. They are: the file is a store of ours and complete;
+//! each table is a table, with the columns that we read (a view of that name could compute without end);
+//! and nothing in the file's schema is executed (sqlite.org/security.html). The contents of rows are
+//! checked when they are read: `cells.rs` and [`crate::columns`]. Every query is limited to the work that
+//! a store of this size can require, because the pages of a damaged file may form a cycle.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,20 +20,20 @@ use crate::schema::{Layout, layouts};
 use crate::target::{io_error, sql_error};
 use crate::{APPLICATION_ID, PARTIAL_FILE, SCHEMA_VERSION, STORE_FILE, StoreError};
 
-/// Bytes of a row, at the most: the configuration of a very large cluster has a few million.
+/// Most bytes of a row: the configuration of a very large cluster has a few million.
 const MOST_ROW: i32 = 256 << 20;
 
-/// Instructions of SQLite's machine between two looks at how many there were.
+/// Instructions of SQLite's machine between two checks of their number.
 const BETWEEN_LOOKS: i32 = 100_000;
 
-/// Instructions for each byte of the store, and on top. Reading a record takes half an instruction a byte;
-/// sorting and searching some times that.
+/// Maximum number of instructions: per byte of the store, and in addition. Reading a record takes half an
+/// instruction per byte; sorting and searching take several times that.
 const MOST_WORK: (u64, u64) = (16, 100_000_000);
 
 /// Opens the store of the run in `dir` (or the store itself, if `dir` is a file).
 ///
-/// Errors if there is none, if the run did not finish, or if the file is no store, is of another
-/// schema version, is shorter than it should be, or has something else where a table should be.
+/// Errors if there is none, if the run did not finish, or if the file is not a store, has another schema
+/// version, is shorter than it should be, or has something else in place of a table.
 pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
     let path = if dir.is_file() { dir.to_owned() } else { dir.join(STORE_FILE) };
     if !path.exists() {
@@ -45,7 +45,7 @@ pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
         });
     }
     if !path.is_file() && !path.is_dir() {
-        // a pipe of that name would be waited for
+        // opening a pipe of that name would block
         return Err(StoreError::Missing { dir: dir.to_owned() });
     }
     let file = check(&path)?;
@@ -55,9 +55,9 @@ pub fn open_run(dir: &Path) -> Result<RunDb, StoreError> {
     Ok(RunDb { db, path, file })
 }
 
-/// Opens the file at `path` if it is a whole store that we can read, by the header that every SQLite
-/// file begins with (sqlite.org/fileformat2.html, 1.3). SQLite itself says of all faults that the
-/// file is malformed.
+/// Opens the file at `path` if it is a complete store that we can read, according to the header at the
+/// beginning of every SQLite file (sqlite.org/fileformat2.html, 1.3). SQLite itself would report every
+/// fault as a malformed file.
 fn check(path: &Path) -> Result<File, StoreError> {
     let read = |source| io_error("read", path)(source);
     let mut header = [0; 100];
@@ -81,7 +81,7 @@ fn check(path: &Path) -> Result<File, StoreError> {
             if found > known { "use a newer `foretell`" } else { "run the scenario again" };
         return Err(StoreError::Version { path: path.to_owned(), found, known, remedy });
     }
-    // The size of the largest page, 65 536, is written as 1.
+    // The largest page size, 65 536, is written as 1.
     let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
         1 => 65_536,
         bytes => u64::from(bytes),
@@ -106,7 +106,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Connects to the store, such that nothing in it is executed and nothing is written beside it.
+/// Connects to the store in such a way that nothing in it is executed and nothing is written beside it.
 fn connect(path: &Path, bytes: u64) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -134,7 +134,7 @@ fn connect(path: &Path, bytes: u64) -> rusqlite::Result<Connection> {
     ] {
         db.set_limit(limit, most)?;
     }
-    // a page whose cells overlap is found when it is read
+    // a page with overlapping cells is detected when it is read
     db.pragma_update(None, "cell_size_check", true)?;
     let (each, more) = MOST_WORK;
     let mut left =
@@ -147,8 +147,8 @@ fn connect(path: &Path, bytes: u64) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// The path as SQLite takes it with a parameter: that the file does not change. So there are no locks,
-/// and what lies beside is neither looked at nor made. (A rerun replaces a store and changes none.)
+/// The path with SQLite's parameter that declares the file immutable. So there are no locks, and files
+/// beside it are neither read nor created. (A rerun replaces a store and changes none.)
 fn uri(path: &Path) -> OsString {
     let mut uri = OsString::from("file:");
     #[cfg(unix)]
@@ -157,7 +157,7 @@ fn uri(path: &Path) -> OsString {
         let mut escaped = Vec::new();
         let bytes = path.as_os_str().as_bytes();
         if bytes.starts_with(b"//") {
-            // else the first word would be an authority
+            // otherwise the first component would be an authority
             escaped.extend_from_slice(b"//");
         }
         for byte in bytes {
@@ -175,15 +175,15 @@ fn uri(path: &Path) -> OsString {
     uri
 }
 
-/// Whether each table of ours is one, with the columns that it should have: first, in their order, and
-/// stored. Others may follow.
+/// Checks that each of our tables is a table with the required columns: they must be stored columns, come
+/// first, and be in order. Others may follow.
 fn check_tables(db: &Connection, path: &Path) -> Result<(), StoreError> {
     let not_a_store = |found: String| Err(StoreError::NotAStore { path: path.to_owned(), found });
     for Layout { table, columns, optional } in layouts() {
         match kind(db, table).map_err(sql_error("read", path))? {
             None if *optional => continue,
             None => return not_a_store(format!("it has no table `{table}`")),
-            // neither a view nor a virtual table has a page
+            // a view or a virtual table has no page
             Some((kind, page)) if kind == "table" && page > 0 => {}
             Some(_) => return not_a_store(format!("its `{table}` is no table")),
         }
@@ -200,13 +200,13 @@ fn check_tables(db: &Connection, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What the schema says of a name.
+/// The schema's entry for a name.
 fn kind(db: &Connection, name: &str) -> rusqlite::Result<Option<(String, i64)>> {
     let sql = "SELECT type, rootpage FROM sqlite_schema WHERE name = ?";
     db.query_row(sql, [name], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
-/// The columns of a table, up to the first one that is computed.
+/// The columns of a table, up to the first computed one.
 fn stored_columns(db: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let mut statement = db.prepare(&format!("PRAGMA table_xinfo(\"{table}\")"))?;
     let rows = statement.query_map([], |row| Ok((row.get(1)?, row.get::<_, i64>(6)?)))?;

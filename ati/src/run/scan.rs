@@ -1,5 +1,4 @@
-//! Reading records: all of a table, several tables in the order of time, a stretch of time, a
-//! request.
+//! Reading of records: all of a table, several tables in the order of time, a range of time, a request.
 
 use foretell_units::Breadcrumb;
 use rusqlite::types::ValueRef;
@@ -11,19 +10,19 @@ use crate::columns::{BadColumn, MAX_COLUMNS, read_row};
 use crate::target::{io_error, sql_error};
 use crate::{KindSet, Record, RecordKind, StoreError};
 
-/// Rows asked for at once where a table is read by SQL.
+/// Number of rows per query when a table is read by SQL.
 const ROWS_BY_SQL: usize = 8192;
 
-/// A place in a table.
+/// A position in a table.
 pub(super) struct Cursor {
     kind: RecordKind,
-    /// Leaf by leaf, as long as the pages are understood; then by SQL.
+    /// Reads leaf by leaf while the pages are understood; `None` afterwards, when SQL is used.
     pub(super) walk: Option<Walk>,
-    /// The rowid of the last of `records`.
+    /// The rowid of the last record in `records`.
     last_rowid: i64,
-    /// Records read and not all handed out.
+    /// Records that were read and are not all returned yet.
     records: Vec<Record>,
-    /// The next of them.
+    /// Index of the next one.
     next: usize,
 }
 
@@ -41,7 +40,7 @@ impl RunDb {
         }
     }
 
-    /// As [`RunDb::scan`], by SQL alone: the oracle, a seventh as fast.
+    /// Like [`RunDb::scan`], by SQL alone: the oracle, at a seventh of the speed.
     pub fn scan_by_sql(
         &self,
         kind: RecordKind,
@@ -50,10 +49,10 @@ impl RunDb {
         self.query(kind, "", [], |_, record| each(record))
     }
 
-    /// Calls `each` with every record of these `kinds`, the tables merged by time.
+    /// Calls `each` with every record of these `kinds`, with the tables merged by time.
     ///
-    /// Each table stays in the order of posting, so the whole is in the order of time as far as
-    /// each table is. Records of one nanosecond come in the order of hosts, then of tables.
+    /// Each table stays in the order of posting, so the result is in the order of time if each table is. Records
+    /// of the same nanosecond come in the order of hosts, then of tables.
     pub fn scan_in_time(
         &self,
         kinds: KindSet,
@@ -70,9 +69,9 @@ impl RunDb {
             let header = &cursor.records[cursor.next].header;
             (header.ts_ns, header.host)
         };
-        // The first of equals: cursors stay in the order of their tables.
+        // Ties go to the first: cursors stay in the order of their tables.
         while let Some(first) = (0..cursors.len()).min_by_key(|index| key(&cursors[*index])) {
-            // as long as it stays the first, the others need no look
+            // as long as it stays the first, the others need not be checked
             let others = (0..cursors.len()).filter(|index| *index != first);
             let next = others.map(|index| (key(&cursors[index]), index)).min();
             let cursor = &mut cursors[first];
@@ -91,7 +90,7 @@ impl RunDb {
         Ok(())
     }
 
-    /// Before the first record of `kind`.
+    /// A cursor before the first record of `kind`.
     pub(super) fn cursor(&self, kind: RecordKind) -> Result<Cursor, StoreError> {
         let root = "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?";
         let root = self.db.query_row(root, [kind.name()], |row| row.get(0));
@@ -101,7 +100,7 @@ impl RunDb {
         Ok(Cursor { kind, walk, last_rowid: i64::MIN, records: Vec::new(), next: 0 })
     }
 
-    /// Replaces the records of `cursor` by the next of its table; `false` if there are none.
+    /// Replaces the records of `cursor` by the next ones of its table; `false` if there are none.
     pub(super) fn fill(&self, cursor: &mut Cursor) -> Result<bool, StoreError> {
         cursor.records.clear();
         cursor.next = 0;
@@ -125,7 +124,7 @@ impl RunDb {
             *last = rowid;
         })?;
         if !in_order {
-            // SQLite does not look for this, and we might go round in circles.
+            // SQLite does not check this, and we might loop for ever.
             return Err(self.disorder(cursor.kind));
         }
         Ok(!cursor.records.is_empty())
@@ -135,8 +134,8 @@ impl RunDb {
         StoreError::Disorder { path: self.path.clone(), table }
     }
 
-    /// Calls `each` with every record of `kind` posted from `from_ns` until before `to_ns`, in the
-    /// order of posting. Reads only the stretches of rows that can hold such records.
+    /// Calls `each` with every record of `kind` posted from `from_ns` until before `to_ns`, in the order of
+    /// posting. Reads only the ranges of rows that can contain such records.
     pub fn scan_between(
         &self,
         kind: RecordKind,
@@ -150,7 +149,7 @@ impl RunDb {
         let last_ns = to_ns - 1;
         let stretches =
             self.stretches(kind, |zone| zone.from_ns <= last_ns && zone.to_ns >= from_ns)?;
-        // Compared here, not in SQL: there, 64 unsigned bits are signed.
+        // Compared here and not in SQL, where 64 unsigned bits are signed.
         self.scan_stretches(kind, &stretches, |record| {
             if (from_ns..to_ns).contains(&record.header.ts_ns) {
                 each(record);
@@ -160,20 +159,20 @@ impl RunDb {
 
     /// All records of the request of `breadcrumb`, on all hosts, in the order of time.
     ///
-    /// Reads only the stretches of rows that can hold such records, but for [`Breadcrumb::NONE`]
-    /// everything. Empty if there are none: the request does not exist or was not sampled.
+    /// Reads only the ranges of rows that can contain such records, but everything for [`Breadcrumb::NONE`].
+    /// Empty if there are none: the request does not exist or was not sampled.
     pub fn trace(&self, breadcrumb: Breadcrumb) -> Result<Vec<Record>, StoreError> {
         let mut records = Vec::new();
         for kind in RecordKind::ALL {
             self.scan_requests(kind, &[breadcrumb], |record| records.push(*record))?;
         }
-        // Stable: what a host posts at one instant stays in the order of the tables.
+        // Stable: records that a host posts at one instant stay in the order of the tables.
         records.sort_by_key(|record| (record.header.ts_ns, record.header.host));
         Ok(records)
     }
 
     /// Calls `each` with every record of `kind` that belongs to one of these requests, in the order of posting.
-    /// Reads only the stretches of rows that can hold such records.
+    /// Reads only the ranges of rows that can contain such records.
     pub fn scan_requests(
         &self,
         kind: RecordKind,
@@ -189,8 +188,8 @@ impl RunDb {
         })
     }
 
-    /// Calls `each` with every record of `kind` in these stretches of rows, and perhaps with some that lie on the
-    /// same pages; none twice.
+    /// Calls `each` with every record of `kind` in these ranges of rows, and perhaps with others on the same
+    /// pages; with none twice.
     fn scan_stretches(
         &self,
         kind: RecordKind,
@@ -223,7 +222,7 @@ impl RunDb {
         Ok(())
     }
 
-    /// Calls `each` with rowid and record of the rows of `kind` that `condition` selects.
+    /// Calls `each` with rowid and record of the rows of `kind` that satisfy `condition`.
     fn query<const P: usize>(
         &self,
         kind: RecordKind,
@@ -266,8 +265,8 @@ impl RunDb {
         Ok(())
     }
 
-    /// The error of a row of `kind` whose `column` holds `value` where `wanted` was: a record that its
-    /// reader knows to be impossible, though each of its values is within its range.
+    /// The error for a row of `kind` whose `column` holds `value` instead of `wanted`. The caller knows that the
+    /// record is impossible, although each value is within its range.
     pub fn bad_record(
         &self,
         kind: RecordKind,
@@ -287,7 +286,7 @@ impl RunDb {
         }
     }
 
-    /// First and last rowid of the stretches of rows of `kind` whose zones are `wanted`.
+    /// First and last rowid of the ranges of rows of `kind` whose zones are `wanted`.
     fn stretches(
         &self,
         kind: RecordKind,
@@ -331,7 +330,7 @@ impl RunDb {
     }
 }
 
-/// What the rows of a zone span.
+/// The span of the rows of a zone.
 struct ZoneBounds {
     from_ns: u64,
     to_ns: u64,
@@ -340,7 +339,7 @@ struct ZoneBounds {
 
 impl ZoneBounds {
     fn may_hold(&self, breadcrumb: Breadcrumb) -> bool {
-        // Zones say nothing about breadcrumb 0.
+        // Zones contain no information about breadcrumb 0.
         breadcrumb == Breadcrumb::NONE
             || self.breadcrumbs.is_some_and(|(min, max)| (min..=max).contains(&breadcrumb.0))
     }

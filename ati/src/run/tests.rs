@@ -1,4 +1,4 @@
-//! Reading past SQL against reading by SQL.
+//! Reading without SQL compared with reading by SQL.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn change(dir: &Path, sql: &str) -> RunDb {
     open_run(dir).unwrap()
 }
 
-/// Asserts that both ways find the same in every table; returns what they find.
+/// Asserts that both ways find the same in every table. Returns the records.
 fn compare(run: &RunDb) -> Vec<Record> {
     let mut all = Vec::new();
     for kind in RecordKind::ALL {
@@ -38,7 +38,7 @@ fn compare(run: &RunDb) -> Vec<Record> {
     all
 }
 
-/// Whether the pages of `kind` are understood to the end.
+/// Whether all pages of `kind` are understood.
 fn understood(run: &RunDb, kind: RecordKind) -> bool {
     let mut cursor = run.cursor(kind).unwrap();
     while run.fill(&mut cursor).unwrap() {}
@@ -53,7 +53,7 @@ proptest! {
         mut records in proptest::collection::vec(any_record(), 0..2000),
     ) {
         for record in &mut records {
-            // Hosts are dense from zero: the recorder counts in a table of them.
+            // Hosts must be dense from zero, because the recorder uses them as indices.
             record.header.host.0 %= 300;
         }
         let dir = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ proptest! {
         let path = dir.path().join(STORE_FILE);
         let mut bytes = std::fs::read(&path).unwrap();
         for (place, byte) in damage {
-            // behind the schema, so that it opens; half the damage to the headers of pages
+            // after the schema, so that the store opens; half of the damage is in page headers
             let mut at = crate::schema::PAGE_BYTES + place.index(bytes.len() - crate::schema::PAGE_BYTES);
             if byte % 2 == 0 {
                 at = at / crate::schema::PAGE_BYTES * crate::schema::PAGE_BYTES + at % 64;
@@ -81,11 +81,11 @@ proptest! {
             bytes[at] = byte;
         }
         std::fs::write(&path, bytes).unwrap();
-        // the schema may be among what is damaged
+        // the damage may include the schema
         let Ok(run) = open_run(dir.path()) else { return Ok(()) };
         for kind in RecordKind::ALL {
             let mut found = 0;
-            // Records or an error: never more records than there are pages to hold them.
+            // Records or an error: never more records than fit in the pages.
             let _ = run.scan(kind, |_| found += 1);
             prop_assert!(found < 1_000_000);
         }
@@ -115,7 +115,8 @@ fn stores_that_sqlite_rewrote_are_read() {
     assert_eq!(compare(&run).len(), records.len() - 1333);
 }
 
-/// Parts of tables are read as they would be by looking at all rows; also where SQL goes on in the middle.
+/// Parts of tables are read with the same result as by checking all rows; also if SQL takes over in the
+/// middle.
 #[test]
 fn oracle_stretches_are_read_as_whole_tables() {
     let dir = tempfile::tempdir().unwrap();
@@ -152,7 +153,7 @@ fn what_is_not_understood_is_read_by_sql() {
     let dir = tempfile::tempdir().unwrap();
     let records = synthetic::records(2000, Seed(1));
     store(dir.path(), &records);
-    // A new column: older rows are shorter, newer ones longer.
+    // A new column: older rows are shorter, newer ones are longer.
     let run = change(dir.path(), "ALTER TABLE request ADD COLUMN note TEXT");
     assert!(understood(&run, RecordKind::Request));
     let sql = "UPDATE request SET note = 'slow' WHERE rowid = 2000";
@@ -163,7 +164,7 @@ fn what_is_not_understood_is_read_by_sql() {
     assert!(!understood(&run, RecordKind::DiskOp));
     assert_eq!(compare(&run).len(), records.len());
     drop(run);
-    // What no recorder writes is an error, by both ways the same.
+    // Values that no recorder writes: both ways must give the same error.
     let run = change(dir.path(), "PRAGMA journal_mode = DELETE; UPDATE disk_op SET op = 7");
     assert!(run.scan(RecordKind::DiskOp, |_| ()).is_err());
     compare(&run);

@@ -1,11 +1,11 @@
-//! Reading a table leaf by leaf, without SQL.
+//! Reads a table leaf by leaf, without SQL.
 //!
-//! SQLite hands out rows of integers at some 5 M a second; decoding the pages gives 35 M, and a
-//! predictor replays every cache reference of a run. The reader understands what
-//! [`crate::pages`] writes, and whatever else SQLite would make of such tables (after a `VACUUM`,
-//! say) as long as rows are integers and as many as there are columns. At anything else it stops
-//! and says so; the caller goes on by SQL, which gives the definitive answer or error. So
-//! nothing here is an error, and no file can make it panic or run forever.
+//! SQLite returns some 5 M rows of integers a second; decoding the pages gives 35 M, and a predictor
+//! replays every cache reference of a run. The reader understands the output of [`crate::pages`], and any
+//! other layout that SQLite would create for such tables (after a `VACUUM`, say), provided that rows
+//! consist of integers, one for each column. At anything else it stops and reports this. The caller then
+//! continues by SQL, which gives the definitive result or error. So there are no errors here, and no file
+//! can cause a panic or an endless loop.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -17,10 +17,10 @@ use crate::{Record, RecordKind};
 const LEAF_TABLE: u8 = 0x0d;
 const INTERIOR_TABLE: u8 = 0x05;
 
-/// Bytes that may be read past the end of a page.
+/// Number of bytes that may be read beyond the end of a page.
 const PADDING: usize = 8;
 
-/// By serial type of a column: how many bytes its number has. [`NOT_A_NUMBER`]: it is none.
+/// Number of bytes of a column's number, by serial type. [`NOT_A_NUMBER`]: it is not a number.
 const BYTES: [u8; 256] = {
     let mut bytes = [NOT_A_NUMBER; 256];
     let known = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (6, 8), (ZERO, 0), (ZERO + 1, 0)];
@@ -32,19 +32,19 @@ const BYTES: [u8; 256] = {
     bytes
 };
 const NOT_A_NUMBER: u8 = u8::MAX;
-/// The serial type of 0; the next is that of 1.
+/// The serial type of 0; the next one is that of 1.
 const ZERO: u8 = 8;
 
-/// How a step through a table ended.
+/// The result of a step through a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// With the rows of a leaf.
+    /// The rows of a leaf were read.
     Leaf,
-    /// At the end of the table.
+    /// The end of the table.
     End,
-    /// With something that is left to SQL.
+    /// Something that is left to SQL.
     NotUnderstood,
-    /// With a rowid that is not above the one before it: the table is damaged.
+    /// A rowid is not greater than the one before it: the table is damaged.
     Disorder,
 }
 
@@ -53,19 +53,18 @@ pub(super) struct Walk {
     file: File,
     kind: RecordKind,
     page_bytes: usize,
-    /// Pages to visit, the next one last, each with a rowid that none of its rows is above.
+    /// Pages to visit, the next one last, each with an upper bound for its rowids.
     ahead: Vec<(u32, i64)>,
-    /// Rows before this one are left out.
+    /// Rows before this one are skipped.
     from_rowid: i64,
-    /// Pages that may still be visited: each page of a sound file is, once at most.
+    /// Number of pages that may still be visited: in a valid file, each page is visited at most once.
     left: u32,
-    /// The current page, and [`PADDING`].
+    /// The current page, followed by [`PADDING`] bytes.
     page: Vec<u8>,
 }
 
 impl Walk {
-    /// Starts at the `root` page of the table of `kind`; `None` if the file is one of those that
-    /// are left to SQL.
+    /// Starts at the `root` page of the table of `kind`; `None` if the file must be read by SQL.
     pub(super) fn new(mut file: File, kind: RecordKind, root: u32) -> Option<Self> {
         let mut header = [0; 100];
         file.seek(SeekFrom::Start(0)).ok()?;
@@ -74,7 +73,7 @@ impl Walk {
             1 => 65_536,
             bytes => usize::from(bytes),
         };
-        // Versions 1 to write and read: no write-ahead log. Nothing reserved at the end of a page.
+        // Read and write versions 1: no write-ahead log. No reserved space at the end of a page.
         let plain = header[18..21] == [1, 1, 0] && page_bytes >= 512;
         let left = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
         let page = vec![0; page_bytes + PADDING];
@@ -82,13 +81,12 @@ impl Walk {
         plain.then_some(Self { file, kind, page_bytes, ahead, from_rowid: i64::MIN, left, page })
     }
 
-    /// Leaves out the rows before `rowid` that have not been read yet, and the pages that hold no others.
+    /// Skips unread rows before `rowid`, and the pages that contain only such rows.
     pub(super) fn skip_to(&mut self, rowid: i64) {
         self.from_rowid = rowid;
     }
 
-    /// Appends the records of the next leaf to `records`, and sets `last_rowid` to that of the
-    /// last of them.
+    /// Appends the records of the next leaf to `records`, and sets `last_rowid` to that of the last one.
     pub(super) fn step(&mut self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Step {
         while let Some((number, last)) = self.ahead.pop() {
             if last < self.from_rowid {
@@ -100,7 +98,7 @@ impl Walk {
                     Some(false) => return Step::Disorder,
                     None => None,
                 },
-                // The root of the schema is on page 1, never that of a table.
+                // Page 1 is the root of the schema, never that of a table.
                 Some(INTERIOR_TABLE) => self.children(last),
                 _ => None,
             };
@@ -130,10 +128,10 @@ impl Walk {
         Some(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Puts the children of an interior page ahead; `last`: no row of theirs is above it.
+    /// Adds the children of an interior page to those ahead; `last`: upper bound for their rowids.
     fn children(&mut self, last: i64) -> Option<()> {
         let cells = self.u16_at(3);
-        // more children than there are pages: not all can be visited
+        // more children than there are pages: they cannot all be visited
         if self.ahead.len() + cells > self.left as usize {
             return None;
         }
@@ -152,7 +150,8 @@ impl Walk {
         Some(())
     }
 
-    /// Decodes the rows of a leaf. Returns whether their rowids ascend; `None` if a row is not understood.
+    /// Decodes the rows of a leaf. Returns whether their rowids increase; `None` if a row is not
+    /// understood.
     fn rows(&self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Option<bool> {
         let columns = self.kind.columns().count();
         let mut row = [0; MAX_COLUMNS];
@@ -163,7 +162,7 @@ impl Walk {
             let mut at = usize::from(u16::from_be_bytes([pointer[0], pointer[1]]));
             let payload = self.varint(&mut at)?;
             let rowid = self.varint(&mut at)?.cast_signed();
-            // A longer payload is not one of ours, or has spilled onto other pages.
+            // A longer payload is not ours, or is continued on other pages.
             let end = at + usize::try_from(payload).ok().filter(|bytes| *bytes < 128)?;
             if end > self.page_bytes {
                 return None;
@@ -184,7 +183,7 @@ impl Walk {
                 if bytes == NOT_A_NUMBER {
                     return None;
                 }
-                // The number ends where the first of these eight bytes does not matter any more.
+                // The number ends before the part of these eight bytes that does not belong to it.
                 let word: [u8; 8] = self.page.get(at..at + 8)?.try_into().ok()?;
                 *value = if bytes == 0 {
                     i64::from(*serial - ZERO)
@@ -202,7 +201,7 @@ impl Walk {
         Some(true)
     }
 
-    /// The varint at `at`, of up to eight bytes; moves `at` behind it.
+    /// The varint at `at`, of up to eight bytes; moves `at` past it.
     #[inline]
     fn varint(&self, at: &mut usize) -> Option<u64> {
         let mut number = 0;
