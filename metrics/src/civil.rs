@@ -1,6 +1,7 @@
-//! Dates of the Gregorian calendar as seconds since the beginning of 1970, and back.
+//! Dates of the Gregorian calendar as seconds since the start of 1970, and back.
 //!
-//! By Howard Hinnant's `days_from_civil`: years begin in March, so that the leap day is their last.
+//! The method is Howard Hinnant's `days_from_civil`: years begin in March, so that the leap day is
+//! their last.
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -14,7 +15,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Seconds since the beginning of 1970; `None` if there is no such date or time of the day.
+/// Seconds since the start of 1970; `None` if the date or the time of day does not exist.
 pub(crate) fn seconds(year: i64, month: i64, day: i64, time: &str) -> Option<f64> {
     let mut parts = time.split(':');
     let (hour, minute) = (parts.next()?.parse::<u32>().ok()?, parts.next()?.parse::<u32>().ok()?);
@@ -26,7 +27,7 @@ pub(crate) fn seconds(year: i64, month: i64, day: i64, time: &str) -> Option<f64
         return None;
     }
     let midnight = days(year, month, day) * 86_400;
-    // 31 February would be a day in March
+    // 31 February would otherwise become a day in March
     let (true_year, true_month, true_day, _) = date(midnight);
     if (true_year, true_month, true_day) != (year, month, day) {
         return None;
@@ -40,7 +41,7 @@ pub(crate) fn month(name: &str) -> Option<i64> {
     (1..).zip(MONTHS).find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(number, _)| number)
 }
 
-/// Year, month, day, and the time of the day of whole seconds since the beginning of 1970.
+/// Year, month, day, and time of day, for whole seconds since the start of 1970.
 fn date(seconds: i64) -> (i64, i64, i64, String) {
     let (days, rest) = (seconds.div_euclid(86_400) + 719_468, seconds.rem_euclid(86_400));
     let era = days.div_euclid(146_097);
@@ -55,13 +56,13 @@ fn date(seconds: i64) -> (i64, i64, i64, String) {
     (year, month, day, time)
 }
 
-/// As dstat writes the time of a row: `20-11 10:26:04`.
+/// The time of a row as dstat writes it: `20-11 10:26:04`.
 pub(crate) fn row_time(seconds: i64) -> String {
     let (_, month, day, time) = date(seconds);
     format!("{day:02}-{month:02} {time}")
 }
 
-/// As dstat dates its output: `20 Nov 2026 10:26:04 UTC`.
+/// The date of an output as dstat writes it: `20 Nov 2026 10:26:04 UTC`.
 pub(crate) fn heading(seconds: i64) -> String {
     let (year, month, day, time) = date(seconds);
     format!("{day:02} {} {year} {time} UTC", MONTHS[month as usize - 1])

@@ -1,7 +1,7 @@
-//! Logs of what clients saw: a CSV file with a time and what was read and written in each interval.
+//! Logs of clients' measurements: a CSV file with a time and the reads and writes of each interval.
 //!
-//! Columns: `epoch` (or `time`), seconds since 1970 at the interval's end, and some of `read_iops`,
-//! `write_iops`, `read_bytes_per_s`, `write_bytes_per_s`. Others are ignored.
+//! Columns: `epoch` (or `time`), seconds since 1970 at the end of the interval, and some of
+//! `read_iops`, `write_iops`, `read_bytes_per_s`, `write_bytes_per_s`. Others are ignored.
 
 use std::io::{Read, Write};
 
@@ -12,7 +12,7 @@ use crate::error::MetricsError;
 use crate::heading::{Heading, TIMES};
 use crate::series::Series;
 
-/// Reads what clients saw; `file` names it in errors.
+/// Reads clients' measurements; `file` names the source in errors.
 pub fn read_client_log(input: impl Read, file: &str) -> Result<Series, MetricsError> {
     let mut reader = Rows::new(&ReaderBuilder::new(), input);
     let wrong = |error| MetricsError::Csv { file: file.to_owned(), error };
@@ -30,7 +30,7 @@ pub fn read_client_log(input: impl Read, file: &str) -> Result<Series, MetricsEr
     Ok(series)
 }
 
-/// Writes what clients saw, for [`read_client_log`] and others.
+/// Writes clients' measurements, for [`read_client_log`] and others.
 pub fn write_client_log(mut output: impl Write, clients: &Series) -> std::io::Result<()> {
     writeln!(output, "{},{}", TIMES[0], clients.names.join(","))?;
     for (row, time) in clients.times.iter().enumerate() {

@@ -1,10 +1,10 @@
 //! dstat's CSV files, read and written.
 //!
-//! A file has four lines that say who made it, an empty line if that was 0.7, a line of groups, a line of
-//! names, and rows. Columns are found by their names, so any choice and order of them will do. Times
-//! have no year; the line `Cmdline` has one. The first row of each output is the average since the
-//! machine was started, and is left out. dstat appends to a file that is there: then all begins
-//! again, perhaps with other columns.
+//! A file has four lines about its origin, then an empty line (only in version 0.7), a line of groups, a
+//! line of names, and rows. Columns are found by their names, so any selection and order of them is
+//! accepted. Times have no year; the line `Cmdline` has one. The first row of each output is the average
+//! since the machine was started, and is left out. dstat appends to an existing file: then everything
+//! begins again, possibly with other columns.
 
 use std::io::{Read, Write};
 
@@ -18,7 +18,7 @@ use crate::metric::{Metric, plain};
 use crate::series::Series;
 use crate::{METRICS, Sample};
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, PartialEq, Debug)]
 enum Column {
     /// `20-11 10:26:04`.
@@ -32,13 +32,13 @@ enum Column {
 /// A table's heading.
 struct Heading {
     columns: Vec<Column>,
-    /// When the output was begun, and in which year.
+    /// When the output was begun, as a time and a year.
     began: f64,
     year: i64,
 }
 
-/// Reads a host's metrics from `input`; `file` names it in errors. Times are seconds since 1970, as if
-/// the host's local time were UTC.
+/// Reads a host's metrics from `input`; `file` names the source in errors. Times are seconds since 1970,
+/// as if the host's local time were UTC.
 pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> {
     let reader = Rows::new(ReaderBuilder::new().has_headers(false).flexible(true), input);
     let mut found: Option<Series> = None;
@@ -118,12 +118,12 @@ fn columns(groups: &StringRecord, names: &StringRecord) -> Result<Vec<Column>, S
     Ok(columns)
 }
 
-/// The short name of a column: a metric's own, or made of the group's and the name.
+/// The short name of a column: that of a metric, or one made of the group and the name.
 pub(crate) fn short(group: &str, name: &str) -> String {
     if let Some(metric) = Metric::find(group, name) {
         return metric.short().to_owned();
     }
-    // what other versions print beside the 32, such as `stl`, joins its group
+    // columns of other versions besides the 32, such as `stl`, are named after their group
     let alike = Metric::all().find(|metric| plain(metric.group()) == plain(group));
     let of = alike.map_or_else(
         || plain(group),
@@ -148,11 +148,11 @@ fn row(heading: &Heading, record: &StringRecord, rows: usize) -> Result<(f64, Ve
             Column::Number(_) => values.push(finite(cell)?),
         }
     }
-    // without times a row is a second
+    // without times, a row counts as a second
     Ok((time.unwrap_or(heading.began + rows as f64), values))
 }
 
-/// `20-11 10:26:04`, or with the month's name: `Nov-20 10:26:04`.
+/// Parses `20-11 10:26:04`, or with the month's name: `Nov-20 10:26:04`.
 fn time_of(cell: &str, heading: &Heading) -> Result<f64, String> {
     let read = || {
         let (date, time) = cell.trim().split_once(' ')?;
@@ -165,7 +165,7 @@ fn time_of(cell: &str, heading: &Heading) -> Result<f64, String> {
             },
         };
         let at = civil::seconds(heading.year, month, day, time)?;
-        // the output may go on into another year
+        // the output may continue into another year
         let half_a_year = 183.0 * 86_400.0;
         if at + half_a_year < heading.began {
             civil::seconds(heading.year + 1, month, day, time)
@@ -176,7 +176,7 @@ fn time_of(cell: &str, heading: &Heading) -> Result<f64, String> {
     read().ok_or_else(|| format!("`{cell}` is no time such as `20-11 10:26:04`"))
 }
 
-/// `20 Nov 2026 10:26:04 UTC`: when, and the year.
+/// Parses `20 Nov 2026 10:26:04 UTC`: the time, and the year.
 fn date_of(text: &str) -> Option<(f64, i64)> {
     let mut parts = text.split_whitespace();
     let day = parts.next()?.parse().ok()?;
@@ -185,9 +185,9 @@ fn date_of(text: &str) -> Option<(f64, i64)> {
     Some((civil::seconds(year, month, day, parts.next()?)?, year))
 }
 
-/// Writes a host's samples as dstat 0.7.2 does with `-tcly -mg --vm -dr -n --tcp --float`, but for the
-/// empty line, which 0.8.0 leaves out and over which line counts stumble. Times are simulated, from
-/// the beginning of 1970.
+/// Writes a host's samples as dstat 0.7.2 does with `-tcly -mg --vm -dr -n --tcp --float`. Only the empty
+/// line is left out: 0.8.0 has none, and it would disturb line counts. Times are simulated, from the
+/// start of 1970.
 ///
 /// dstat's first row is the average since the machine was started; so is the first sample.
 pub fn write_dstat<'a>(
@@ -226,7 +226,7 @@ pub fn write_dstat<'a>(
     for sample in samples {
         write!(output, "{}", civil::row_time(sample.ts_ns.div_euclid(1_000_000_000)))?;
         for value in &sample.values[..METRICS] {
-            // as dstat: three digits, unless it is whole
+            // as in dstat: three digits, unless the number is whole
             if value.fract() == 0.0 {
                 write!(output, ",{value:.0}")?;
             } else {

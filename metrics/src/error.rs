@@ -1,40 +1,40 @@
-//! What can be wrong with files of metrics.
+//! Errors in files of metrics.
 
 use thiserror::Error;
 
 /// A file that cannot be used.
 #[derive(Debug, Error)]
 pub enum MetricsError {
-    /// It is no CSV file, or could not be read.
+    /// It is not a CSV file, or could not be read.
     #[error("`{file}`: {error}")]
     Csv {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What is wrong.
+        /// The error.
         error: csv::Error,
     },
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("`{file}`, line {line}: {reason}")]
     Line {
-        /// Which file.
+        /// The file.
         file: String,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: u64,
-        /// What was found, and what was expected.
+        /// The found and the expected content.
         reason: String,
     },
-    /// It lacks something that is needed.
+    /// The file lacks required data.
     #[error("`{file}`: {reason}")]
     Lacks {
-        /// Which file.
+        /// The file.
         file: String,
-        /// What.
+        /// The missing data.
         reason: String,
     },
-    /// Files do not go together.
+    /// Files do not match each other.
     #[error("{reason}")]
     Apart {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,48 +1,49 @@
 //! From many hosts' metrics to one row of features, whatever the number of hosts (Hsu et al. 2016, IV-A).
 //!
-//! 1. *Alignment.* Samples of different hosts belong together if they are the nearest to one moment of
-//!    a common grid; the moment itself is the average of their timestamps.
+//! 1. *Alignment.* Samples of different hosts belong together if they are the nearest ones to the same
+//!    moment of a common grid; the moment's own time is the average of their timestamps.
 //! 2. *Smoothing.* Each host's metrics are averaged over a window, one minute in the paper.
-//! 3. *Features.* Of each metric, over the hosts of a kind: mean, standard deviation (of all hosts, not
+//! 3. *Features.* For each metric, over the hosts of a kind: mean, standard deviation (of all hosts, not
 //!    of a sample of them), sum, and the 95th percentile (linear between hosts), the paper's "5 %".
 //!
-//! What clients saw is averaged over the same window. There is a row for each interval of the
-//! clients at whose end a whole window has passed. A moment at which a host posted nothing (its
-//! collector was late) is bridged by the host's other samples in the window.
+//! Clients' measurements are averaged over the same window. There is a row for each interval of the
+//! clients at whose end a complete window has passed. If a host posted nothing for a moment (its collector
+//! was late), its other samples in the window are used.
 
 use crate::error::MetricsError;
 use crate::series::{HostSeries, Observed, Series, TARGETS};
 
-/// How metrics are averaged.
+/// The averaging of metrics.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Smoothing {
-    /// Seconds of the window.
+    /// Length of the window in seconds.
     pub window_s: f64,
 }
 
 impl Default for Smoothing {
-    /// The paper's minute.
+    /// The paper's window of a minute.
     fn default() -> Self {
         Self { window_s: 60.0 }
     }
 }
 
-/// Rows of features with what clients saw.
+/// Rows of features, with clients' measurements.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Features {
-    /// What columns are called: `osd.network.send.sum`.
+    /// Names of the columns: `osd.network.send.sum`.
     pub names: Vec<String>,
-    /// By row, seconds.
+    /// Times of the rows, seconds.
     pub times: Vec<f64>,
-    /// By name, then row.
+    /// Values by name, then row.
     pub columns: Vec<Vec<f64>>,
-    /// By target ([`TARGETS`]), then row; empty where clients did not tell it.
+    /// Values by target ([`TARGETS`]), then row; empty if clients did not report it.
     pub targets: [Vec<f64>; TARGETS.len()],
 }
 
 impl Features {
-    /// The same with each feature also as it was 1 to `lags` rows before: what a host wrote back later, or
-    /// a counter that follows its load. The first rows, which have nothing before them, are left out.
+    /// Adds to each feature its values of 1 to `lags` rows before. They reflect effects such as later
+    /// write-back by a host, or a counter that lags its load. The first rows, which have no predecessors,
+    /// are left out.
     pub fn lagged(self, lags: usize) -> Self {
         let rows = self.times.len();
         let first = lags.min(rows);
@@ -59,7 +60,7 @@ impl Features {
         Self { names, times: self.times[first..].to_vec(), columns, targets }
     }
 
-    /// Adds the rows of another set; errors if it has other features or targets.
+    /// Adds the rows of another set. Errors if it has other features or targets.
     pub fn append(&mut self, other: Self) -> Result<(), MetricsError> {
         if self.names.is_empty() {
             *self = other;
@@ -92,7 +93,7 @@ impl Features {
         Ok(())
     }
 
-    /// The rows with these places alone.
+    /// Only the rows with these indices.
     ///
     /// # Panics
     ///
@@ -111,8 +112,8 @@ impl Features {
     }
 }
 
-/// The features of what was observed. No rows if it was observed for less than a window; errors if
-/// hosts of a kind have different metrics, or there are none.
+/// The features of the observations. There are no rows if they are shorter than a window. Errors if hosts
+/// of a kind have different metrics, or there are no hosts.
 pub fn features(observed: &Observed, smoothing: Smoothing) -> Result<Features, MetricsError> {
     let apart = |reason: String| MetricsError::Apart { reason };
     if observed.hosts.is_empty() {
@@ -168,7 +169,7 @@ pub fn features(observed: &Observed, smoothing: Smoothing) -> Result<Features, M
     Ok(found)
 }
 
-/// What is told of each metric over the hosts of a kind.
+/// Statistics of each metric over the hosts of a kind.
 const STATISTICS: [&str; 4] = ["mean", "std", "sum", "p95"];
 
 fn statistics(values: &mut [f64]) -> [f64; 4] {
@@ -186,23 +187,23 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The moments at which hosts' samples belong together.
+/// The moments at which hosts' samples are aligned.
 struct Grid {
     /// The average timestamp of each moment.
     moments: Vec<f64>,
-    /// By host and moment: the row of its sample, if there is one.
+    /// By host and moment: the index of its sample, if there is one.
     rows: Vec<Vec<Option<u32>>>,
 }
 
-/// Part of the time, as moments and clients' intervals.
+/// A part of the time, as ranges of moments and of clients' intervals.
 struct Window {
     end: f64,
     moments: std::ops::Range<usize>,
     intervals: std::ops::Range<usize>,
 }
 
-/// Moments that a grid may have: so many for each sample of the longest series, and so many beside. Days
-/// without samples fit in; a time in milliseconds among seconds does not, and would take all memory.
+/// Maximum number of moments in a grid: per sample of the longest series, and in addition. Days without
+/// samples are within this limit. A time in milliseconds among seconds is not, and would take all memory.
 const MOMENTS_PER_SAMPLE: usize = 1000;
 const MOMENTS_BESIDE: usize = 1_000_000;
 
@@ -213,7 +214,7 @@ impl Grid {
         let starts: Vec<f64> = hosts.iter().filter_map(first).collect();
         let period = period(&hosts[0].series.times);
         let start = mean(&starts);
-        // from the first moment that all hosts may have to the last that one has
+        // from the first moment that all hosts may have to the last moment of any host
         let place = |time: f64| ((time - start) / period).round() as i64;
         let from = starts.iter().map(|time| place(*time)).max().unwrap_or(0);
         let last = |host: &&HostSeries| host.series.times.last().map_or(from, |time| place(*time));
@@ -236,7 +237,7 @@ impl Grid {
             .map(|host| {
                 let mut rows = vec![None; count];
                 for (row, time) in (0..).zip(&host.series.times) {
-                    // of two samples for one moment the later stands
+                    // of two samples for one moment the later one is used
                     if let Ok(moment) = usize::try_from(place(*time).saturating_sub(from))
                         && moment < count
                     {
@@ -259,16 +260,16 @@ impl Grid {
             }
         });
         let mut moments: Vec<f64> = moments.collect();
-        // averages over different hosts may cross by a little
+        // averages over different hosts may be slightly out of order
         moments.sort_unstable_by(f64::total_cmp);
         Ok(Self { moments, rows })
     }
 
-    /// Windows that end with clients' intervals.
+    /// Windows that end at the ends of clients' intervals.
     fn windows(&self, clients: &Series, length_s: f64) -> Vec<Window> {
         let Some(first) = self.moments.first() else { return Vec::new() };
         let interval = period(&clients.times);
-        // a sample tells of the second before it
+        // a sample describes the second before it
         let tolerance = 0.5 * period(&self.moments);
         let began = clients.times.first().copied().unwrap_or(0.0) - interval;
         let mut windows = Vec::new();
@@ -290,7 +291,7 @@ impl Grid {
         windows
     }
 
-    /// A host's averages of a metric over windows; of a window without a sample, the one before.
+    /// A host's averages of a metric over windows; a window without a sample gets the previous average.
     fn averages(&self, host: usize, values: &[f64], windows: &[Window]) -> Vec<f64> {
         let rows = &self.rows[host];
         let mut last = values.first().copied().unwrap_or(0.0);
@@ -307,7 +308,7 @@ impl Grid {
     }
 }
 
-/// The usual time between two rows: the median; a second where there are fewer than two.
+/// The usual time between two rows: the median; a second if there are fewer than two.
 fn period(times: &[f64]) -> f64 {
     let mut gaps: Vec<f64> =
         times.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0).collect();
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_moving_average_goes_over_the_window_alone() {
-        // at second t the metric is t: over seconds 41 to 100 it is 70.5
+        // at second t the metric is t: its mean over seconds 41 to 100 is 70.5
         let hosts = vec![host("osd", 0.0, |time| time)];
         let found =
             features(&Observed { hosts, clients: clients() }, Smoothing::default()).unwrap();
@@ -400,7 +401,7 @@ mod tests {
 
     #[test]
     fn one_wrong_timestamp_is_told() {
-        // milliseconds among seconds, and what no clock says
+        // milliseconds among seconds, and an impossible time
         for wrong in [1.6e12, 1e300] {
             let mut hosts = vec![host("osd", 1.6e9, |_| 1.0), host("mon", 1.6e9, |_| 1.0)];
             *hosts[1].series.times.last_mut().unwrap() = wrong;
@@ -409,7 +410,7 @@ mod tests {
             assert!(told.contains("the last sample of `mon1600000000` is at"), "{told}");
             assert!(told.contains("is a timestamp wrong?"), "{told}");
         }
-        // a quiet day between two samples is none
+        // a quiet day between two samples is not an error
         let mut quiet = host("osd", 0.0, |_| 1.0);
         *quiet.series.times.last_mut().unwrap() += 86_400.0;
         let observed = Observed { hosts: vec![quiet], clients: clients() };

@@ -1,23 +1,23 @@
-//! Tables that begin with a line of names: columns by their names, and cells as numbers.
+//! Tables with a line of names: columns by their names, and cells as numbers.
 
 use csv::{Position, StringRecord};
 
 use crate::error::MetricsError;
 use crate::series::TARGETS;
 
-/// Names of the column of times.
+/// Names of the time column.
 pub(crate) const TIMES: [&str; 2] = ["epoch", "time"];
 
-/// Where a table has times and what clients saw.
+/// The columns of a table with times and clients' measurements.
 pub(crate) struct Heading {
-    /// The place of the column of times.
+    /// Index of the time column.
     pub(crate) time: usize,
-    /// Names and places of the columns of clients, at least one, in the order of [`TARGETS`].
+    /// Names and indices of the clients' columns, at least one, in the order of [`TARGETS`].
     pub(crate) targets: Vec<(&'static str, usize)>,
 }
 
 impl Heading {
-    /// Of the first line of `file`; errors if it lacks times, or all columns of clients.
+    /// The heading in the first line of `file`. Errors if it has no times, or no clients' column.
     pub(crate) fn of(names: &StringRecord, file: &str) -> Result<Self, MetricsError> {
         let place = |name: &str| names.iter().position(|known| known.trim() == name);
         let lacks = |reason: String| MetricsError::Lacks { file: file.to_owned(), reason };
@@ -34,12 +34,12 @@ impl Heading {
         Ok(Self { time, targets })
     }
 
-    /// The names of the columns of clients.
+    /// The names of the clients' columns.
     pub(crate) fn target_names(&self) -> Vec<String> {
         self.targets.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    /// A row's time, and what clients saw in it.
+    /// A row's time, and clients' measurements in it.
     pub(crate) fn row(
         &self,
         record: &StringRecord,
@@ -50,7 +50,7 @@ impl Heading {
     }
 }
 
-/// Some cells as numbers.
+/// The given cells as numbers.
 pub(crate) fn numbers(
     record: &StringRecord,
     places: impl Iterator<Item = usize>,
@@ -67,7 +67,7 @@ fn number(record: &StringRecord, place: usize, file: &str) -> Result<f64, Metric
     })
 }
 
-/// A cell as a finite number, or what is wrong with it.
+/// A cell as a finite number, or a description of the error.
 pub(crate) fn finite(cell: &str) -> Result<f64, String> {
     let number = cell.trim().parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| format!("`{cell}` is no number"))

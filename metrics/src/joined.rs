@@ -1,7 +1,7 @@
-//! Tables that hold a host's metrics and what clients saw in one row each.
+//! Tables with a host's metrics and clients' measurements in each row.
 //!
-//! Metrics' columns are `group:name`, as in `total_cpu_usage:usr`, or their short names; times and
-//! clients' columns as in a log of clients. Others are ignored.
+//! Metrics' columns are named `group:name`, as in `total_cpu_usage:usr`, or by their short names;
+//! times and clients' columns are named as in a log of clients. Others are ignored.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ use crate::heading::{Heading, numbers};
 use crate::metric::Metric;
 use crate::series::{HostSeries, Observed, Series};
 
-/// Reads a joined table of one host of that kind; `file` names it in errors.
+/// Reads a joined table of one host of that kind; `file` names the source in errors.
 pub fn read_joined(input: impl Read, file: &str, kind: &str) -> Result<Observed, MetricsError> {
     let mut reader = Rows::new(&ReaderBuilder::new(), input);
     let wrong = |error| MetricsError::Csv { file: file.to_owned(), error };

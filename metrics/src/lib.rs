@@ -1,4 +1,4 @@
-//! Low-level metrics of hosts: what dstat measures, its files, and features over many hosts.
+//! Low-level metrics of hosts: dstat's measurements, its files, and features over many hosts.
 //!
 //! Source: Hsu et al. 2016 (Inside-Out), sections III-A and IV-A.
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]

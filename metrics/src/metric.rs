@@ -10,19 +10,19 @@ pub enum Metric {
     CpuUsr,
     /// The kernel, %.
     CpuSys,
-    /// Nothing, %.
+    /// Idle, %.
     CpuIdl,
-    /// Nothing while a thread waits for a disk, %.
+    /// Idle while a thread waits for a disk, %.
     CpuWai,
     /// Hardware interrupts, %.
     CpuHiq,
     /// Software interrupts, %.
     CpuSiq,
-    /// Threads that run or wait for a processor or a disk, decaying over 1 minute.
+    /// Threads that run or wait for a processor or a disk, averaged with decay over 1 minute.
     Load1m,
-    /// Over 5 minutes.
+    /// The same over 5 minutes.
     Load5m,
-    /// Over 15 minutes.
+    /// The same over 15 minutes.
     Load15m,
     /// Interrupts a second.
     SystemInt,
@@ -40,7 +40,7 @@ pub enum Metric {
     PagingIn,
     /// Swapped out, bytes a second.
     PagingOut,
-    /// Page faults that a disk served, a second.
+    /// Page faults served by a disk, a second.
     VmMajpf,
     /// Other page faults, a second.
     VmMinpf,
@@ -60,30 +60,30 @@ pub enum Metric {
     NetworkRecv,
     /// Sent to the network, bytes a second.
     NetworkSend,
-    /// TCP sockets that listen.
+    /// Listening TCP sockets.
     TcpLis,
-    /// Connected.
+    /// Connected TCP sockets.
     TcpAct,
-    /// Being connected.
+    /// TCP sockets that are being connected.
     TcpSyn,
-    /// Waiting after their end.
+    /// TCP sockets that wait after their end.
     TcpTim,
-    /// Being closed.
+    /// TCP sockets that are being closed.
     TcpClo,
 }
 
-/// How many metrics there are.
+/// Number of metrics.
 pub const METRICS: usize = 32;
 
-/// What is known of a metric.
+/// The names and meaning of a metric.
 struct Entry {
     metric: Metric,
-    /// Its group and its name, as dstat heads its columns.
+    /// Its group and its name in dstat's column headings.
     group: &'static str,
     name: &'static str,
-    /// As features are called: `network.send`.
+    /// Its name in features: `network.send`.
     short: &'static str,
-    /// As columns of tables are called: the unit comes last.
+    /// Its column name in tables: the unit comes last.
     column: &'static str,
     meaning: &'static str,
 }
@@ -145,12 +145,12 @@ const TABLE: [Entry; METRICS] = [
 ];
 
 impl Metric {
-    /// All, in dstat's order.
+    /// All metrics, in dstat's order.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
         TABLE.iter().map(|entry| entry.metric)
     }
 
-    /// Its place in that order.
+    /// Its index in that order.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -159,33 +159,33 @@ impl Metric {
         &TABLE[self.index()]
     }
 
-    /// The group that dstat prints it in: `total cpu usage`.
+    /// Its group in dstat: `total cpu usage`.
     pub fn group(self) -> &'static str {
         self.entry().group
     }
 
-    /// What dstat calls it in its group: `usr`.
+    /// Its name within the group in dstat: `usr`.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// What features call it: `cpu.usr`.
+    /// Its name in features: `cpu.usr`.
     pub fn short(self) -> &'static str {
         self.entry().short
     }
 
-    /// What tables call it, with its unit: `cpu_usr_percent`.
+    /// Its column name in tables, with its unit: `cpu_usr_percent`.
     pub fn column(self) -> &'static str {
         self.entry().column
     }
 
-    /// What it means.
+    /// Its meaning.
     pub fn meaning(self) -> &'static str {
         self.entry().meaning
     }
 
-    /// The metric of this name in this group; `_` stands for what is neither letter nor digit, as in
-    /// `total_cpu_usage`.
+    /// The metric with this name in this group; `_` stands for any character that is neither letter
+    /// nor digit, as in `total_cpu_usage`.
     pub fn find(group: &str, name: &str) -> Option<Self> {
         let (group, name) = (plain(group), plain(name));
         let is_it = |entry: &&Entry| plain(entry.group) == group && plain(entry.name) == name;
@@ -193,7 +193,8 @@ impl Metric {
     }
 }
 
-/// A name as it is compared: in small letters, with `_` for what is neither letter nor digit.
+/// A name in the form used for comparison: lower case, with `_` for any character that is neither
+/// letter nor digit.
 pub(crate) fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     name.chars().map(plain).collect()

@@ -5,22 +5,22 @@ use crate::{Collected, METRICS, Metric};
 /// Columns of numbers over one column of times.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Series {
-    /// Seconds, not decreasing; of which day, whoever made it knows.
+    /// Times in seconds, not decreasing. Their origin is known to the creator of the series.
     pub times: Vec<f64>,
-    /// What the columns are called.
+    /// Names of the columns.
     pub names: Vec<String>,
-    /// By name, then time.
+    /// Values by name, then time.
     pub columns: Vec<Vec<f64>>,
 }
 
 impl Series {
-    /// No rows.
+    /// A series without rows.
     pub fn empty(names: Vec<String>) -> Self {
         let columns = vec![Vec::new(); names.len()];
         Self { times: Vec::new(), names, columns }
     }
 
-    /// Adds a row: as many values as there are names.
+    /// Adds a row with one value for each name.
     pub fn push(&mut self, time: f64, values: impl IntoIterator<Item = f64>) {
         self.times.push(time);
         for (column, value) in self.columns.iter_mut().zip(values) {
@@ -34,7 +34,7 @@ impl Series {
         Some(&self.columns[index])
     }
 
-    /// Puts rows in the order of their times; those of one time stay as they are.
+    /// Sorts rows by their times; rows with the same time keep their order.
     pub(crate) fn sort(&mut self) {
         if self.times.is_sorted() {
             return;
@@ -50,15 +50,16 @@ impl Series {
 /// The metrics of one host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostSeries {
-    /// What its metrics are prefixed with: `osd`, `mon`.
+    /// Prefix of its metrics: `osd`, `mon`.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Metrics by their short names, by the host's own clock.
+    /// Metrics by their short names, with times on the host's own clock.
     pub series: Series,
 }
 
-/// What clients see, and how features are predicted: read and write throughput, read and write IOPS.
+/// Clients' measurements, which are predicted from features: read and write throughput, read and
+/// write IOPS.
 pub const TARGETS: [Target; 4] = [
     Target { name: "TPr", column: "read_bytes_per_s" },
     Target { name: "TPw", column: "write_bytes_per_s" },
@@ -66,27 +67,29 @@ pub const TARGETS: [Target; 4] = [
     Target { name: "OPw", column: "write_iops" },
 ];
 
-/// One of the things that are predicted.
+/// One of the predicted figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
-    /// As the paper calls it.
+    /// Name in the paper.
     pub name: &'static str,
-    /// As a log of clients calls it.
+    /// Name in a log of clients.
     pub column: &'static str,
 }
 
-/// What hosts' collectors and clients saw at the same time.
+/// Measurements of hosts' collectors and of clients over the same time.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Observed {
     /// Storage hosts.
     pub hosts: Vec<HostSeries>,
-    /// All clients together: columns as [`TARGETS`] names them, times the ends of intervals.
+    /// All clients together: the columns are named as in [`TARGETS`], and times are the ends of
+    /// intervals.
     pub clients: Series,
 }
 
 impl Observed {
-    /// Of a run. `kinds`: each host's prefix and name, by its number; hosts without a prefix, such as
-    /// clients, are left out. `workloads`: those whose requests count; all if empty.
+    /// The observations of a run. `kinds`: each host's prefix and name, by its number; hosts without
+    /// a prefix, such as clients, are left out. `workloads`: those whose requests count; all if it is
+    /// empty.
     pub fn of_run(
         collected: &Collected,
         kinds: &[(Option<&str>, &str)],
