@@ -1,7 +1,7 @@
-//! What is removed when the process ends before its time.
+//! Cleanup when the process ends early.
 //!
-//! A handler of signals may end the process while other threads still run. What they have half
-//! written, and directories that nothing has come into, are entered here while they are there.
+//! A signal handler may end the process while other threads still run. Their half-written files,
+//! and directories without content, are registered here while they exist.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,12 +19,12 @@ fn register() -> MutexGuard<'static, Register> {
     REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Something that is removed by [`abandon`], until this is dropped.
+/// A registered item that [`abandon`] removes, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Entered(u64);
 
 impl Entered {
-    /// Enters what `removal` removes. It must not wait for anything.
+    /// Registers an item; `removal` removes it. It must not wait for anything.
     pub(crate) fn new(removal: impl FnOnce() + Send + 'static) -> Self {
         let mut register = register();
         let number = register.next;
@@ -36,22 +36,22 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        // dropped after the lock is free: it may hold a file of ours
+        // dropped after the lock is free, because it may hold one of our files
         let removal = register().removals.remove(&self.0);
         drop(removal);
     }
 }
 
-/// While this is held nothing is abandoned: files get their names in between.
+/// While this is held nothing is abandoned. Files get their names during that time.
 pub(crate) fn not_now() -> MutexGuard<'static, Register> {
     register()
 }
 
-/// Removes everything that is half-written, and directories that nothing came into. For a process
-/// that exits at once: whoever else writes a file waits from now on.
+/// Removes all half-written files, and all directories without content. For a process that exits at
+/// once: any other thread that writes a file waits from now on.
 pub fn abandon() {
     let mut register = register();
-    // files before the directories that they are in
+    // files before their directories
     while let Some((_, removal)) = register.removals.pop_last() {
         removal();
     }

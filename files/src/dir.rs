@@ -1,7 +1,7 @@
-//! A directory that is held open: whatever becomes of its path, names are looked up in it.
+//! A directory that is held open: names are looked up in it, even if its path changes.
 //!
-//! No symbolic link is followed below it. Where the system has no such calls (`portable`), paths are
-//! looked at before they are used, which leaves an instant between.
+//! No symbolic link below it is followed. On systems without the necessary calls (`portable`), paths
+//! are checked before they are used, which leaves a short time in between.
 
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code, reason = "it is there to be tested"))]
@@ -21,20 +21,20 @@ pub(crate) use portable::Dir;
 #[cfg(unix)]
 pub(crate) use unix::Dir;
 
-/// What stands at a name, itself and not what it links to.
+/// An entry of a directory, itself and not the target of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
     pub(crate) bytes: u64,
     /// Permissions.
     pub(crate) mode: u32,
-    /// Names that the file has.
+    /// Number of names that the file has.
     pub(crate) links: u64,
-    /// Tells a file from others, and from itself after a change.
+    /// Distinguishes a file from others, and from itself after a change.
     pub(crate) id: Id,
 }
 
-/// What it is.
+/// The type of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     File,
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In words.
+    /// Description in words.
     pub(crate) fn described(self) -> &'static str {
         match self {
             Self::File => "it is a file",
@@ -58,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// As a noun.
+    /// Description as a noun.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// A file, and when it was last written.
+/// The identity of a file, and when it was last written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Id {
     pub(crate) device: u64,
@@ -80,13 +80,13 @@ pub(crate) struct Id {
 }
 
 impl Id {
-    /// Whether both are one file, written to or not.
+    /// Whether both are the same file, whether or not it was written to.
     pub(crate) fn is_same_file(self, other: Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 }
 
-/// Makes a directory with all that are above it; returns those that were not there, outermost first.
+/// Creates a directory with all its parents. Returns those that did not exist, outermost first.
 pub(crate) fn make(path: &Path) -> Result<Vec<PathBuf>, FilesError> {
     let mut missing = Vec::new();
     let mut there = path;
@@ -109,39 +109,40 @@ pub(crate) fn make(path: &Path) -> Result<Vec<PathBuf>, FilesError> {
     Ok(made)
 }
 
-/// Removes directories that [`make`] made, as far as nothing is in them.
+/// Removes directories that [`make`] created, if they are empty.
 pub(crate) fn unmake(made: &[PathBuf]) {
     for path in made.iter().rev() {
         match fs::remove_dir(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // one that is not empty stays, and so do those above
+            // a directory that is not empty stays, and so do those above it
             Err(_) => break,
         }
     }
 }
 
-/// Makes all that was written to a file reach the disk.
+/// Makes all data written to a file reach the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a directory under a temporary name, to be renamed to `target` when its content is complete.
-/// Returns it with that name.
+/// Creates a directory under a temporary name; it is renamed to `target` when its content is
+/// complete. Returns it with the temporary name.
 pub(crate) fn make_temporary(above: &Dir, target: &str) -> io::Result<(Dir, String)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let name = temporary(target, NEXT.fetch_add(1, Ordering::Relaxed));
-        // a process that was killed may have had our number
+        // a process that was killed may have had the same number
         if above.entry(&name)?.is_none() {
             return Ok((above.make_sub(&name)?, name));
         }
     }
 }
 
-/// A name for what is to get the name `target` when it is whole; the `number`-th that is tried.
+/// A temporary name for a file that gets the name `target` when it is complete; `number`: of the
+/// attempt.
 pub(crate) fn temporary(target: &str, number: u32) -> String {
-    // room for the rest below the 255 bytes that a name may have
+    // leaves room for the rest within the 255 bytes of a name
     let mut end = target.len().min(200);
     while !target.is_char_boundary(end) {
         end -= 1;
@@ -149,7 +150,7 @@ pub(crate) fn temporary(target: &str, number: u32) -> String {
     format!(".{}.{}-{number}.partial", &target[..end], std::process::id())
 }
 
-/// Whether a name is one that [`temporary`] gives.
+/// Whether a name has the form of those from [`temporary`].
 pub(crate) fn is_temporary(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let middle = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(made, ["a", "a/b", "a/b/c"].map(|name| place.path().join(name)));
         assert_eq!(make(&deep).unwrap(), [""; 0].map(PathBuf::from));
         fs::write(place.path().join("a/mine"), "").unwrap();
-        // one is gone already
+        // one has already been removed
         fs::remove_dir(&deep).unwrap();
         unmake(&made);
         assert!(place.path().join("a/mine").exists() && !place.path().join("a/b").exists());
@@ -192,7 +193,7 @@ mod tests {
         assert!(error.starts_with("cannot make the directory `") && error.contains("mine/x"));
     }
 
-    /// Both ways to hold a directory do the same.
+    /// Tests that both implementations behave the same.
     macro_rules! holds {
         ($name:ident, $dir:ty) => {
             #[test]
@@ -205,7 +206,7 @@ mod tests {
                 let file = dir.entry("a").unwrap().unwrap();
                 assert_eq!((file.kind, file.bytes), (Kind::File, 0));
                 dir.create("b").unwrap();
-                // nothing is replaced by accident
+                // nothing is replaced accidentally
                 assert!(dir.rename_new("a", "b".as_ref()).is_err());
                 dir.rename_new("a", "c".as_ref()).unwrap();
                 dir.rename("b", "c".as_ref()).unwrap();

@@ -1,8 +1,8 @@
-//! A directory of ours: what is in it is listed in its manifest.
+//! A directory of ours: its files are listed in its manifest.
 //!
-//! Other processes may write into it too if all of them share it ([`Access::Shared`]); what they write
-//! besides parts of their own must be the same. Parts ([`Directory::part`]) are directories of ours in a
-//! directory of ours, with manifests and locks of their own.
+//! Other processes may write into it at the same time if all of them share it ([`Access::Shared`]). What they
+//! write besides their own parts must be identical. Parts ([`Directory::part`]) are directories of ours inside
+//! a directory of ours, with their own manifests and locks.
 
 mod clear;
 mod replace;
@@ -23,21 +23,21 @@ use crate::manifest::{MANIFEST, Manifest};
 use crate::new_file::{NewFile, Temporary, not_named};
 use crate::{FilesError, grow, name};
 
-/// How long a lock that is to be shared is waited for: half a second.
+/// Number of attempts to get a shared lock: half a second in total.
 const LOCK_TRIES: u32 = 50;
 const LOCK_WAIT: Duration = Duration::from_millis(10);
 
-/// Who else may write into a directory meanwhile.
+/// Which other processes may write into a directory at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Access {
-    /// Nobody.
+    /// None.
     #[default]
     Alone,
-    /// Others that share it. Nothing can be removed then.
+    /// Those that also share it. Nothing can be removed in that case.
     Shared,
 }
 
-/// What a directory is taken for.
+/// The purpose for which a directory is taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Purpose<'a> {
     command: &'static str,
@@ -48,37 +48,37 @@ pub struct Purpose<'a> {
 }
 
 impl<'a> Purpose<'a> {
-    /// For what `foretell COMMAND` writes: `run`, `reproduce ursa-minor`.
+    /// For the output of `foretell COMMAND`: `run`, `reproduce ursa-minor`.
     pub const fn of(command: &'static str) -> Self {
         Self { command, access: Access::Alone, force: false, late: false, inputs: &[] }
     }
 
-    /// Alone, or with others.
+    /// Sets exclusive or shared access.
     #[must_use]
     pub const fn with_access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// Whether files of ours are replaced that another command made, or that were changed since.
+    /// Sets whether our files are replaced even if another command made them, or if they were changed since.
     #[must_use]
     pub const fn forced(self, force: bool) -> Self {
         Self { force, ..self }
     }
 
-    /// What another command made stays until [`Directory::replace`] or [`Directory::clear`] is called; else it
-    /// is removed when the directory is taken by force.
+    /// Another command's files are kept until [`Directory::replace`] or [`Directory::clear`] is called.
+    /// Without this, they are removed when the directory is taken by force.
     #[must_use]
     pub const fn replacing_late(self) -> Self {
         Self { late: true, ..self }
     }
 
-    /// What the command reads, which must not be in the directory if that is replaced by force.
+    /// Sets the command's inputs. They must not be in the directory if its files are replaced by force.
     #[must_use]
     pub const fn reading(self, inputs: &'a [&'a Path]) -> Self {
         Self { inputs, ..self }
     }
 
-    /// Errors if a directory of ours is another command's, and is not to be replaced.
+    /// Errors if the directory belongs to another command and may not be replaced.
     fn suits(&self, manifest: &Manifest, path: &Path) -> Result<(), FilesError> {
         if manifest.command == self.command || self.force {
             return Ok(());
@@ -90,7 +90,7 @@ impl<'a> Purpose<'a> {
 
 /// A directory that we write into, until all clones are dropped.
 ///
-/// Dropped with nothing in it, it is removed if it was made for us.
+/// If it is empty when it is dropped, it is removed, provided that it was created for us.
 #[derive(Clone, Debug)]
 pub struct Directory {
     inner: Arc<Inner>,
@@ -98,40 +98,40 @@ pub struct Directory {
 
 #[derive(Debug)]
 struct Inner {
-    /// As the user calls it.
+    /// The path given by the user.
     path: PathBuf,
-    /// The same without links.
+    /// The same path without links.
     real: PathBuf,
     dir: Arc<Dir>,
     /// `None`: the file system has no locks.
     lock: Mutex<Option<File>>,
     access: Access,
     force: bool,
-    /// The directory that it is a part of, and its name there.
+    /// The directory that it is a part of, and its name in that directory.
     whole: Option<(Directory, String)>,
-    /// Directories that were made on the way to it, itself included.
+    /// Directories that were created on the path, including this one.
     made: Vec<PathBuf>,
     state: Mutex<State>,
-    /// Dropped with it: until then it is abandoned with the process.
+    /// The registration for removal; dropped together with the directory.
     entered: Mutex<Option<Entered>>,
 }
 
 #[derive(Debug)]
 struct State {
     manifest: Manifest,
-    /// The manifest as it is on the disk.
+    /// The manifest as it was last written to the disk.
     stored: Option<String>,
-    /// Whether it was ours before.
+    /// Whether the directory was ours before.
     was_ours: bool,
-    /// The command that will have made it when what another made is removed.
+    /// The command that will be recorded as its maker when another command's files are removed.
     becomes: Option<&'static str>,
-    /// Files that may be replaced although somebody has changed them.
+    /// Files that may be replaced even if someone has changed them.
     spared: Vec<String>,
-    /// Directories in it that are open.
+    /// Open subdirectories.
     open: BTreeMap<String, Weak<Dir>>,
 }
 
-/// A file that is about to get its name.
+/// A file that is ready to get its name.
 struct Ready {
     temporary: Temporary,
     before: Option<Entry>,
@@ -140,12 +140,12 @@ struct Ready {
     path: PathBuf,
 }
 
-/// What comes to its end.
+/// What is ending.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     /// The last handle of a directory.
     Directory,
-    /// The process: what other threads hold is not waited for, and nothing is written.
+    /// The process: locks of other threads are not waited for, and nothing is written.
     Process,
 }
 
@@ -156,12 +156,12 @@ impl PartialEq for Directory {
 }
 
 impl Directory {
-    /// Takes the directory at a path that the user gave; makes it if need be.
+    /// Takes the directory at a path given by the user; creates it if necessary.
     ///
     /// # Errors
     ///
-    /// If it is neither empty nor ours, if another command made it, if another process has it, or if it
-    /// cannot be made. Nothing is changed then.
+    /// If it is neither empty nor ours, if another command made it, if another process has it, or if it cannot
+    /// be created. In all these cases nothing is changed.
     pub fn take(path: &Path, purpose: Purpose<'_>) -> Result<Self, FilesError> {
         if path == Path::new("-") {
             let found = "it means standard output (a directory of that name is `./-`)";
@@ -169,7 +169,7 @@ impl Directory {
         }
         let mut made = dir::make(path)?;
         let opened = open(path, purpose.access, &mut made).inspect_err(|error| {
-            // what another process has is its own by now
+            // a directory that another process has is its own by now
             if !matches!(error, FilesError::Busy { .. }) {
                 dir::unmake(&made);
             }
@@ -177,19 +177,19 @@ impl Directory {
         let (dir, lock) = opened?;
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let taken = Self::new((path.to_owned(), real), dir, lock, purpose, None, made.clone());
-        // what was made goes with an error
+        // after an error, created directories are removed
         taken.inspect_err(|_| dir::unmake(&made))
     }
 
-    /// Errors if [`Directory::take`] would, as far as that can be known beforehand. Nothing is made.
+    /// Errors if [`Directory::take`] would, as far as that can be known beforehand. Creates nothing.
     ///
     /// # Errors
     ///
-    /// As said.
+    /// See above.
     pub fn may_take(path: &Path, purpose: Purpose<'_>) -> Result<(), FilesError> {
         let dir = match Dir::open(path) {
             Ok(dir) => dir,
-            // it is made when there is something to write
+            // it is created when there is something to write
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(FilesError::not_made(path, error)),
         };
@@ -200,12 +200,12 @@ impl Directory {
         }
     }
 
-    /// Takes a directory in this one, with a manifest and a lock of its own. It is removed with this one
-    /// when that is replaced.
+    /// Takes a subdirectory with its own manifest and lock. It is removed together with this directory when
+    /// that is replaced.
     ///
     /// # Errors
     ///
-    /// As [`Directory::take`], or if the name leads elsewhere.
+    /// Like [`Directory::take`], or if the name leads outside.
     pub fn part(&self, name: &str, purpose: Purpose<'_>) -> Result<Self, FilesError> {
         name::check_name(self.path(), name)?;
         let path = self.path().join(name);
@@ -214,12 +214,12 @@ impl Directory {
         let (sub, lock) = loop {
             let sub = match dir.entry(last).map_err(failed)? {
                 Some(Entry { kind: Kind::Directory, .. }) => match dir.open_sub(last) {
-                    // another has removed it
+                    // another process has removed it
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     sub => sub,
                 },
                 None => match make_part(&dir, last, purpose.command) {
-                    // another was faster
+                    // another process was faster
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                     made => made,
                 },
@@ -230,7 +230,7 @@ impl Directory {
             };
             let sub = sub.map_err(failed)?;
             let lock = lock(&sub, purpose.access, &path)?;
-            // another may have removed it before it was locked
+            // another process may have removed it before it was locked
             let own = sub.id().map_err(failed)?;
             if dir.entry(last).map_err(failed)?.is_some_and(|now| now.id.is_same_file(own)) {
                 break (sub, lock);
@@ -283,7 +283,7 @@ impl Directory {
                 if let Ok(mut state) = inner.state.try_lock() {
                     inner.tidy(&mut state, Ending::Process);
                 }
-                // the process ends; what is dropped here would wait for what is held there
+                // the process is ending, and dropping this would wait for locks held elsewhere
                 std::mem::forget(inner);
             }
         });
@@ -295,26 +295,26 @@ impl Directory {
         Ok(directory)
     }
 
-    /// As the user calls it.
+    /// The path given by the user.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Where a file in it is, without links: for those who open files by their names.
+    /// The path of a file in it, without links: for callers that open files by their names.
     pub fn real_path(&self, name: &str) -> PathBuf {
         self.inner.real.join(name)
     }
 
-    /// The names of our files in it, but for those in its parts.
+    /// The names of our files in it, except those in its parts.
     pub fn files(&self) -> Vec<String> {
         self.state().manifest.files.keys().cloned().collect()
     }
 
-    /// Errors if one of these files could not be written, as something of somebody else's stands there.
+    /// Errors if one of these files could not be written because a file of someone else has its name.
     ///
     /// # Errors
     ///
-    /// As said.
+    /// See above.
     pub fn check(&self, names: &[&str]) -> Result<(), FilesError> {
         let mut state = self.state();
         for name in names {
@@ -329,18 +329,17 @@ impl Directory {
     ///
     /// # Errors
     ///
-    /// If the name leads elsewhere, something of somebody else's stands there, or nothing can be
-    /// written.
+    /// If the name leads outside, if a file of someone else has it, or if nothing can be written.
     pub fn begin(&self, name: &str) -> Result<NewFile, FilesError> {
         self.begin_with(name, Temporary::create)
     }
 
-    /// The same, with a name of the caller's for what is not whole yet. What an interrupted command has
-    /// left under that name is removed.
+    /// The same, with the caller's choice of the name for the incomplete file. A file that an interrupted
+    /// command has left under that name is removed.
     ///
     /// # Errors
     ///
-    /// As [`Directory::begin`].
+    /// Like [`Directory::begin`].
     pub fn begin_as(&self, name: &str, unfinished: &str) -> Result<NewFile, FilesError> {
         self.remove(unfinished)?;
         self.list(unfinished)?;
@@ -363,11 +362,11 @@ impl Directory {
         Ok(NewFile::of_directory(temporary, self.clone(), name.to_owned(), path))
     }
 
-    /// Writes a file, whole or not at all.
+    /// Writes a file, completely or not at all.
     ///
     /// # Errors
     ///
-    /// As [`Directory::begin`].
+    /// Like [`Directory::begin`].
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), FilesError> {
         let mut file = self.begin(name)?;
         let written = file.write_all(content);
@@ -375,18 +374,18 @@ impl Directory {
         file.commit()
     }
 
-    /// Opens a file that grows, which is begun if it is not there.
+    /// Opens a file that grows; it is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// As [`Directory::begin`].
+    /// Like [`Directory::begin`].
     pub fn grow(&self, name: &str) -> Result<File, FilesError> {
         self.list(name)?;
         let (dir, last) = self.way(&mut self.state(), name, true)?.expect("it is made");
         grow::open(&dir, OsStr::new(last), &self.path().join(name))
     }
 
-    /// Lists a file whose size nobody knows yet.
+    /// Lists a file of unknown size.
     fn list(&self, name: &str) -> Result<(), FilesError> {
         name::check_name(self.path(), name)?;
         let mut state = self.state();
@@ -397,11 +396,11 @@ impl Directory {
         self.store(&mut state)
     }
 
-    /// Removes a file of ours, if it is there.
+    /// Removes a file of ours, if it exists.
     ///
     /// # Errors
     ///
-    /// If it is somebody else's, or cannot be removed.
+    /// If it belongs to someone else, or cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), FilesError> {
         name::check_name(self.path(), name)?;
         let mut state = self.state();
@@ -410,12 +409,12 @@ impl Directory {
             let path = self.path().join(name);
             dir.remove(last).map_err(FilesError::system("remove", &path))?;
         }
-        // the list says so when it is next written
+        // the manifest is updated when it is next written
         state.manifest.files.remove(name);
         Ok(())
     }
 
-    /// Gives files their names, after all of them are listed.
+    /// Gives files their names, after all of them have been listed.
     pub(crate) fn commit(&self, files: Vec<(Temporary, String)>) -> Result<(), FilesError> {
         let mut files = files;
         for (temporary, name) in &mut files {
@@ -442,7 +441,7 @@ impl Directory {
         let mut synced: Option<Arc<Dir>> = None;
         for mut file in ready {
             if let Err(error) = self.name(&state, &mut file) {
-                // it is not ours after all
+                // the file does not become ours after all
                 match listed.get(&file.name) {
                     Some(bytes) => drop(state.manifest.files.insert(file.name, *bytes)),
                     None => drop(state.manifest.files.remove(&file.name)),
@@ -465,7 +464,7 @@ impl Directory {
         let mut before = *before;
         loop {
             match temporary.rename(OsStr::new(last), before) {
-                // another that shares the directory writes the same
+                // another process that shares the directory writes identical files
                 Err(error)
                     if self.inner.access == Access::Shared
                         && error.kind() == io::ErrorKind::AlreadyExists =>
@@ -481,7 +480,7 @@ impl Directory {
         self.inner.state()
     }
 
-    /// What stands at the name and may be replaced; errors if it may not.
+    /// The entry with that name, if it may be replaced; errors if it may not.
     fn standing(
         &self,
         state: &State,
@@ -494,8 +493,8 @@ impl Directory {
         let Some(there) = there else { return Ok(None) };
         let mut listed = state.manifest.files.get(name).copied();
         if self.inner.access == Access::Shared {
-            // a process that shares the directory lists a file before it writes it, but a third one may have
-            // replaced the manifest by an older list for an instant
+            // a process that shares the directory lists a file before writing it, but a third process may
+            // briefly have replaced the manifest by an older list
             let mut tries = 0;
             while listed.is_none() && tries < LOCK_TRIES {
                 if tries > 0 {
@@ -521,8 +520,8 @@ impl Directory {
         }
     }
 
-    /// The directory that a file is in, and its name there. Directories on the way are made if they are
-    /// wanted, else there is none. No link is followed.
+    /// The directory of a file, and the file's name in it. Missing directories on the path are created if that
+    /// is requested; otherwise the result is none. Links are not followed.
     fn way<'a>(
         &self,
         state: &mut State,
@@ -561,7 +560,7 @@ impl Directory {
         Ok(Some((dir, last)))
     }
 
-    /// Brings the manifest to the disk.
+    /// Writes the manifest to the disk.
     fn store(&self, state: &mut State) -> Result<(), FilesError> {
         self.inner.store(state)
     }
@@ -601,7 +600,7 @@ impl Inner {
                 _ => file.rename(name, before).map(|()| true),
             };
             match done {
-                // another that shares the directory was faster
+                // another process that shares the directory was faster
                 Err(error)
                     if self.access == Access::Shared
                         && error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -616,7 +615,7 @@ impl Inner {
     }
 
     /// Replaces the manifest in one step. Returns whether the new one lists everything that the old one did:
-    /// another process may have added to the old one in the meantime. What is missing is added to the state,
+    /// another process may have added to the old one in the meantime. Missing entries are added to the state,
     /// and the caller tries again.
     fn exchange(
         &self,
@@ -635,11 +634,11 @@ impl Inner {
             }
             done => done?,
         }
-        // what was there now has the name that the new one had, under which it is removed
+        // the previous manifest now has the new one's temporary name, under which it is removed
         let there = match Manifest::read_as(&self.dir, &file.name, &self.path) {
             Ok(there) => there,
             Err(error) => {
-                // somebody put something else there in this instant: it gets its name back
+                // someone put another file there in this instant: it gets its name back
                 self.dir.exchange(&file.name, name)?;
                 return Err(io::Error::other(error));
             }
@@ -658,14 +657,14 @@ impl Drop for Inner {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.tidy(&mut state, Ending::Directory);
         drop(state);
-        // not before: a process that is ended meanwhile tidies, too
+        // not earlier, because cleanup is also needed if the process is ended meanwhile
         let entered = self.entered.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(entered);
     }
 }
 
-/// Opens and locks the directory at a path. If another process removes it before it is locked, it is made
-/// again; directories that are made are added to `made`.
+/// Opens and locks the directory at a path. If another process removes it before it is locked, it is created
+/// again. Created directories are added to `made`.
 fn open(
     path: &Path,
     access: Access,
@@ -683,7 +682,7 @@ fn open(
                 }
             }
         }
-        // another command has removed it before it was locked
+        // another command removed it before it was locked
         for again in dir::make(path)? {
             if !made.contains(&again) {
                 made.push(again);
@@ -692,10 +691,10 @@ fn open(
     }
 }
 
-/// Makes a directory that is a part. It gets its name when its manifest is in it, so that it is known as ours
+/// Creates a directory for a part. It gets its name when its manifest is in it, so that it is known as ours
 /// even if this process is killed.
 fn make_part(above: &Dir, name: &str, command: &str) -> io::Result<Dir> {
-    // nothing is left half made by an interrupt
+    // an interrupt must not leave it incomplete
     let _held = abandon::not_now();
     let (part, temporary) = dir::make_temporary(above, name)?;
     let make = || {
@@ -713,7 +712,7 @@ fn make_part(above: &Dir, name: &str, command: &str) -> io::Result<Dir> {
     above.open_sub(name)
 }
 
-/// Lets another process go on.
+/// Gives another process time to continue.
 fn wait() {
     #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
     std::thread::sleep(LOCK_WAIT);
@@ -723,7 +722,7 @@ fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesErr
     let mut tries = 0;
     loop {
         match dir.lock(access == Access::Alone) {
-            // one that shares it is alone for an instant when it tidies up at its end
+            // a process that shares it has it exclusively for an instant when it cleans up at its end
             Err(error)
                 if error.kind() == io::ErrorKind::WouldBlock
                     && access == Access::Shared
@@ -740,19 +739,19 @@ fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesErr
     }
 }
 
-/// The manifest of a directory; none: it is empty. Errors if it is neither empty nor ours.
+/// The manifest of a directory; `None` if the directory is empty. Errors if it is neither empty nor ours.
 fn examine(dir: &Dir, path: &Path) -> Result<Option<Manifest>, FilesError> {
     let names = loop {
         if let Some(manifest) = Manifest::read(dir, path)? {
             return Ok(Some(manifest));
         }
         let names = dir.all_names().map_err(FilesError::system("read", path))?;
-        // one that shares the directory may have written its manifest in between
+        // a process that shares the directory may have written its manifest in between
         if !names.iter().flatten().any(|name| name == MANIFEST) {
             break names;
         }
     };
-    // a process that was killed before its manifest was there has made nothing else
+    // a process that was killed before its manifest existed has created nothing else
     let beginning = |name: &str| name.starts_with("..foretell.json.") && dir::is_temporary(name);
     let others = names.iter().filter(|name| !name.as_deref().is_some_and(beginning));
     let others: Vec<&str> = others.map(|name| name.as_deref().unwrap_or_default()).collect();

@@ -1,4 +1,4 @@
-//! Why something is not written, in words for the user.
+//! The reasons why something is not written, in words for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use thiserror::Error;
 
 use crate::MANIFEST;
 
-/// Why a file or directory is not written.
+/// The reason why a file or directory is not written.
 #[derive(Debug, Error)]
 pub enum FilesError {
-    /// The system refuses.
+    /// The system reported an error.
     #[error("cannot {what} `{}`: {error}", path.display())]
     System {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// With which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// Another process holds the lock.
@@ -35,13 +35,13 @@ pub enum FilesError {
         /// The file.
         path: PathBuf,
     },
-    /// A new file is wanted, and something has its name.
+    /// A new file is required, but its name exists.
     #[error("`{}` is there already, and is left as it is; give another name", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The directory holds files, and no manifest.
+    /// The directory contains files but no manifest.
     #[error(
         "`{}` is not empty, and nothing in it says that foretell made it: there is no \
          `{MANIFEST}`{hint}. Nothing was changed; choose another directory",
@@ -50,7 +50,7 @@ pub enum FilesError {
     NotOurs {
         /// The directory.
         path: PathBuf,
-        /// What it looks like, if it looks like something of ours.
+        /// A hint, if the directory resembles one of ours.
         hint: &'static str,
     },
     /// The manifest cannot be trusted.
@@ -62,10 +62,10 @@ pub enum FilesError {
     BadManifest {
         /// The manifest.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         fault: String,
     },
-    /// The directory is ours, but another command's.
+    /// The directory is ours, but belongs to another command.
     #[error(
         "`{}` holds what `foretell {found}` made, which `foretell {wanted}` would replace; choose \
          another directory, or replace it with `--force`",
@@ -76,18 +76,18 @@ pub enum FilesError {
         path: PathBuf,
         /// The command that made it.
         found: String,
-        /// The command that is to write.
+        /// The command that wants to write.
         wanted: &'static str,
     },
-    /// A file that we did not write stands where we want to.
+    /// A file that we did not write has the name.
     #[error("cannot write `{}`: foretell did not make the {found} of that name", path.display())]
     InTheWay {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its type.
         found: &'static str,
     },
-    /// A file of ours was changed by somebody else.
+    /// A file of ours was changed by someone else.
     #[error(
         "`{}` was changed after foretell wrote it ({was} bytes then, {is} now); move it away, or \
          replace it with `--force`",
@@ -101,7 +101,7 @@ pub enum FilesError {
         /// Bytes now.
         is: u64,
     },
-    /// Something else stands where a directory is wanted.
+    /// A directory is needed, but something else has its name.
     #[error(
         "cannot make the directory `{}`: `{}` is {found}; choose another directory",
         path.display(), at.display()
@@ -109,39 +109,39 @@ pub enum FilesError {
     NoDirectory {
         /// The directory.
         path: PathBuf,
-        /// What is in the way.
+        /// The path of the obstacle.
         at: PathBuf,
-        /// What it is.
+        /// Its type.
         found: &'static str,
     },
-    /// What stands there is no ordinary file.
+    /// The existing entry is not an ordinary file.
     #[error("cannot write `{}`: {found}; results go to ordinary files", path.display())]
     Special {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// Its type.
         found: &'static str,
     },
-    /// A name that leads elsewhere, or that no file may have.
+    /// A name that leads outside, or that is invalid for a file.
     #[error("`{name}` cannot be the name of a file in `{}`: {fault}", path.display())]
     Name {
         /// The directory.
         path: PathBuf,
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The error.
         fault: &'static str,
     },
-    /// What is read would be replaced.
+    /// An input would be replaced.
     #[error("`{}` is in the directory that `--force` would replace", path.display())]
     Input {
-        /// What is read.
+        /// The input.
         path: PathBuf,
     },
 }
 
 impl FilesError {
-    /// For `map_err`: `what` was tried with `path`.
+    /// For `map_err`: `what` was attempted with `path`.
     pub(crate) fn system(
         what: &'static str,
         path: &Path,
@@ -150,11 +150,11 @@ impl FilesError {
         move |error| Self::System { what, path, error }
     }
 
-    /// A directory cannot be made or opened at a path that the user gave. Says what is there instead, if that is the
-    /// reason.
+    /// A directory cannot be created or opened at a path given by the user. The error names an obstacle, if that is
+    /// the reason.
     pub(crate) fn not_made(path: &Path, error: io::Error) -> Self {
         if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) {
-            // the nearest thing on the way that is there
+            // the nearest existing entry on the path
             let there = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)));
             if let Some((at, _)) = there
                 && !at.is_dir()
@@ -176,8 +176,8 @@ impl FilesError {
         Self::system("write", path)(error)
     }
 
-    /// Whether the user asked for what cannot be, rather than the system or another process being in
-    /// the way.
+    /// Whether the user requested something impossible, as opposed to an obstacle from the system or another
+    /// process.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, Self::System { .. } | Self::Busy { .. } | Self::Overtaken { .. })
     }

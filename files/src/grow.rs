@@ -1,4 +1,4 @@
-//! Files that grow: journals, histories. A line is added whole, as far as that can be.
+//! Files that grow: journals, histories. A line is added as a whole, as far as possible.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,8 +9,8 @@ use crate::FilesError;
 use crate::dir::{self, Dir, Kind};
 use crate::new_file::{above, named};
 
-/// Opens a file in `dir` to read and write, which is made if need be. What is no ordinary file, or has
-/// another name elsewhere, is not opened.
+/// Opens a file in `dir` for reading and writing; it is created if necessary. Errors for anything that
+/// is not an ordinary file, or that has another name elsewhere.
 pub(crate) fn open(
     dir: &Arc<Dir>,
     name: &std::ffi::OsStr,
@@ -19,7 +19,7 @@ pub(crate) fn open(
     let failed = |error| FilesError::system("write", path)(error);
     let special = |found| Err(FilesError::Special { path: path.to_owned(), found });
     loop {
-        // looked at before it is opened: to open some devices does something
+        // checked before it is opened, because opening some devices has side effects
         match dir.entry(name).map_err(failed)? {
             None => match dir.create(name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -45,27 +45,28 @@ pub(crate) fn open(
     }
 }
 
-/// Opens a file that the user named, to add to it; the directory that it is in must be there.
+/// Opens a file named by the user, to add to it; its directory must exist.
 ///
 /// # Errors
 ///
-/// If it is no ordinary file, or cannot be written.
+/// If it is not an ordinary file, or cannot be written.
 pub fn grow(path: &Path) -> Result<File, FilesError> {
     let (parent, name) = named(path)?;
     let dir = Dir::open(above(parent)).map_err(FilesError::system("write", path))?;
     open(&Arc::new(dir), name, path)
 }
 
-/// Adds text to a file that the user named, after `header` if it is new. All of it is on the disk, or
-/// (if the disk is full) the file is as it was. Others who add at the same time wait.
+/// Adds text to a file named by the user, after `header` if the file is new. Afterwards all of it is
+/// on the disk, or (if the disk is full) the file is unchanged. Other processes that add at the same
+/// time wait.
 ///
 /// # Errors
 ///
-/// As [`grow`].
+/// Like [`grow`].
 pub fn append_line(path: &Path, header: &str, text: &str) -> Result<(), FilesError> {
     let mut file = grow(path)?;
     let failed = |error| FilesError::system("write", path)(error);
-    // where there are no locks there is nobody to wait for
+    // without locks, there are no other processes to wait for
     let _ = file.lock();
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut added = if length == 0 { header.to_owned() } else { String::new() };
@@ -99,7 +100,7 @@ mod tests {
         append_line(&path, "a,b\n", "1,2\n").unwrap();
         append_line(&path, "a,b\n", "3,4\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n1,2\n3,4\n");
-        // one that an editor, or a crash, left without its end
+        // a line that an editor, or a crash, left without its end
         std::fs::write(&path, "a,b\n1,2").unwrap();
         append_line(&path, "a,b\n", "3,4\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a,b\n1,2\n3,4\n");

@@ -1,22 +1,21 @@
-//! Everything that the program writes, so that users lose nothing by it.
+//! All output of the program to files, in such a way that users lose no data.
 //!
-//! - A file is whole or not there ([`NewFile`]): it is written under another name beside its own,
-//!   synced, renamed, and the directory is synced. What stands at its name must be an ordinary file or
-//!   nothing: symbolic links, pipes, devices and directories are neither followed nor replaced.
-//! - A directory of ours ([`Directory`]) carries a manifest, [`MANIFEST`], that lists our files in it with
-//!   their sizes. Only what it lists, and what still has the size that we wrote, is replaced or
-//!   removed. A directory that is neither empty nor ours is refused. The manifest is on the disk before
-//!   the first file is.
-//! - The manifest is data like any other. Names in it, and names that come from data elsewhere, must be
-//!   plain relative paths ([`check_name`]); directories on the way are opened one by one, and none may be
-//!   a symbolic link.
-//! - One command at a time writes into a directory. A lock on the directory itself says so; the system
-//!   drops it with the process, however that ends.
-//! - A directory that nothing came into is removed again, and so is what was half-written: when the
-//!   values of this crate are dropped, or by [`abandon`] before a process exits.
+//! - A file is complete or does not exist ([`NewFile`]): it is written under a temporary name in the same
+//!   directory, synced, renamed, and the directory is synced. Its name must be free or belong to an
+//!   ordinary file: symbolic links, pipes, devices and directories are neither followed nor replaced.
+//! - A directory of ours ([`Directory`]) contains a manifest, [`MANIFEST`], which lists our files in it
+//!   with their sizes. A file is replaced or removed only if it is listed and still has the size that we
+//!   wrote. A directory that is neither empty nor ours is rejected. The manifest is on the disk before the
+//!   first file.
+//! - The manifest is untrusted data. Names in it, and names from other data, must be plain relative paths
+//!   ([`check_name`]). Directories on the path are opened one by one, and none may be a symbolic link.
+//! - Only one command at a time writes into a directory. This is ensured by a lock on the directory
+//!   itself; the system releases it when the process ends, for whatever reason.
+//! - Directories without content, and half-written files, are removed: when the values of this crate are
+//!   dropped, or by [`abandon`] before a process exits.
 //!
-//! Left out: protection against others who may write into the same directory and race with us between
-//! two system calls. They can make a command fail, but not lead it out of the directory.
+//! Left out: protection against others who may write into the same directory and race with us between two
+//! system calls. They can make a command fail, but cannot make it write outside the directory.
 
 mod abandon;
 mod dir;

@@ -1,6 +1,7 @@
 //! The list of our files in a directory.
 //!
-//! It is data like any other: read with a limit, through no link, and no name in it leads elsewhere.
+//! It is untrusted data: it is read with a size limit and through no link, and no name in it may
+//! lead outside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -12,33 +13,33 @@ use crate::FilesError;
 use crate::dir::{Dir, Kind};
 use crate::name;
 
-/// Its name.
+/// Name of the manifest's file.
 pub const MANIFEST: &str = ".foretell.json";
 
 const FORMAT: u32 = 1;
 const NOTE: &str = "foretell replaces and removes the files that are listed here, and no others";
-/// A longer one is none of ours: a million names of a hundred bytes.
+/// A longer one is not ours: this is a million names of a hundred bytes.
 const LONGEST: u64 = 100 << 20;
 
-/// What a directory says of itself.
+/// The manifest of a directory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     note: String,
     format: u32,
-    /// Version of the program that wrote it last.
+    /// Version of the program that last wrote it.
     version: String,
-    /// The command that made the directory.
+    /// The command that created the directory.
     pub(crate) command: String,
-    /// Whether it goes with the directory above it.
+    /// Whether it belongs to the directory above it.
     pub(crate) part: bool,
-    /// Directories that we made in it.
+    /// Subdirectories that we created.
     pub(crate) directories: BTreeSet<String>,
-    /// Our files, with their bytes; `None`: it grows.
+    /// Our files, with their sizes in bytes; `None` for a file that grows.
     pub(crate) files: BTreeMap<String, Option<u64>>,
 }
 
 impl Manifest {
-    /// Of a directory without files.
+    /// A manifest without files.
     pub(crate) fn new(command: &str, part: bool) -> Self {
         Self {
             note: NOTE.to_owned(),
@@ -51,7 +52,7 @@ impl Manifest {
         }
     }
 
-    /// That of a directory, if it has one; `path` is for messages.
+    /// Reads the manifest of a directory, if there is one; `path` is for messages.
     pub(crate) fn read(dir: &Dir, path: &Path) -> Result<Option<Self>, FilesError> {
         Self::read_as(dir, MANIFEST, path)
     }
@@ -98,19 +99,19 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// As it is written.
+    /// The text that is written.
     pub(crate) fn text(&self) -> String {
         let own = Self { version: env!("CARGO_PKG_VERSION").to_owned(), ..self.clone() };
         serde_json::to_string_pretty(&own).expect("keys are texts") + "\n"
     }
 
-    /// Whether it lists all that another one does.
+    /// Whether it lists everything that another one does.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         self.directories.is_superset(&other.directories)
             && other.files.keys().all(|name| self.files.contains_key(name))
     }
 
-    /// Adds what another process has listed meanwhile.
+    /// Adds the entries that another process has listed meanwhile.
     pub(crate) fn add(&mut self, other: Self) {
         self.directories.extend(other.directories);
         for (name, bytes) in other.files {
@@ -157,7 +158,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever it says, it is refused or its names are plain.
+        /// Any text is either rejected or contains only plain names.
         #[test]
         fn no_text_leads_elsewhere(name in "[./a\\\\-]{0,6}", cut in 0_usize..400) {
             let mut manifest = example();

@@ -1,22 +1,23 @@
-//! Names of files in a directory of ours, as manifests and other data have them.
+//! Names of files in a directory of ours, as they occur in manifests and other data.
 
 use std::path::Path;
 
 use crate::{FilesError, MANIFEST};
 
-/// Bytes of a name between slashes, and of all of it: what common file systems take.
+/// Most bytes of a name between slashes, and of the whole name: as supported by common file
+/// systems.
 const LONGEST_PART: usize = 255;
 const LONGEST: usize = 1024;
-/// Directories on the way to a file.
+/// Most directories on the path to a file.
 const DEEPEST: usize = 16;
 
-/// What is wrong with `name` as the name of a file below a directory, if anything is: it must be a
-/// relative path, its parts separated by single slashes, none of them `.` or `..`.
+/// The error in `name` as the name of a file below a directory, if there is one. It must be a
+/// relative path, with its parts separated by single slashes, and none of them `.` or `..`.
 pub(crate) fn fault(name: &str) -> Option<&'static str> {
     if name.len() > LONGEST || name.split('/').any(|part| part.len() > LONGEST_PART) {
         return Some("it is too long");
     }
-    // a backslash and a colon separate parts elsewhere
+    // a backslash and a colon are separators on other systems
     if name.chars().any(|c| c.is_control() || matches!(c, '\\' | ':')) {
         return Some("it has a character that names do not have");
     }
@@ -33,12 +34,12 @@ pub(crate) fn fault(name: &str) -> Option<&'static str> {
     parts().any(|part| part == MANIFEST).then_some("that is the list of our files")
 }
 
-/// Errors unless `name`, which comes from data, can name a file below `directory` and nothing
-/// outside of it.
+/// Errors unless `name`, which comes from data, names a file below `directory` and nothing outside
+/// it.
 pub fn check_name(directory: &Path, name: &str) -> Result<(), FilesError> {
     match fault(name) {
         None => Ok(()),
-        // what is shown comes from data, too
+        // the displayed text comes from data too
         Some(fault) => Err(FilesError::Name {
             path: directory.to_owned(),
             name: name.chars().take(80).map(|c| if c.is_control() { '?' } else { c }).collect(),
@@ -47,7 +48,7 @@ pub fn check_name(directory: &Path, name: &str) -> Result<(), FilesError> {
     }
 }
 
-/// The directories on the way to a file, and its own name.
+/// The directories on the path to a file, and the file's own name.
 pub(crate) fn split(name: &str) -> (Vec<&str>, &str) {
     let mut parts: Vec<&str> = name.split('/').collect();
     let last = parts.pop().expect("a text has a part");

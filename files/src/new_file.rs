@@ -1,4 +1,4 @@
-//! A file that is whole or not there.
+//! A file that is complete or does not exist.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,35 +11,35 @@ use crate::abandon::{self, Entered};
 use crate::dir::{self, Dir, Entry, Id, Kind};
 use crate::{Directory, FilesError};
 
-/// Names that are tried for what is not whole yet.
+/// Number of temporary names that are tried.
 const TRIES: u32 = 1000;
 
-/// Unfinished names of files that this process is writing, and in how many directories.
+/// Temporary names of files that this process is writing, with the number of directories in which each is used.
 static OPEN: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 fn open_names() -> MutexGuard<'static, BTreeMap<String, usize>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this process is writing a file of that unfinished name, here or elsewhere.
+/// Whether this process is writing a file with that temporary name, in any directory.
 pub(crate) fn is_open(name: &str) -> bool {
     open_names().contains_key(name)
 }
 
-/// A file under the name that it has until it is whole. Dropped before, it is removed.
+/// A file under its temporary name. If it is dropped before it is complete, it is removed.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     pub(crate) dir: Arc<Dir>,
     pub(crate) name: String,
-    /// While it is open.
+    /// The file while it is open.
     file: Option<File>,
-    /// Tells it from what others put at its name.
+    /// Distinguishes it from files that others put at its name.
     own: Id,
     entered: Option<Entered>,
 }
 
 impl Temporary {
-    /// Begins what is to be called `target`. Nothing that is there is opened or replaced.
+    /// Begins a file that will be called `target`. No existing file is opened or replaced.
     pub(crate) fn create(dir: &Arc<Dir>, target: &OsStr) -> io::Result<Self> {
         let target = target.to_string_lossy();
         let mut number = 0;
@@ -54,13 +54,13 @@ impl Temporary {
         }
     }
 
-    /// Begins it under this name.
+    /// Begins it under this temporary name.
     pub(crate) fn create_as(dir: &Arc<Dir>, name: &str) -> io::Result<Self> {
         let file = dir.create(name)?;
         let own = Dir::entry_of(&file)?.id;
         let (held, named) = (dir.clone(), name.to_owned());
         let entered = Entered::new(move || {
-            // half of a file is worth nothing
+            // half of a file is worthless
             let _ = held.remove(&named);
         });
         let (dir, name) = (dir.clone(), name.to_owned());
@@ -73,12 +73,12 @@ impl Temporary {
         self.file.as_mut().ok_or_else(|| io::Error::other("it is closed"))
     }
 
-    /// Brings what was written to the disk; nothing can be written afterwards.
+    /// Makes the written data reach the disk; nothing can be written afterwards.
     pub(crate) fn close(&mut self) -> io::Result<()> {
         self.file.take().map_or(Ok(()), |file| file.sync_all())
     }
 
-    /// What it is now. Errors if it was taken away.
+    /// Its current entry. Errors if it was removed.
     pub(crate) fn entry(&self) -> io::Result<Entry> {
         match self.dir.entry(&self.name)? {
             Some(entry) if entry.id.is_same_file(self.own) => Ok(entry),
@@ -86,8 +86,8 @@ impl Temporary {
         }
     }
 
-    /// Gives it its name. What has that name must be `before`, and is replaced; with `None` nothing may
-    /// have it. The caller has closed the file, and syncs the directory.
+    /// Gives it its name. The existing file of that name must be `before`, and is replaced; with `None` the name
+    /// must be free. The caller must have closed the file, and must sync the directory.
     pub(crate) fn rename(&mut self, to: &OsStr, before: Option<Entry>) -> io::Result<()> {
         let renamed = {
             let _held = abandon::not_now();
@@ -99,13 +99,13 @@ impl Temporary {
         renamed
     }
 
-    /// It has its name, so that nothing is left to be removed.
+    /// Records that it has its name, so that nothing remains to be removed.
     pub(crate) fn is_named(&mut self) {
         self.entered = None;
     }
 
-    /// [`Temporary::rename`] for a caller who lets nothing be abandoned meanwhile, and who says afterwards that it
-    /// is named.
+    /// [`Temporary::rename`] for a caller that prevents abandoning meanwhile, and that records afterwards that the
+    /// file is named.
     pub(crate) fn rename_now(&self, to: &OsStr, before: Option<Entry>) -> io::Result<()> {
         self.entry()?;
         let Some(before) = before else { return self.dir.rename_new(&self.name, to) };
@@ -127,14 +127,14 @@ impl Drop for Temporary {
         open.retain(|_, count| *count > 0);
         drop(open);
         if self.entered.take().is_some() {
-            // the error that led here says more than a second one
+            // the error that led here is more informative than a second one
             let _ = self.dir.remove(&self.name);
         }
     }
 }
 
-/// A file that is being written. It gets its name, and is on the disk, when [`NewFile::commit`]
-/// returns; dropped before, it was never there.
+/// A file that is being written. It gets its name, and is on the disk, when [`NewFile::commit`] returns. If it is
+/// dropped before that, it is removed.
 #[derive(Debug)]
 pub struct NewFile {
     temporary: Temporary,
@@ -142,16 +142,16 @@ pub struct NewFile {
     owner: Owner,
 }
 
-/// Who answers for what the file replaces.
+/// The owner of the file's place.
 #[derive(Debug)]
 enum Owner {
-    /// The user, who named the file.
+    /// The user, who named the file. `before`: the file that is replaced.
     User { before: Option<Entry>, made: Made },
     /// A directory of ours.
     Ours(Directory, String),
 }
 
-/// Directories that were made on the way, and go if nothing comes into them.
+/// Directories that were created on the path; they are removed if they stay empty.
 #[derive(Debug)]
 struct Made {
     paths: Arc<Vec<PathBuf>>,
@@ -169,18 +169,18 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // those that something came into stay
+        // directories that are not empty stay
         dir::unmake(&self.paths);
     }
 }
 
 impl NewFile {
-    /// Begins the file at a path that the user gave, with the directories above it. An ordinary file
-    /// there is replaced in the end.
+    /// Begins the file at a path given by the user, and creates its parent directories. An existing ordinary file
+    /// is replaced at the end.
     ///
     /// # Errors
     ///
-    /// As [`check`], or if nothing can be written there.
+    /// Like [`check`], or if nothing can be written there.
     pub fn begin(path: &Path) -> Result<Self, FilesError> {
         let (parent, name) = named(path)?;
         let made = Made::new(parent)?;
@@ -189,13 +189,14 @@ impl NewFile {
         let before = standing(&dir, name, path)?;
         let mut temporary = Temporary::create(&dir, name).map_err(failed)?;
         if let (Some(before), Ok(file)) = (before, temporary.file()) {
-            // whoever may read the file goes on to; where permissions cannot be set there are none
+            // users who may read the old file may read the new one; an error means that the system has no
+            // permissions
             let _ = Dir::set_mode(file, before.mode);
         }
         Ok(Self { temporary, path: path.to_owned(), owner: Owner::User { before, made } })
     }
 
-    /// The part of it that has a name for the time being; the file must be of that directory.
+    /// Returns the temporary file; the file must be of that directory.
     pub(crate) fn into_temporary(self, directory: &Directory) -> Temporary {
         assert!(matches!(&self.owner, Owner::Ours(owner, _) if owner == directory));
         self.temporary
@@ -211,12 +212,12 @@ impl NewFile {
         Self { temporary, path, owner: Owner::Ours(directory, name) }
     }
 
-    /// Where it will be.
+    /// Its final path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where it is while it is written, for those who open files by their names.
+    /// Its path while it is written, for callers that open files by their names.
     pub fn temporary_path(&self) -> PathBuf {
         match &self.owner {
             Owner::Ours(directory, name) => {
@@ -226,14 +227,14 @@ impl NewFile {
         }
     }
 
-    /// What has been written, from the beginning.
+    /// Reads the data written so far, from the beginning.
     pub fn written(&mut self) -> io::Result<impl Read + '_> {
         let file = self.temporary.file()?;
         file.seek(SeekFrom::Start(0))?;
         Ok(file)
     }
 
-    /// Brings what was written to the disk, and closes the file until it gets its name: many may wait.
+    /// Makes the written data reach the disk, and closes the file until it gets its name: many files may wait.
     ///
     /// # Errors
     ///
@@ -246,8 +247,8 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// If the disk is full, another process has written it meanwhile, or what stands there now is no
-    /// file that may be replaced; then what was there before is still there.
+    /// If the disk is full, if another process has written the file meanwhile, or if the existing entry is not a
+    /// file that may be replaced. In all these cases the existing entry is unchanged.
     pub fn commit(self) -> Result<(), FilesError> {
         let Self { temporary, path, owner } = self;
         match owner {
@@ -264,11 +265,11 @@ impl NewFile {
         }
     }
 
-    /// Gives files of one directory of ours their names, all listed at once.
+    /// Gives files of one directory of ours their names; all are listed together.
     ///
     /// # Errors
     ///
-    /// As [`NewFile::commit`].
+    /// Like [`NewFile::commit`].
     ///
     /// # Panics
     ///
@@ -292,7 +293,7 @@ impl Write for NewFile {
     }
 }
 
-/// Why a file did not get its name.
+/// The error for a file that did not get its name.
 pub(crate) fn not_named(path: &Path, error: io::Error) -> FilesError {
     if error.kind() == io::ErrorKind::AlreadyExists {
         return FilesError::Overtaken { path: path.to_owned() };
@@ -300,22 +301,22 @@ pub(crate) fn not_named(path: &Path, error: io::Error) -> FilesError {
     FilesError::system("write", path)(error)
 }
 
-/// Writes a file that the user named, whole or not at all.
+/// Writes a file named by the user, completely or not at all.
 ///
 /// # Errors
 ///
-/// As [`NewFile::begin`] and [`NewFile::commit`].
+/// Like [`NewFile::begin`] and [`NewFile::commit`].
 pub fn write(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     let mut file = NewFile::begin(path)?;
     file.write_all(content).map_err(FilesError::system("write", path))?;
     file.commit()
 }
 
-/// Writes a file that the user named and that does not exist yet, whole or not at all.
+/// Writes a new file named by the user, completely or not at all.
 ///
 /// # Errors
 ///
-/// As [`write()`], or if something has that name.
+/// Like [`write()`], or if the name exists.
 pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     let exists = || FilesError::Exists { path: path.to_owned() };
     named(path)?;
@@ -330,23 +331,23 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     file.commit()
 }
 
-/// Errors if results cannot be written to a path that the user gave, as far as that can be known
-/// beforehand. Nothing is made.
+/// Errors if results cannot be written to a path given by the user, as far as that can be known beforehand.
+/// Creates nothing.
 ///
 /// # Errors
 ///
-/// If something else than an ordinary file is there, or one that may not be written.
+/// If the existing entry is not an ordinary file, or is one that may not be written.
 pub fn check(path: &Path) -> Result<(), FilesError> {
     let (parent, name) = named(path)?;
     match Dir::open(above(parent)) {
         Ok(dir) => standing(&dir, name, path).map(drop),
-        // it is made when there is something to write
+        // it is created when there is something to write
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(FilesError::system("write", path)(error)),
     }
 }
 
-/// The directory and the name that a path consists of.
+/// The directory and the file name of a path.
 pub(crate) fn named(path: &Path) -> Result<(&Path, &OsStr), FilesError> {
     let special = |found| Err(FilesError::Special { path: path.to_owned(), found });
     if path == Path::new("-") {
@@ -361,12 +362,12 @@ pub(crate) fn named(path: &Path) -> Result<(&Path, &OsStr), FilesError> {
     }
 }
 
-/// The directory that a relative path without one is in.
+/// The directory of a relative path that names none.
 pub(crate) fn above(parent: &Path) -> &Path {
     if parent.as_os_str().is_empty() { Path::new(".") } else { parent }
 }
 
-/// What is there to be replaced.
+/// The existing file that will be replaced.
 fn standing(dir: &Dir, name: &OsStr, path: &Path) -> Result<Option<Entry>, FilesError> {
     let failed = |error| FilesError::system("write", path)(error);
     let Some(there) = dir.entry(name).map_err(failed)? else { return Ok(None) };
@@ -374,7 +375,7 @@ fn standing(dir: &Dir, name: &OsStr, path: &Path) -> Result<Option<Entry>, Files
         let found = there.kind.described();
         return Err(FilesError::Special { path: path.to_owned(), found });
     }
-    // a file that may not be written is not replaced either
+    // a read-only file is not replaced either
     dir.open_file(name, true).map_err(failed)?;
     Ok(Some(there))
 }

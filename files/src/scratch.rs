@@ -1,4 +1,4 @@
-//! A directory for what nobody keeps, where the system has its temporary files.
+//! A scratch directory among the system's temporary files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::FilesError;
 use crate::abandon::Entered;
 
-/// A directory that is removed, with all that is in it, when this is dropped.
+/// A directory that is removed, with all its content, when this is dropped.
 #[derive(Debug)]
 pub struct Scratch {
     dir: TempDir,
@@ -15,20 +15,20 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new one, which nobody else may look into.
+    /// Creates one that no other user can access.
     pub fn new() -> Result<Self, FilesError> {
         let place = std::env::temp_dir();
         let dir = tempfile::Builder::new().prefix("foretell-").tempdir_in(&place);
         let dir = dir.map_err(FilesError::system("make a directory in", &place))?;
         let path = dir.path().to_owned();
         let entered = Entered::new(move || {
-            // it is ours alone; if this fails, what stays does no harm
+            // it is ours alone; if this fails, the remaining files do no harm
             let _ = std::fs::remove_dir_all(path);
         });
         Ok(Self { dir, _entered: entered })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

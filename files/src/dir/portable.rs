@@ -1,4 +1,4 @@
-//! By paths, looked at before they are used.
+//! The portable implementation: by paths, checked before they are used.
 #![allow(
     clippy::unused_self,
     clippy::cast_possible_wrap,
@@ -19,7 +19,7 @@ pub(crate) struct Dir(PathBuf);
 
 impl Dir {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        // a relative path means another directory when the process goes elsewhere
+        // a relative path would change its meaning if the process changed its working directory
         let path = fs::canonicalize(path)?;
         if path.is_dir() { Ok(Self(path)) } else { Err(io::ErrorKind::NotADirectory.into()) }
     }
@@ -123,7 +123,7 @@ impl Dir {
     }
 }
 
-/// Without numbers of devices and files: two files are told apart by size and time.
+/// Without numbers of devices and files: files are distinguished by size and time.
 fn entry(found: &Metadata) -> Entry {
     let kind = if found.is_symlink() {
         Kind::Link

@@ -1,4 +1,4 @@
-//! By the `*at` calls of POSIX: names are looked up in the open directory itself.
+//! The implementation with the `*at` calls of POSIX: names are looked up in the open directory itself.
 #![allow(
     clippy::cast_possible_wrap,
     clippy::unnecessary_cast,
@@ -19,33 +19,33 @@ use super::{Entry, Id, Kind};
 pub(crate) struct Dir(File);
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// No link is followed, and no pipe or terminal waited for.
+/// Follows no link, and does not wait for a pipe or terminal.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 impl Dir {
-    /// Opens the directory at a path of the user's, who may have links in it.
+    /// Opens the directory at a path given by the user, which may contain links.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(fs::openat(CWD, path, DIRECTORY, Mode::empty())?.into()))
     }
 
-    /// Whether it is the directory that the path leads to now.
+    /// Whether the path leads to this directory now.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         let there = fs::statat(CWD, path, AtFlags::empty()).map(|stat| entry(&stat).id);
         matches!((there, self.id()), (Ok(there), Ok(own)) if own.is_same_file(there))
     }
 
-    /// Tells it from others.
+    /// Identity of the directory.
     pub(crate) fn id(&self) -> io::Result<Id> {
         Ok(entry(&fs::fstat(&self.0)?).id)
     }
 
-    /// A directory in it.
+    /// A subdirectory.
     pub(crate) fn open_sub(&self, name: &str) -> io::Result<Self> {
         let flags = DIRECTORY | OFlags::NOFOLLOW;
         Ok(Self(fs::openat(&self.0, name, flags, Mode::empty())?.into()))
     }
 
-    /// The same, which is made if need be.
+    /// A subdirectory, which is created if necessary.
     pub(crate) fn make_sub(&self, name: &str) -> io::Result<Self> {
         match fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => self.open_sub(name),
@@ -53,7 +53,7 @@ impl Dir {
         }
     }
 
-    /// What stands at a name.
+    /// The entry with that name.
     pub(crate) fn entry(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Entry>> {
         match fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(entry(&stat))),
@@ -62,19 +62,19 @@ impl Dir {
         }
     }
 
-    /// Makes a file that is not there.
+    /// Creates a file that does not exist.
     pub(crate) fn create(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | FILE;
         Ok(fs::openat(&self.0, name.as_ref(), flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// Opens a file to read, or to read and write.
+    /// Opens a file for reading, or for reading and writing.
     pub(crate) fn open_file(&self, name: impl AsRef<OsStr>, write: bool) -> io::Result<File> {
         let access = if write { OFlags::RDWR } else { OFlags::RDONLY };
         Ok(fs::openat(&self.0, name.as_ref(), access | FILE, Mode::empty())?.into())
     }
 
-    /// What an open file is.
+    /// The entry of an open file.
     pub(crate) fn entry_of(file: &File) -> io::Result<Entry> {
         Ok(entry(&fs::fstat(file)?))
     }
@@ -84,19 +84,19 @@ impl Dir {
         Ok(fs::fchmod(file, Mode::from_raw_mode(mode as _))?)
     }
 
-    /// Renames a file, which replaces another.
+    /// Renames a file and replaces any other with the new name.
     pub(crate) fn rename(&self, from: &str, to: &OsStr) -> io::Result<()> {
         Ok(fs::renameat(&self.0, from, &self.0, to)?)
     }
 
-    /// Renames a file; errors if another has the name.
+    /// Renames a file. Errors if the new name exists.
     pub(crate) fn rename_new(&self, from: &str, to: &OsStr) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
             use rustix::io::Errno;
             let flags = fs::RenameFlags::NOREPLACE;
             match fs::renameat_with(&self.0, from, &self.0, to, flags) {
-                // not every file system knows it
+                // not every file system supports this
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
                 done => return Ok(done?),
             }
@@ -104,7 +104,7 @@ impl Dir {
         match fs::linkat(&self.0, from, &self.0, to, AtFlags::empty()) {
             Ok(()) => Ok(fs::unlinkat(&self.0, from, AtFlags::empty())?),
             Err(rustix::io::Errno::EXIST) => Err(io::ErrorKind::AlreadyExists.into()),
-            // and not every one has links
+            // not every file system has links
             Err(_) => match self.entry(to)? {
                 Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
                 None => self.rename(from, to),
@@ -112,13 +112,13 @@ impl Dir {
         }
     }
 
-    /// Gives two files each other's names, in one step. Errors with `Unsupported` where that cannot be done.
+    /// Exchanges the names of two files in one step. Errors with `Unsupported` if that is impossible.
     pub(crate) fn exchange(&self, one: &str, other: &OsStr) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
             use rustix::io::Errno;
             match fs::renameat_with(&self.0, one, &self.0, other, fs::RenameFlags::EXCHANGE) {
-                // not every file system knows it
+                // not every file system supports this
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
                 done => return Ok(done?),
             }
@@ -136,15 +136,15 @@ impl Dir {
         Ok(fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// The names in it, but for those that are no texts.
+    /// The names in it that are valid text.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         Ok(self.all_names()?.into_iter().flatten().collect())
     }
 
-    /// The names in it; `None` for one that is no text.
+    /// The names in it; `None` for a name that is not valid text.
     pub(crate) fn all_names(&self) -> io::Result<Vec<Option<String>>> {
         let mut names = Vec::new();
-        // opened again, as a handle has one place where reading goes on
+        // opened again, because a handle has a single read position
         let again = fs::openat(&self.0, ".", DIRECTORY, Mode::empty())?;
         for entry in fs::Dir::new(again)? {
             let entry = entry?;
@@ -156,20 +156,20 @@ impl Dir {
         Ok(names)
     }
 
-    /// Makes renames and removals last.
+    /// Makes renames and removals durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self.0.sync_all() {
-            // some file systems have nothing to do, and say so in this way
+            // some file systems need no sync, and say so in this way
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             done => done,
         }
     }
 
-    /// A handle that holds the directory's lock; the system drops it with the process. `None`: the
-    /// file system has no locks. Errors with `WouldBlock` if another has it.
+    /// A handle that holds the directory's lock; the system releases it when the process ends. `None`: the
+    /// file system has no locks. Errors with `WouldBlock` if another process has the lock.
     pub(crate) fn lock(&self, alone: bool) -> io::Result<Option<File>> {
         use std::fs::TryLockError;
-        // a handle of its own, as a lock belongs to what was opened
+        // a separate handle, because a lock belongs to an open file
         let file = File::from(fs::openat(&self.0, ".", DIRECTORY, Mode::empty())?);
         let locked = if alone { file.try_lock() } else { file.try_lock_shared() };
         match locked {

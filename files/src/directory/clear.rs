@@ -1,4 +1,4 @@
-//! What is removed from a directory of ours: only what its manifest lists.
+//! Removal of files from a directory of ours: only those listed in its manifest.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::name;
 use crate::new_file::is_open;
 
 impl Directory {
-    /// Removes all files of ours, those in parts included, but for those that are `spared`; these may
-    /// be replaced, whoever has changed them since.
+    /// Removes all our files, including those in parts, except those that are `spared`. Spared files
+    /// may be replaced even if someone has changed them since.
     ///
     /// # Errors
     ///
-    /// Before anything is removed, if one of them is not as we wrote it or another process writes into
-    /// the directory or a part of it; or if one cannot be removed.
+    /// Before anything is removed: if one of the files is not as we wrote it, or another process writes
+    /// into the directory or a part of it. Later: if a file cannot be removed.
     pub fn clear(&self, spared: &[&str]) -> Result<(), FilesError> {
         let mut state = self.state();
         if self.inner.access == Access::Shared {
-            // others may need what is removed
+            // other processes may need the files
             self.inner.become_alone(&mut state)?;
         }
         state.spared = spared.iter().map(|&name| name.to_owned()).collect();
@@ -30,16 +30,16 @@ impl Directory {
         all.check(&state.manifest, spared)?;
         all.remove(&mut state.manifest, spared)?;
         state.becomes();
-        // nothing of an earlier command stands beside what comes now, even after a power cut
+        // even after a power cut, no file of an earlier command is left beside the new ones
         self.inner.dir.sync().map_err(FilesError::system("sync", self.path()))?;
         if state.stored.is_some() { self.inner.store(&mut state) } else { Ok(()) }
     }
 
-    /// Removes all parts in a directory of this one, with all that is ours in them.
+    /// Removes all parts in a subdirectory of this one, with all our files in them.
     ///
     /// # Errors
     ///
-    /// As [`Directory::clear`].
+    /// Like [`Directory::clear`].
     pub fn remove_parts(&self, name: &str) -> Result<(), FilesError> {
         name::check_name(self.path(), name)?;
         let path = self.path().join(name);
@@ -55,11 +55,11 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes a part with all that is ours in it.
+    /// Removes a part with all our files in it.
     ///
     /// # Errors
     ///
-    /// As [`Directory::clear`].
+    /// Like [`Directory::clear`].
     pub fn remove_part(&self, name: &str) -> Result<(), FilesError> {
         name::check_name(self.path(), name)?;
         let Some((dir, last)) = self.way(&mut self.state(), name, false)? else { return Ok(()) };
@@ -81,7 +81,7 @@ impl Directory {
 }
 
 impl State {
-    /// What another command made is removed, or about to be.
+    /// Another command's files have been removed, or are about to be.
     pub(super) fn becomes(&mut self) {
         if let Some(command) = self.becomes.take() {
             command.clone_into(&mut self.manifest.command);
@@ -89,10 +89,10 @@ impl State {
     }
 }
 
-/// The directory that something is in, its name there, and what it is.
+/// An entry: its directory, its name there, and its type.
 type Found<'a> = (Arc<Dir>, &'a str, Entry);
 
-/// A directory of ours that is cleared.
+/// A directory of ours that is being cleared.
 pub(super) struct Contents {
     dir: Arc<Dir>,
     path: PathBuf,
@@ -100,7 +100,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Errors if something in it may not be removed.
+    /// Errors if a file in it may not be removed.
     pub(super) fn check(&self, manifest: &Manifest, spared: &[&str]) -> Result<(), FilesError> {
         for (name, bytes) in &manifest.files {
             let path = self.path.join(name);
@@ -117,7 +117,7 @@ impl Contents {
             }
         }
         self.parts(manifest, |_, _, part, manifest| {
-            // held until it is looked at
+            // held until the part has been checked
             let lock = super::lock(&part.dir, Access::Alone, &part.path)?;
             part.check(&manifest, &[])?;
             drop(lock);
@@ -125,7 +125,7 @@ impl Contents {
         })
     }
 
-    /// Removes what the manifest lists, and takes it from the list.
+    /// Removes the listed files, and deletes them from the list.
     pub(super) fn remove(
         &self,
         manifest: &mut Manifest,
@@ -160,14 +160,14 @@ impl Contents {
             let failed = FilesError::system("remove", &self.path.join(MANIFEST));
             gone(self.dir.remove(MANIFEST)).map_err(failed)?;
         }
-        // what is not ours in it keeps it
+        // files that are not ours keep the directory
         let _ = above.remove_dir(last);
         drop(lock);
         Ok(())
     }
 
-    /// Calls `each` with the parts in the directories that we made: the directory that each is in, its
-    /// name there, itself and its manifest.
+    /// Calls `each` with the parts in the directories that we created: the directory of each part, its
+    /// name there, the part itself and its manifest.
     fn parts(
         &self,
         manifest: &Manifest,
@@ -192,8 +192,8 @@ impl Contents {
         Ok(())
     }
 
-    /// What stands at a name, the directory that it is in, and its name there. Errors if a directory on
-    /// the way is something else.
+    /// The entry with that name, its directory, and its name there. Errors if something on the path is
+    /// not a directory.
     fn find<'a>(&self, name: &'a str) -> Result<Option<Found<'a>>, FilesError> {
         let (parts, last) = name::split(name);
         let mut dir = self.dir.clone();
@@ -216,7 +216,7 @@ impl Contents {
         Ok(there.map(|there| (dir, last, there)))
     }
 
-    /// Removes what a process that was killed has left unfinished; nobody else writes here now.
+    /// Removes unfinished files of a process that was killed; no other process writes here now.
     fn remove_unfinished(&self, manifest: &Manifest) {
         let below = manifest.directories.iter().filter_map(|name| {
             let (above, last, _) = self.find(name).ok()??;
@@ -227,10 +227,10 @@ impl Contents {
                 if !is_left_over(&name) {
                     continue;
                 }
-                // if this fails, what stays does no harm
+                // if this fails, the remaining file does no harm
                 match dir.entry(&name).ok().flatten().map(|entry| entry.kind) {
                     Some(Kind::File) => drop(dir.remove(&name)),
-                    // a part that was not whole: at most its manifest is there
+                    // an incomplete part: it contains at most its manifest
                     Some(Kind::Directory) => {
                         if let Ok(Some((part, manifest))) = part(&dir, &name, &self.path)
                             && manifest.files.is_empty()
@@ -245,9 +245,9 @@ impl Contents {
         }
     }
 
-    /// Removes directories that we made and that are empty, and takes them from the list.
+    /// Removes empty directories that we created, and deletes them from the list.
     fn remove_empty(&self, manifest: &mut Manifest) {
-        // those inside of others come after them in the order of names
+        // in the order of names, subdirectories come after their parents
         let all: Vec<String> = manifest.directories.iter().rev().cloned().collect();
         for name in all {
             let gone = match self.find(&name) {
@@ -263,7 +263,7 @@ impl Contents {
 }
 
 impl Inner {
-    /// Keeps out those that share it. Errors if there are any.
+    /// Makes access exclusive. Errors if other processes share the directory.
     fn become_alone(&self, state: &mut State) -> Result<(), FilesError> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         *lock = None;
@@ -273,29 +273,29 @@ impl Inner {
             *lock = self.dir.lock(false).ok().flatten();
             return Err(FilesError::Busy { path: self.path.clone() });
         }
-        // with what they have listed
+        // including the files that they have listed
         if let Ok(Some(there)) = Manifest::read(&self.dir, &self.path) {
             state.manifest.add(there);
         }
         Ok(())
     }
 
-    /// Brings the list up to date. With nothing listed the manifest goes, and the directory, if it was
-    /// made for us.
+    /// Updates the list. If nothing is listed, removes the manifest, and the directory if it was
+    /// created for us.
     pub(super) fn tidy(&self, state: &mut State, ending: Ending) {
         let all = Contents { dir: self.dir.clone(), path: self.path.clone(), force: false };
         if self.access == Access::Shared {
-            // what is there is listed already; the others are not to be disturbed
+            // existing files are listed already, and the other processes must not be disturbed
             let files = &state.manifest.files;
             let some = files.keys().any(|name| !matches!(all.find(name), Ok(None)));
-            // who shares it may be about to write; when nobody is left it is ours alone
+            // a process that shares it may be about to write; when none is left, access is exclusive
             if some || self.become_alone(state).is_err() {
                 return;
             }
         }
         state.manifest.files.retain(|name, bytes| match all.find(name) {
             Ok(None) => false,
-            // a file that was to grow, and did not
+            // a file that was intended to grow, but did not
             Ok(Some((dir, last, Entry { kind: Kind::File, bytes: 0, .. }))) if bytes.is_none() => {
                 dir.remove(last).is_err()
             }
@@ -303,7 +303,7 @@ impl Inner {
         });
         all.remove_empty(&mut state.manifest);
         if !state.manifest.files.is_empty() || !state.manifest.directories.is_empty() {
-            // an old list says too much, not too little
+            // an outdated list has too many entries, not too few
             if ending == Ending::Directory {
                 let _ = self.store(state);
             }
@@ -333,27 +333,27 @@ impl Inner {
     }
 }
 
-/// The directory of ours at a name, if there is one that goes with the one above it.
+/// The directory of ours at a name, if there is one that belongs to the directory above it.
 fn part(above: &Dir, last: &str, path: &Path) -> Result<Option<(Arc<Dir>, Manifest)>, FilesError> {
     let failed = |error| FilesError::system("look at", path)(error);
     if !above.entry(last).map_err(failed)?.is_some_and(|entry| entry.kind == Kind::Directory) {
         return Ok(None);
     }
     let dir = above.open_sub(last).map_err(failed)?;
-    // one that says nothing that can be trusted is somebody else's
+    // a directory with an untrustworthy manifest is treated as someone else's
     match Manifest::read(&dir, path) {
         Ok(Some(manifest)) if manifest.part => Ok(Some((Arc::new(dir), manifest))),
         _ => Ok(None),
     }
 }
 
-/// Whether somebody who is gone has begun a file and not finished it.
+/// Whether it is an unfinished file of a process that has ended.
 fn is_left_over(name: &str) -> bool {
-    // numbers of processes are used again, so that they tell nothing
+    // process numbers are reused, so they cannot be used here
     dir::is_temporary(name) && !is_open(name)
 }
 
-/// What was not there is gone, too.
+/// If the file did not exist, that counts as removed too.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,10 +1,10 @@
-//! All files of ours in a directory replaced by others.
+//! Replacement of all our files in a directory by others.
 //!
-//! The new files are written beside the old ones, so that a failure or an interruption before the end leaves
-//! the old ones as they were. A file system cannot replace several files in one step. One of them, the `last`,
-//! is therefore the mark of a complete directory: it is removed first, and the new one gets its name when
-//! everything else is in its place. A process that is killed in between leaves a directory without the mark,
-//! which readers refuse. The directory is synced at each step, so that a power cut keeps this order, too.
+//! The new files are written beside the old ones, so a failure or interruption before the end leaves the old
+//! ones unchanged. A file system cannot replace several files in one step. Therefore one of them, the `last`,
+//! marks a complete directory: it is removed first, and the new one gets its name when everything else is in
+//! place. A process that is killed in between leaves a directory without the mark, which readers reject. The
+//! directory is synced at each step, so that a power cut preserves this order too.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,14 +16,14 @@ use crate::new_file::{NewFile, Temporary, not_named};
 use crate::{FilesError, abandon, name};
 
 impl Directory {
-    /// Errors if [`Directory::replace`] could not replace what is there by files of these names, as far as that
-    /// can be known beforehand. Nothing is changed.
+    /// Errors if [`Directory::replace`] could not replace the existing files by files with these names, as far
+    /// as that can be known beforehand. Changes nothing.
     ///
-    /// From now on, files that are `spared` may be replaced whoever has changed them.
+    /// From now on, files that are `spared` may be replaced even if someone has changed them.
     ///
     /// # Errors
     ///
-    /// If a file of ours was changed by somebody else, or something of somebody else's has one of the names.
+    /// If a file of ours was changed by someone else, or a file of someone else has one of the names.
     pub fn may_replace(&self, names: &[&str], spared: &[&str]) -> Result<(), FilesError> {
         {
             let mut state = self.state();
@@ -33,17 +33,17 @@ impl Directory {
         self.check(names)
     }
 
-    /// Replaces all files of ours, those in parts included, by these: the files of this directory that were
-    /// begun, with their names. `last` is the mark of a complete directory.
+    /// Replaces all our files, including those in parts, by these: new files of this directory, with their
+    /// names. `last` marks a complete directory.
     ///
     /// # Errors
     ///
-    /// Before anything is replaced, if something may not be replaced or the disk is full. If the system fails
-    /// later, `last` is not there.
+    /// Before anything is replaced: if a file may not be replaced or the disk is full. If the system fails
+    /// later, `last` does not exist.
     ///
     /// # Panics
     ///
-    /// If `last` is none of the files, a file is not of this directory, or the directory is shared.
+    /// If `last` is not one of the files, a file is not of this directory, or the directory is shared.
     pub fn replace(&self, files: Vec<(NewFile, String)>, last: &str) -> Result<(), FilesError> {
         assert!(self.inner.access == Access::Alone, "others would miss what is removed");
         assert!(files.iter().any(|(_, name)| name == last), "`{last}` is one of the files");
@@ -59,11 +59,11 @@ impl Directory {
         let spared: Vec<&str> = spared.iter().map(String::as_str).collect();
         self.contents().check(&state.manifest, &spared)?;
         let (mut ready, sizes) = self.made_ready(&mut state, temporaries)?;
-        // the last of the order is the last to get its name
+        // the last in this order is the last to get its name
         ready.sort_by_key(|file| file.name == last);
         let unfinished: Vec<String> = ready.iter().map(Ready::unfinished).collect();
 
-        // everything is listed before it is there; without sizes, as both old and new files may be found
+        // every file is listed before it exists; without sizes, because both old and new files may be found
         let before = state.manifest.clone();
         state.manifest.files.extend(ready.iter().map(|file| (file.name.clone(), None)));
         if let Err(error) = self.store(&mut state) {
@@ -71,7 +71,7 @@ impl Directory {
             return Err(error);
         }
         let done = {
-            // nor does an impatient user end the process in between
+            // a user's interrupt must not end the process in between either
             let _held = abandon::not_now();
             self.exchange_files(&mut state, &mut ready, &unfinished)
         };
@@ -83,12 +83,12 @@ impl Directory {
         for name in &unfinished {
             state.manifest.files.remove(name);
         }
-        // everything is in its place; a list without sizes allows more to be replaced, and nothing else
+        // everything is in place; a list without sizes only allows more files to be replaced
         let _ = self.store(&mut state);
         Ok(())
     }
 
-    /// What stands at the names of new files, and how large the new ones are.
+    /// The entries at the names of new files, and the sizes of the new files.
     #[expect(clippy::type_complexity, reason = "the rows of the list")]
     fn made_ready(
         &self,
@@ -108,7 +108,8 @@ impl Directory {
         Ok((ready, sizes))
     }
 
-    /// Removes the old marker and all that is not replaced, then gives the new files their names, in order.
+    /// Removes the old mark and all files that are not replaced, then gives the new files their names, in
+    /// order.
     fn exchange_files(
         &self,
         state: &mut State,
@@ -144,13 +145,13 @@ impl Directory {
 }
 
 impl Ready {
-    /// The name that the list has for it until it is whole, if it was begun under a name of its own.
+    /// The listed name for it until it is complete, if it was begun under a separate name.
     fn unfinished(&self) -> String {
         let above = self.name.strip_suffix(&self.last).expect("a name ends with its last part");
         format!("{above}{}", self.temporary.name)
     }
 
-    /// Gives it its name, while nothing is abandoned.
+    /// Gives the file its name, while nothing can be abandoned.
     fn take_name(&mut self) -> Result<(), FilesError> {
         let Self { temporary, before, last, path, .. } = self;
         let before: Option<Entry> = *before;

@@ -6,7 +6,7 @@ use super::*;
 
 const RUN: Purpose<'static> = Purpose::of("run");
 
-/// A directory of the user's, with a file of his and room for ours.
+/// A directory of the user, with a file of the user's and room for ours.
 struct Place(TempDir);
 
 impl Place {
@@ -24,7 +24,7 @@ impl Place {
         self.path("out")
     }
 
-    /// `out`, with these files of ours in it.
+    /// Creates `out` with these files of ours in it.
     fn with(&self, names: &[&str]) -> PathBuf {
         let directory = Directory::take(&self.out(), RUN).unwrap();
         for name in names {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// All files and directories below, sorted.
+/// All files and directories below it, sorted.
 fn tree(path: &Path) -> Vec<String> {
     fn walk(path: &Path, below: &str, found: &mut Vec<String>) {
         for entry in fs::read_dir(path).unwrap() {
@@ -87,7 +87,7 @@ fn what_is_ours_is_listed_replaced_and_removed() {
     directory.remove("b").unwrap();
     directory.clear(&[]).unwrap();
     assert_eq!(tree(&out), [MANIFEST]);
-    // nothing is in it: the directory goes, as it was ours
+    // it is empty, so the directory is removed, because it was ours
     drop(directory);
     assert!(!out.exists());
     assert_eq!(tree(place.0.path()), ["mine"]);
@@ -103,7 +103,7 @@ fn a_directory_that_nothing_comes_into_is_gone() {
     drop(directory.begin("x/y").unwrap());
     drop(directory);
     assert!(!place.path("a").exists());
-    // one that the user made stays, empty
+    // a directory that the user created stays, empty
     fs::create_dir(place.out()).unwrap();
     let directory = place.take().unwrap();
     drop(directory.begin("x/y").unwrap());
@@ -147,7 +147,7 @@ fn what_users_put_into_a_directory_of_ours_is_theirs() {
         }
         refused(directory.begin("empty"), "foretell did not make the directory of that name");
         refused(directory.begin("notes.txt/x"), "it is a file");
-        // beside them there is room
+        // there is room beside them
         directory.write("data/a", b"again").unwrap();
     }
     drop(Directory::take(&out, RUN).unwrap());
@@ -165,9 +165,9 @@ fn a_file_that_users_changed_is_replaced_by_force_alone() {
     let directory = place.take().unwrap();
     refused(directory.clear(&[]), "was changed after foretell wrote it (9 bytes then, 12 now)");
     refused(directory.begin("README.md"), "was changed after");
-    // nothing was removed before
+    // nothing was removed before the error
     assert_eq!(tree(&out), [MANIFEST, "README.md", "run.toml"]);
-    // what is spared stays, and may be replaced
+    // spared files stay, and may be replaced
     directory.clear(&["README.md"]).unwrap();
     assert_eq!(tree(&out), [MANIFEST, "README.md"]);
     directory.write("README.md", b"ours").unwrap();
@@ -230,7 +230,8 @@ fn links_are_neither_followed_nor_replaced() {
     fs::create_dir(place.path("precious")).unwrap();
     fs::write(place.path("precious/b"), "sub/b").unwrap();
     let out = place.with(&["a", "sub/b"]);
-    // a directory of ours becomes a link to one of the user's, with a file of that name and size
+    // a directory of ours is replaced by a link to one of the user's, with a file of the same name
+    // and size
     fs::remove_dir_all(out.join("sub")).unwrap();
     symlink(place.path("precious"), out.join("sub")).unwrap();
     for force in [false, true] {
@@ -242,7 +243,7 @@ fn links_are_neither_followed_nor_replaced() {
         refused(directory.part("sub/part", RUN), "it is a symbolic link");
     }
     assert_eq!(place.text("precious/b"), "sub/b");
-    // so does a file
+    // the same with a file
     fs::remove_file(out.join("sub")).unwrap();
     fs::remove_file(out.join("a")).unwrap();
     symlink(place.path("mine"), out.join("a")).unwrap();
@@ -251,12 +252,12 @@ fn links_are_neither_followed_nor_replaced() {
     refused(directory.begin("a"), "it is a symbolic link");
     drop(directory);
     assert_eq!(place.text("mine"), "mine");
-    // and the manifest
+    // and with the manifest
     let elsewhere = place.path("manifest");
     fs::rename(out.join(MANIFEST), &elsewhere).unwrap();
     symlink(&elsewhere, out.join(MANIFEST)).unwrap();
     refused(place.force(), "it is a symbolic link");
-    // but a link to the directory is the user's way to say where
+    // but a link to the directory itself is a valid choice of the user
     fs::remove_file(out.join(MANIFEST)).unwrap();
     fs::remove_file(out.join("a")).unwrap();
     symlink(&out, place.path("way")).unwrap();
@@ -274,7 +275,7 @@ fn a_directory_that_is_swapped_meanwhile_is_not_followed() {
     fs::create_dir_all(place.path("precious/sub")).unwrap();
     fs::write(place.path("precious/sub/b"), "sub/b").unwrap();
     let directory = place.take().unwrap();
-    // the directory at the path becomes another: we stay in the one that we took
+    // another directory appears at the path: we stay in the one that we took
     fs::rename(&out, place.path("moved")).unwrap();
     std::os::unix::fs::symlink(place.path("precious"), &out).unwrap();
     directory.write("new", b"").unwrap();
@@ -297,7 +298,7 @@ fn of_two_that_take_a_directory_one_says_so() {
     assert_eq!(tree(&out), [MANIFEST, "a"]);
     drop(first);
     place.take().unwrap();
-    // those that share it are two at a time, and nobody is alone then
+    // there are two processes that share it at a time, and neither is alone then
     let share = RUN.with_access(Access::Shared);
     let both = [(); 2].map(|()| Directory::take(&out, share).unwrap());
     assert!(matches!(place.take().unwrap_err(), FilesError::Busy { .. }));
@@ -342,11 +343,11 @@ fn parts_go_with_the_whole() {
     let [one, two] = ["parts/one", "parts/two"].map(|name| directory.part(name, RUN).unwrap());
     one.write("x", b"").unwrap();
     two.write("deep/x", b"").unwrap();
-    // two has it
+    // another handle has part two
     let error = directory.clear(&[]).unwrap_err();
     assert!(matches!(error, FilesError::Busy { .. }), "{error}");
     drop([one, two]);
-    // not a part: somebody made it there by hand
+    // not a part: someone created it by hand
     drop(directory);
     let out = place.out();
     Directory::take(&out.join("parts/own"), RUN).unwrap().write("x", b"").unwrap();
@@ -376,14 +377,14 @@ fn a_part_that_nothing_comes_into_is_gone() {
 fn what_a_killed_process_left_is_cleaned() {
     let place = Place::new();
     let out = place.with(&["data/a"]);
-    // a process that was killed has left these, and its list says what it meant to write
+    // a process that was killed has left these, and its list contains what it intended to write
     for name in ["data/.b.123-0.partial", "..foretell.json.123-0.partial", ".c.9-12.partial"] {
         fs::write(out.join(name), "half").unwrap();
     }
     fs::write(out.join("data/mine.partial"), "mine").unwrap();
     place.take().unwrap().clear(&[]).unwrap();
     assert_eq!(tree(&out), [MANIFEST, "data", "data/mine.partial"]);
-    // one that was killed before its list was there
+    // a process that was killed before its list existed
     let early = place.path("early");
     fs::create_dir(&early).unwrap();
     fs::write(early.join("..foretell.json.123-0.partial"), "{").unwrap();
@@ -404,7 +405,7 @@ fn the_list_is_there_before_the_first_file() {
     assert_eq!(listed(&place.out()), ["data/a", "run.db.partial"]);
     assert_eq!(growing.temporary_path(), place.path("out/run.db.partial").canonicalize().unwrap());
     drop(growing);
-    // a name that an interrupted command has left
+    // a name left by an interrupted command
     fs::write(place.path("out/run.db.partial"), "half").unwrap();
     directory.begin_as("run.db", "run.db.partial").unwrap().commit().unwrap();
     drop(directory);
@@ -454,7 +455,7 @@ fn several_files_get_their_names_together() {
     });
     NewFile::commit_all(&directory, files).unwrap();
     assert_eq!(tree(&place.out()), [MANIFEST, "data", "data/a-of-2", "data/b-of-2"]);
-    // a user's file that has come there meanwhile stays, and the list does not have it
+    // a user's file that has appeared meanwhile stays, and is not listed
     let file = directory.begin("late").unwrap();
     fs::write(place.path("out/late"), "").unwrap();
     refused(file.commit(), "foretell did not make the file");
@@ -463,7 +464,7 @@ fn several_files_get_their_names_together() {
     assert_eq!(place.text("out/late"), "");
 }
 
-/// Files of a directory that are written, and not named yet.
+/// Files of a directory that are written but not yet named.
 fn written(directory: &Directory, names: &[&str]) -> Vec<(NewFile, String)> {
     let begin = |&name: &&str| {
         let mut file = match name {
@@ -484,14 +485,14 @@ fn files_are_replaced_together_and_stay_until_then() {
     fs::write(out.join("notes"), "mine").unwrap();
     let old = tree(&out);
     let contents = || ["a", "run.db"].map(|name| place.text(&format!("out/{name}")));
-    // given up: nothing has changed
+    // abandoned: nothing has changed
     let directory = place.take().unwrap();
     directory.may_replace(&["a", "run.db"], &[]).unwrap();
     drop(written(&directory, &["a", "tables/c", "run.db"]));
     drop(directory);
     assert_eq!((tree(&out), contents()), (old, ["a".to_owned(), "run.db".to_owned()]));
     assert_eq!(listed(&out), ["a", "archive/b", "run.db"]);
-    // carried through: what is not replaced has gone
+    // completed: files that were not replaced are gone
     let directory = place.take().unwrap();
     let files = written(&directory, &["run.db", "tables/c", "a"]);
     assert_eq!(contents(), ["a".to_owned(), "run.db".to_owned()]);
@@ -517,7 +518,7 @@ fn files_are_replaced_together_and_stay_until_then() {
 fn what_a_killed_replacement_leaves_is_replaced() {
     let place = Place::new();
     let out = place.with(&["a", "archive/b", "run.db"]);
-    // killed when the old marker was removed, before anything had its name
+    // killed after the old mark was removed, before any file had its name
     let text = fs::read_to_string(out.join(MANIFEST)).unwrap();
     let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
     for name in ["a", "run.db", "run.db.partial"] {
@@ -546,7 +547,7 @@ fn another_commands_files_stay_until_they_are_replaced() {
     drop(written(&directory, &["c", "run.db"]));
     drop(directory);
     assert_eq!(tree(&out), old);
-    // it is still the first command's
+    // it still belongs to the first command
     let directory = place.take().unwrap();
     drop(directory);
     let directory = Directory::take(&out, purpose).unwrap();

@@ -78,13 +78,13 @@ fn links_pipes_and_devices_are_neither_followed_nor_replaced() {
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     assert!(fs::symlink_metadata("/dev/null").unwrap().file_type().is_char_device());
     assert_eq!((text(&mine), names(place.path()).len()), ("mine".to_owned(), 4));
-    // a directory that a link leads to is the user's way to say where
+    // a link to a directory is a valid choice of the user
     symlink(place.path(), place.path().join("way")).unwrap();
     write(&place.path().join("way/there"), b"x").unwrap();
     assert_eq!(text(&place.path().join("there")), "x");
 }
 
-/// Whoever knows what names half-written files have may set traps there.
+/// Someone who knows the names of half-written files may have set traps there.
 #[cfg(unix)]
 #[test]
 fn what_stands_at_the_unfinished_name_is_left_alone() {
@@ -133,7 +133,7 @@ fn a_file_that_is_swapped_while_it_is_written_is_not_taken() {
     std::os::unix::fs::symlink(&mine, &unfinished).unwrap();
     assert!(file.commit().is_err() && !path.exists());
     assert_eq!(text(&mine), "mine");
-    // a link that comes to the file's name meanwhile stays there
+    // a link that appears at the file's name meanwhile stays there
     let file = NewFile::begin(&path).unwrap();
     std::os::unix::fs::symlink(&mine, &path).unwrap();
     assert!(file.commit().is_err());
