@@ -1,13 +1,13 @@
-//! Clocks that tick on their own.
+//! Clocks that tick independently.
 //!
-//! What happens periodically in a computer (a flusher that looks for old pages, a journal that
-//! commits, a node that reports) goes by a timer that was started at some time of its own. Two hosts
-//! that run the same software therefore tick at the same rate, but not together: each has a *phase*,
-//! and whoever builds the hosts draws it from a stream of the host's own.
+//! Periodic activity in a computer (a flusher that looks for old pages, a journal that commits, a
+//! node that reports) uses a timer that was started at an arbitrary time. So two hosts with the same
+//! software tick at the same rate, but not together: each has a *phase*, which the builder of the
+//! hosts draws from a random stream of the host.
 
 use crate::{SimSpan, SimTime, Stream};
 
-/// A clock that ticks every `period`, `phase` after the start of the simulation and from then on.
+/// A clock that first ticks `phase` after the start of the simulation, and then every `period`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beat {
     period: SimSpan,
@@ -15,8 +15,7 @@ pub struct Beat {
 }
 
 impl Beat {
-    /// Ticks every `period` (a nanosecond at least), shifted by `phase`, of which only the part
-    /// beyond whole periods counts.
+    /// Ticks every `period` (at least a nanosecond), shifted by `phase` modulo the period.
     pub fn new(period: SimSpan, phase: SimSpan) -> Self {
         let period = period.max(SimSpan::from_ns(1));
         Self { period, phase: SimSpan::from_ns(phase.as_ns() % period.as_ns()) }
@@ -27,12 +26,12 @@ impl Beat {
         Self::new(period, stream.part_of(period))
     }
 
-    /// When the first tick comes, counted from the start.
+    /// Time of the first tick, from the start.
     pub fn phase(self) -> SimSpan {
         self.phase
     }
 
-    /// The first tick after `now`; a tick at `now` is over.
+    /// The first tick after `now`; a tick at `now` does not count.
     pub fn after(self, now: SimTime) -> SimTime {
         let period = self.period.as_ns();
         match now.as_ns().checked_sub(self.phase.as_ns()) {
@@ -56,11 +55,11 @@ mod tests {
         let beat = Beat::new(SimSpan::from_secs(5), SimSpan::from_secs(2));
         assert_eq!(beat.after(s(0)), s(2));
         assert_eq!(beat.after(s(1)), s(2));
-        // a tick is over when it comes
+        // a tick at the present time is over
         assert_eq!(beat.after(s(2)), s(7));
         assert_eq!(beat.after(s(3)), s(7));
         assert_eq!(beat.after(s(7)), s(12));
-        // whole periods are no phase
+        // whole periods do not count in the phase
         assert_eq!(Beat::new(SimSpan::from_secs(5), SimSpan::from_secs(17)), beat);
         assert_eq!(
             Beat::new(SimSpan::ZERO, SimSpan::from_secs(1)).after(s(3)).as_ns(),
@@ -76,7 +75,7 @@ mod tests {
             let beat = Beat::drawn(period, &mut Seed(7).stream(&format!("host/{host}/flusher")));
             quarters[(beat.phase().as_ns() * 4 / period.as_ns()) as usize] += 1;
         }
-        // 1000 each, standard deviation √(4000 · ¼ · ¾) = 27; four of them
+        // 1000 each, standard deviation √(4000 · ¼ · ¾) = 27; the limit is four of them
         assert!(quarters.iter().all(|count: &i32| (count - 1000).abs() < 110), "{quarters:?}");
     }
 }

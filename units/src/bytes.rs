@@ -10,7 +10,7 @@ use crate::quantity::{self, QuantityError, Unit};
 /// Bytes in a disk sector: the unit of logical block numbers everywhere in the project.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// A number of bytes: a size, or an offset from a beginning.
+/// A number of bytes: a size, or an offset.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Bytes(pub u64);
 
@@ -19,7 +19,7 @@ pub struct Bytes(pub u64);
 pub struct Sectors(pub u64);
 
 impl Bytes {
-    /// Nothing.
+    /// No bytes.
     pub const ZERO: Self = Self(0);
 
     /// `n` KiB.
@@ -37,29 +37,29 @@ impl Bytes {
         Self(n << 30)
     }
 
-    /// The bare count.
+    /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// How many pieces of `unit` cover this many bytes.
+    /// Number of pieces of size `unit` that cover this many bytes.
     pub const fn div_ceil(self, unit: Self) -> u64 {
         self.0.div_ceil(unit.0)
     }
 
-    /// This amount less `other`, zero at the least.
+    /// This amount minus `other`, at least zero.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 
 impl Sectors {
-    /// Sectors that cover `bytes`.
+    /// Number of sectors that cover `bytes`.
     pub const fn covering(bytes: Bytes) -> Self {
         Self(bytes.0.div_ceil(SECTOR_BYTES))
     }
 
-    /// The bare count.
+    /// The number of sectors.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -133,14 +133,14 @@ const UNITS: &[Unit] = &[
 
 impl FromStr for Bytes {
     type Err = QuantityError;
-    /// Reads `"512 MiB"` (powers of 1024) and `"20 MB"` (powers of 1000).
+    /// Parses `"512 MiB"` (powers of 1024) and `"20 MB"` (powers of 1000).
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         quantity::parse(text, "a size", "512 MiB", UNITS).map(Self)
     }
 }
 
 impl fmt::Display for Bytes {
-    /// The largest binary unit that gives a whole number: `512 MiB`, `1366 B`.
+    /// In the largest binary unit that gives a whole number: `512 MiB`, `1366 B`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, shift) in [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
             if self.0 != 0 && self.0.trailing_zeros() >= shift {

@@ -1,4 +1,4 @@
-//! Identities. Each is an index into the tables of one run, dense from zero.
+//! Identifiers. Each is an index into the tables of one run, dense from zero.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ macro_rules! index_id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// As an index into a table.
+            /// Its value as an index into a table.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -38,7 +38,7 @@ index_id!(
     DiskId
 );
 index_id!(
-    /// A volume. On a storage node its fragments form one file, so it is the file's number too.
+    /// A volume. On a storage node its fragments form one file, so this is also the file's number.
     VolumeId
 );
 index_id!(
@@ -46,14 +46,14 @@ index_id!(
     WorkloadId
 );
 
-/// What correlates the records of one request within and across hosts (Thereska et al. 2006, III-B).
+/// Links the records of one request within a host and across hosts (Thereska et al. 2006, III-B).
 ///
-/// Zero belongs to no request: the host's own work.
+/// Zero stands for no request: the host's own work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Breadcrumb(pub u64);
 
 impl Breadcrumb {
-    /// Work that no request caused.
+    /// Work that was not caused by a request.
     pub const NONE: Self = Self(0);
 }
 
@@ -63,12 +63,12 @@ impl fmt::Display for Breadcrumb {
     }
 }
 
-/// A thread as a host's operating system names it.
+/// A thread, as identified by a host's operating system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Thread {
-    /// Process; 0 is idle.
+    /// Number of the process; 0 is idle.
     pub pid: u32,
-    /// Thread, unique on the host while it lives.
+    /// Number of the thread, unique on the host while the thread exists.
     pub tid: u32,
 }
 

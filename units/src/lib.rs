@@ -1,7 +1,7 @@
 //! Quantities of the field as types: time, bytes, rates, ids, and named random streams.
 //!
-//! Everything that a simulation computes with is an integer here; `f64` appears only where a
-//! statistic is taken or a quantity is read from text.
+//! All quantities that a simulation computes with are integers; `f64` is used only for statistics
+//! and for reading a quantity from text.
 
 mod beat;
 mod bytes;

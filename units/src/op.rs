@@ -5,9 +5,9 @@ use std::fmt;
 /// Direction of a request or of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Op {
-    /// Data comes out.
+    /// Data are read.
     Read = 0,
-    /// Data goes in.
+    /// Data are written.
     Write = 1,
 }
 

@@ -1,18 +1,18 @@
-//! Reading a number with its unit from text, with errors made for people.
+//! Parses a number with its unit from text, with readable errors.
 
 use thiserror::Error;
 
-/// Why a text is not a quantity.
+/// The reason why a text is not a quantity.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum QuantityError {
     /// The text does not begin with a number.
     #[error("`{text}` is not {what}; write a number and a unit, such as \"{example}\"")]
     NotANumber {
-        /// The text as found.
+        /// The text.
         text: String,
-        /// What was to be read ("a time").
+        /// The expected quantity ("a time").
         what: &'static str,
-        /// A good one.
+        /// A valid example.
         example: &'static str,
     },
     /// There is a number but no unit.
@@ -20,39 +20,39 @@ pub enum QuantityError {
         "`{text}` has no unit; write {what} as a number and one of {units}, such as \"{example}\""
     )]
     NoUnit {
-        /// The text as found.
+        /// The text.
         text: String,
-        /// What was to be read.
+        /// The expected quantity.
         what: &'static str,
-        /// The units there are.
+        /// The valid units.
         units: String,
-        /// A good one.
+        /// A valid example.
         example: &'static str,
     },
-    /// The unit is none of those known.
+    /// The unit is unknown.
     #[error("`{unit}` is not a unit of {what}; the units are {units}")]
     UnknownUnit {
-        /// The unit as found.
+        /// The unit in the text.
         unit: String,
-        /// What was to be read.
+        /// The expected quantity.
         what: &'static str,
-        /// The units there are.
+        /// The valid units.
         units: String,
     },
-    /// Less than nothing.
+    /// A negative quantity.
     #[error("`{text}` is negative; {what} is zero or more")]
     Negative {
-        /// The text as found.
+        /// The text.
         text: String,
-        /// What was to be read.
+        /// The expected quantity.
         what: &'static str,
     },
-    /// More than 64 bits hold.
+    /// A quantity that does not fit in 64 bits.
     #[error("`{text}` is too large for {what}")]
     TooLarge {
-        /// The text as found.
+        /// The text.
         text: String,
-        /// What was to be read.
+        /// The expected quantity.
         what: &'static str,
     },
 }
@@ -69,7 +69,7 @@ impl Unit {
     }
 }
 
-/// The quantity in base units, rounded to the nearest whole one.
+/// The quantity in base units, rounded to the nearest whole number.
 ///
 /// A whole number is scaled exactly, so that "18 EiB" does not lose its last bits to `f64`.
 pub(crate) fn parse(

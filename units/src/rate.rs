@@ -1,4 +1,4 @@
-//! How fast data moves.
+//! Data rates.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 use crate::quantity::{self, QuantityError, Unit};
 use crate::{Bytes, SimSpan};
 
-/// A data rate in bits per second, more than zero.
+/// A data rate in bits per second, greater than zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// `bits` per second; panics on zero, which would never finish.
+    /// `bits` per second; panics on zero, at which no transfer would ever finish.
     pub const fn bits_per_s(bits: u64) -> Self {
         assert!(bits > 0, "a rate must be more than zero");
         Self(bits)
@@ -32,14 +32,14 @@ impl Rate {
         self.0 as f64 / 8.0
     }
 
-    /// So many times as slow; a bit per second at the least.
+    /// The rate divided by `factor`; at least a bit per second.
     pub fn slower(self, factor: f64) -> Self {
         Self(((self.0 as f64 / factor).round() as u64).max(1))
     }
 
-    /// How long `bytes` take, rounded up to the nanosecond.
+    /// Transfer time of `bytes`, rounded up to the nanosecond.
     pub fn time_for(self, bytes: Bytes) -> SimSpan {
-        // 2^31 bytes × 8e9 fits in 64 bits; beyond, the slower division.
+        // 2^31 bytes × 8e9 fits in 64 bits; above that, the slower division is needed.
         if bytes.get() < (1 << 31) {
             SimSpan::from_ns((bytes.get() * 8_000_000_000).div_ceil(self.0))
         } else {
@@ -66,7 +66,7 @@ const UNITS: &[Unit] = &[
 
 impl FromStr for Rate {
     type Err = QuantityError;
-    /// Reads `"1 Gbit/s"`, `"100 MB/s"`, `"64 MiB/s"`.
+    /// Parses `"1 Gbit/s"`, `"100 MB/s"`, `"64 MiB/s"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let bits = quantity::parse(text, "a rate", "1 Gbit/s", UNITS)?;
         if bits == 0 {
@@ -101,7 +101,7 @@ mod tests {
         // 65 536 × 8 bits at 1 bit a nanosecond
         assert_eq!(rate.time_for(Bytes::kib(64)), SimSpan::from_ns(524_288));
         assert_eq!(rate.to_string(), "1 Gbit/s");
-        // 4 GiB take the wide path: 2^32 × 8 ns
+        // 4 GiB use the slower division: 2^32 × 8 ns
         assert_eq!(rate.time_for(Bytes::gib(4)), SimSpan::from_ns(8 << 32));
     }
 

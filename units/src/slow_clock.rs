@@ -1,35 +1,36 @@
-//! A clock of something that may be slow for a while.
+//! The clock of a device that may be slow for a while.
 
 use crate::{SimSpan, SimTime};
 
-/// Factors are kept in millionths, so that what is converted there and back is the same to the nanosecond.
+/// Factors are stored in millionths, so that converting forth and back is exact to the nanosecond.
 const UNIT: u128 = 1_000_000;
 
-/// The clock of a device that takes `factor` times as long for everything: it goes `factor` times slower than the
-/// cluster's. The device itself knows only its own time, and so need not know that it is slow.
+/// The clock of a device that takes `factor` times as long for everything: it runs slower than the cluster's
+/// clock by that factor. The device itself knows only its own time, so it need not know that it is slow.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowClock {
-    /// Millionths, at least a million.
+    /// The factor in millionths, at least a million.
     factor: u128,
-    /// When the factor was set: by the cluster's clock, and by this one.
+    /// Time at which the factor was set: by the cluster's clock, and by this one.
     since: (SimTime, SimTime),
 }
 
 impl Default for SlowClock {
-    /// A clock that goes with the cluster's.
+    /// A clock that runs like the cluster's.
     fn default() -> Self {
         Self { factor: UNIT, since: (SimTime::ZERO, SimTime::ZERO) }
     }
 }
 
 impl SlowClock {
-    /// From `now` on everything takes `factor` times as long, 1 or more. `now` must not go backwards.
+    /// Sets the factor from `now` on: everything takes `factor` times as long, 1 or more. `now` must not go
+    /// backwards.
     pub fn set(&mut self, now: SimTime, factor: f64) {
         self.since = (now, self.own(now));
         self.factor = ((factor * UNIT as f64).round() as u128).max(UNIT);
     }
 
-    /// What it shows at a time of the cluster: one since the factor was set.
+    /// This clock's reading at a time of the cluster, which must not be before the factor was set.
     #[inline]
     pub fn own(&self, now: SimTime) -> SimTime {
         let (since, own) = self.since;
@@ -40,14 +41,15 @@ impl SlowClock {
         own + span(u128::from(passed.as_ns()) * UNIT / self.factor)
     }
 
-    /// When it shows `own`, which is not before the factor was set. [`SlowClock::own`] of it is `own` again.
+    /// Time of the cluster at which this clock reads `own`, which must not be before the factor was set.
+    /// [`SlowClock::own`] of the result is `own` again.
     #[inline]
     pub fn common(&self, own: SimTime) -> SimTime {
         let (since, began) = self.since;
         since + self.stretched(own.saturating_since(began))
     }
 
-    /// How long what takes `span` by this clock takes by the cluster's, rounded up.
+    /// Length by the cluster's clock of a time that takes `span` by this clock, rounded up.
     #[inline]
     pub fn stretched(&self, span: SimSpan) -> SimSpan {
         if self.factor == UNIT {
@@ -73,11 +75,11 @@ mod tests {
     fn what_is_due_takes_longer_from_the_moment_when_it_is_slow() {
         let mut clock = SlowClock::default();
         assert_eq!((clock.own(at(70)), clock.common(at(70))), (at(70), at(70)));
-        // of 100 ns, 30 are left at 70, and take 120
+        // of 100 ns, 30 remain at 70, and take 120
         clock.set(at(70), 4.0);
         assert_eq!((clock.common(at(100)), clock.own(at(190))), (at(190), at(100)));
         assert_eq!(clock.stretched(SimSpan::from_ns(30)), SimSpan::from_ns(120));
-        // at 110, 20 of them are left
+        // at 110, 20 of them remain
         clock.set(at(110), 1.0);
         assert_eq!((clock.own(at(110)), clock.common(at(100))), (at(80), at(130)));
     }

@@ -1,9 +1,9 @@
 //! Random draws from streams named after their owner.
 //!
-//! A stream depends on the run's seed and on its name alone, so adding a client does not shift
-//! the draws of another, and a before/after pair shares its random numbers. The generator is
-//! xoshiro256++ (Blackman & Vigna 2019), named here because a library's "small" generator may
-//! change; logarithms come from `libm`, so a draw has the same bits on every machine.
+//! A stream depends only on the run's seed and on its name. So adding a client does not shift the
+//! draws of another, and a before/after pair of runs shares its random numbers. The generator is
+//! xoshiro256++ (Blackman & Vigna 2019). It is named here because a library's "small" generator may
+//! change. Logarithms come from `libm`, so a draw has the same bits on every machine.
 
 use rand::RngExt;
 use rand_distr::{Distribution, Exp1};
@@ -28,13 +28,13 @@ impl Seed {
         Stream { rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// A seed of its own for part `index` of something larger, such as one run of a sweep.
+    /// A separate seed for part `index` of something larger, such as one run of a sweep.
     pub fn child(self, index: u64) -> Self {
         Self(mix(self.0 ^ mix(index.wrapping_add(0x5851_f42d_4c95_7f2d))))
     }
 }
 
-/// Whoever has streams of its own, with the things below it: a host, one of its disks.
+/// An owner of streams, for example a host or one of its disks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Owner {
     seed: Seed,
@@ -42,17 +42,17 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The owner of that name, for example `"host/brick3"`, in the run of `seed`.
+    /// The owner with that name, for example `"host/brick3"`, in the run with `seed`.
     pub fn new(seed: Seed, name: impl Into<String>) -> Self {
         Self { seed, name: name.into() }
     }
 
-    /// The owner of what is called `name` below this one: `"disk0"` of `"host/brick3"`.
+    /// The owner `name` below this one, for example `"disk0"` of `"host/brick3"`.
     pub fn below(&self, name: impl std::fmt::Display) -> Self {
         Self { seed: self.seed, name: format!("{}/{name}", self.name) }
     }
 
-    /// The stream for `what`: `"flusher"` of `"host/brick3"`.
+    /// The stream for `what`, for example `"flusher"` of `"host/brick3"`.
     pub fn stream(&self, what: &str) -> Stream {
         self.seed.stream(&format!("{}/{what}", self.name))
     }
@@ -77,17 +77,17 @@ impl Stream {
         self.rng.next_u64()
     }
 
-    /// A whole number uniform on `0..bound`; `bound` must not be zero.
+    /// A whole number, uniform in `0..bound`; `bound` must not be zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.rng.random_range(0..bound)
     }
 
-    /// A length of time uniform from nothing to just below `whole`; nothing if that is nothing.
+    /// A time span, uniform from zero to just below `whole`; zero if `whole` is zero.
     pub fn part_of(&mut self, whole: SimSpan) -> SimSpan {
         SimSpan::from_ns(self.below(whole.as_ns().max(1)))
     }
 
-    /// A number uniform on `[0, 1)`, a multiple of 2⁻⁵³.
+    /// A number, uniform in `[0, 1)`, a multiple of 2⁻⁵³.
     pub fn unit(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
@@ -97,13 +97,13 @@ impl Stream {
         self.unit() < p
     }
 
-    /// A length of time with exponential distribution and the given mean.
+    /// A time span with exponential distribution and the given mean.
     pub fn exponential(&mut self, mean: SimSpan) -> SimSpan {
         let draw: f64 = Exp1.sample(&mut self.rng);
         SimSpan::from_ns((draw * mean.as_ns() as f64) as u64)
     }
 
-    /// Draws from any distribution of `rand_distr`.
+    /// A draw from any distribution of `rand_distr`.
     pub fn sample<T, D: Distribution<T>>(&mut self, distribution: &D) -> T {
         distribution.sample(&mut self.rng)
     }
@@ -146,7 +146,7 @@ mod tests {
         let mut stream = Seed(1).stream("mean");
         let mean = SimSpan::from_us(100);
         let total: SimSpan = (0..100_000).map(|_| stream.exponential(mean)).sum();
-        // the standard error of the mean is mean / √n = 0.32 %; four of them
+        // the standard error of the mean is mean / √n = 0.32 %; the limit is four of them
         let found = total.as_secs_f64() / 100_000.0;
         assert!((found / 100e-6 - 1.0).abs() < 0.013, "{found}");
     }

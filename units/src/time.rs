@@ -1,7 +1,7 @@
 //! Simulated time: integer nanoseconds since the start of the run.
 //!
-//! 64 bits hold 584 years. An instant and a length of time are different types: adding two
-//! instants does not compile.
+//! 64 bits hold 584 years. An instant and a time span have different types: adding two instants
+//! does not compile.
 
 use std::fmt;
 use std::iter::Sum;
@@ -10,18 +10,18 @@ use std::str::FromStr;
 
 use crate::quantity::{self, QuantityError, Unit};
 
-/// An instant: nanoseconds since the simulation began.
+/// An instant: nanoseconds since the start of the simulation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SimTime(u64);
 
-/// A length of time in nanoseconds, never negative.
+/// A time span in nanoseconds, never negative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SimSpan(u64);
 
 impl SimTime {
     /// The start of every simulation.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `ns` nanoseconds after the start.
@@ -34,7 +34,7 @@ impl SimTime {
         self.0
     }
 
-    /// Seconds since the start, for statistics and people.
+    /// Seconds since the start, for statistics and output.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -71,13 +71,13 @@ impl SimSpan {
         Self(n * 1_000_000_000)
     }
 
-    /// `secs` seconds to the nearest nanosecond; negative and not-a-number give zero, too large
-    /// gives [`SimSpan::MAX`].
+    /// `secs` seconds, rounded to the nearest nanosecond. Negative numbers and NaN give zero, too
+    /// large ones [`SimSpan::MAX`].
     pub fn from_secs_f64(secs: f64) -> Self {
         Self(libm::rint(secs * 1e9) as u64)
     }
 
-    /// `ms` milliseconds to the nearest nanosecond, as [`SimSpan::from_secs_f64`].
+    /// `ms` milliseconds, rounded to the nearest nanosecond, like [`SimSpan::from_secs_f64`].
     pub fn from_ms_f64(ms: f64) -> Self {
         Self::from_secs_f64(ms / 1e3)
     }
@@ -87,22 +87,22 @@ impl SimSpan {
         self.0
     }
 
-    /// Seconds, for statistics and people.
+    /// Seconds, for statistics and output.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds, for statistics and people.
+    /// Milliseconds, for statistics and output.
     pub fn as_ms_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// Whether no time passes.
+    /// Whether the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// This span less `other`, zero at the least.
+    /// This span minus `other`, at least zero.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -123,7 +123,7 @@ impl AddAssign<SimSpan> for SimTime {
 
 impl Sub for SimTime {
     type Output = SimSpan;
-    /// Time passed since `earlier`, which must not be later: time runs forward.
+    /// Time passed since `earlier`, which must not be later.
     fn sub(self, earlier: Self) -> SimSpan {
         assert!(self.0 >= earlier.0, "{} ns is before {} ns", self.0, earlier.0);
         SimSpan(self.0 - earlier.0)
@@ -145,7 +145,7 @@ impl AddAssign for SimSpan {
 
 impl Sub for SimSpan {
     type Output = Self;
-    /// The difference; `other` must not be longer.
+    /// The difference; `other` must not be longer than this span.
     fn sub(self, other: Self) -> Self {
         assert!(self.0 >= other.0, "a span of {} ns has no {} ns to take away", self.0, other.0);
         Self(self.0 - other.0)
@@ -190,14 +190,15 @@ const UNITS: &[Unit] = &[
 
 impl FromStr for SimSpan {
     type Err = QuantityError;
-    /// Reads `"60 s"`, `"1.5 ms"`, `"50 us"`, `"10 ns"`, `"2 min"`, `"1 h"`.
+    /// Parses `"60 s"`, `"1.5 ms"`, `"50 us"`, `"10 ns"`, `"2 min"`, `"1 h"`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         quantity::parse(text, "a time", "10 ms", UNITS).map(Self)
     }
 }
 
 impl fmt::Display for SimSpan {
-    /// The largest unit that gives a whole number or, failing that, reads well: `1500 us`, `2 s`.
+    /// In the largest unit that gives a whole number or, if there is none, in a readable one: `1500
+    /// us`, `2 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, ns) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
             if self.0 >= ns && self.0.is_multiple_of(ns) {
