@@ -1,16 +1,15 @@
-//! Products of bytes in GF(2⁸), as erasure codes need them: many bytes times one factor.
+//! Products of bytes in GF(2⁸) for erasure codes: many bytes times one factor.
 //!
 //! The field is that of `reed-solomon-erasure`, whose generating polynomial is x⁸ + x⁴ + x³ + x² + 1. A
-//! product is the sum of the products of a byte's two halves, which a shuffle looks up sixteen or
-//! thirty-two at a time (Plank, Greenan & Miller, *Screaming Fast Galois Field Arithmetic Using Intel
-//! SIMD Instructions*, FAST 2013). Which instructions there are is asked when the program runs, so one
-//! build runs on every machine. All ways give the same bytes; the crate `reed-solomon-erasure` is the
-//! oracle.
+//! product is the sum of the products of a byte's two halves, which a shuffle instruction looks up sixteen
+//! or thirty-two at a time (Plank, Greenan & Miller, *Screaming Fast Galois Field Arithmetic Using Intel
+//! SIMD Instructions*, FAST 2013). The available instructions are detected at run time, so one build runs
+//! on every machine. All methods give the same bytes; the crate `reed-solomon-erasure` is the oracle.
 //!
-//! This is the only crate of the workspace with `unsafe` code, and it does nothing else. It needs it for
-//! two things that the compiler cannot check: that a function with vector instructions is called only
-//! where the processor has them, and that a vector is loaded from and stored to memory that is there.
-//! The alternative was C, compiled for one kind of processor without a look at the one it runs on.
+//! This is the only crate of the workspace with `unsafe` code, and it has no other purpose. It needs
+//! `unsafe` for two things that the compiler cannot check: that a function with vector instructions is
+//! called only on a processor that has them, and that a vector is loaded from and stored to valid memory.
+//! The alternative was C, compiled for one kind of processor without detection at run time.
 #![allow(clippy::cast_possible_truncation, reason = "draws of tests are small")]
 
 mod tables;
@@ -22,10 +21,10 @@ mod x86;
 
 use tables::Products;
 
-/// A way to multiply.
+/// A method of multiplication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
-    /// Tables, byte by byte: on every machine.
+    /// Tables, byte by byte: available on every machine.
     Portable,
     /// 16 bytes at a time: x86-64 since 2006.
     Ssse3,
@@ -36,7 +35,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them, the fastest first.
+    /// All methods, the fastest first.
     pub const ALL: [Self; 4] = [Self::Avx2, Self::Ssse3, Self::Neon, Self::Portable];
 
     /// Whether this machine has the instructions.
@@ -53,7 +52,7 @@ impl Method {
         }
     }
 
-    /// The fastest that this machine has.
+    /// The fastest method that this machine supports.
     pub fn fastest() -> Self {
         let here = Self::ALL.into_iter().find(|method| method.is_here());
         here.unwrap_or(Self::Portable)
@@ -70,7 +69,8 @@ impl Method {
     }
 }
 
-/// Adds `factor` times each byte of `source` to the byte of `target` at the same place, in the fastest way.
+/// Adds `factor` times each byte of `source` to the byte of `target` at the same index, with the fastest
+/// method.
 ///
 /// # Panics
 ///
@@ -79,7 +79,7 @@ pub fn multiply_add(factor: u8, source: &[u8], target: &mut [u8]) {
     multiply_add_with(Method::fastest(), factor, source, target);
 }
 
-/// The same in a given way; where the machine lacks it, byte by byte.
+/// The same with the given method; if the machine does not support it, byte by byte.
 ///
 /// # Panics
 ///
@@ -150,7 +150,7 @@ mod tests {
                 let source = &sources[from..from + length];
                 mul_slice_xor(factor, source, &mut expected[to..to + length]);
                 multiply_add_with(method, factor, source, &mut found[to..to + length]);
-                // what lies beside is as it was, too
+                // the bytes before and after are unchanged
                 assert_eq!(found, expected, "{method:?}, {length} from {from} to {to}");
             }
             for from in 0..64 {
@@ -187,7 +187,7 @@ mod tests {
         for method in Method::ALL.into_iter().filter(|method| !method.is_here()) {
             let mut target = [1, 2, 3];
             multiply_add_with(method, 2, &[1, 1, 128], &mut target);
-            // 2 · 128 = 0x100, less the polynomial 0x11d
+            // 2 · 128 = 0x100, minus the polynomial 0x11d
             assert_eq!(target, [3, 0, 3 ^ 0x1d]);
         }
     }

@@ -1,23 +1,23 @@
-//! Tables of products, and the way that every machine has.
+//! Tables of products, and the method that works on every machine.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::precedence,
     reason = "numbers below 256 in loops that run when the program is compiled"
 )]
 
-/// x⁸ + x⁴ + x³ + x² + 1 without its first term: what x⁸ is.
+/// x⁸ + x⁴ + x³ + x² + 1 without its first term: the value of x⁸ in the field.
 const POLYNOMIAL: u8 = 0x1d;
 
 /// Products of one factor with each low and each high half of a byte.
 #[derive(Clone, Copy)]
 pub(crate) struct Products {
-    /// With 0 to 15.
+    /// Products with 0 to 15.
     pub(crate) low: [u8; 16],
-    /// With 0, 16 to 240.
+    /// Products with 0, 16 to 240.
     pub(crate) high: [u8; 16],
 }
 
-/// Those of all factors.
+/// The products of all factors.
 static ALL: [Products; 256] = all();
 
 const fn product(mut a: u8, mut b: u8) -> u8 {
@@ -59,7 +59,7 @@ impl Products {
 
     /// Adds the product with each byte of `source`, byte by byte.
     pub(crate) fn multiply_add(&self, source: &[u8], target: &mut [u8]) {
-        // a table of all bytes is worth making for more than it has entries
+        // a table for all bytes pays off if there are more bytes than its entries
         if source.len() > 256 {
             let whole: [u8; 256] = std::array::from_fn(|byte| self.with(byte as u8));
             for (target, source) in target.iter_mut().zip(source) {
