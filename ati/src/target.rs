@@ -1,14 +1,13 @@
-//! The files of a store: nothing looks whole before it is.
+//! The files of a store: no file looks complete before it is.
 //!
-//! Records go to `run.db.partial`, without journal and without syncing: a run can be made again,
-//! so a crash costs a rerun. When all is written the file is synced and renamed to `run.db`, and
-//! the directory is synced. A process killed at any moment, a full disk or a power cut leaves a
-//! `run.db.partial` at most.
+//! Records go to `run.db.partial`, without a journal and without syncing: a run can be repeated, so a crash only
+//! costs a rerun. When everything is written the file is synced and renamed to `run.db`, and the directory is
+//! synced. A process killed at any moment, a full disk or a power cut leaves at most a `run.db.partial`.
 //!
-//! A `run.db` of an earlier run stays until the new one gets its name. Records of one scenario must not stand
-//! beside the description of another: who writes both takes the file before it has its name
-//! ([`crate::Recorder::conclude_unnamed`]) and replaces everything at once ([`Directory::replace`]). One process
-//! at a time writes into a directory ([`Directory`] sees to it).
+//! A `run.db` of an earlier run is kept until the new one gets its name. Records of one scenario must not be
+//! beside the description of another. So a caller that writes both takes the file before it has its name
+//! ([`crate::Recorder::conclude_unnamed`]) and replaces everything together ([`Directory::replace`]).
+//! [`Directory`] ensures that only one process at a time writes into a directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,22 +22,22 @@ pub const STORE_FILE: &str = "run.db";
 /// Name of a store that is being written.
 pub const PARTIAL_FILE: &str = "run.db.partial";
 
-/// What the directory of a run is taken for.
+/// The purpose for which the directory of a run is taken.
 pub const RUN: Purpose<'static> = Purpose::of("run");
 
-/// A store that is being written. Dropped, it is removed.
+/// A store that is being written. If it is dropped, it is removed.
 #[derive(Debug)]
 pub(crate) struct Target {
     file: NewFile,
 }
 
 impl Target {
-    /// Begins the file; what interrupted runs left under its unfinished name is removed.
+    /// Begins the file. A file that an interrupted run left under the unfinished name is removed.
     pub(crate) fn prepare(directory: &Directory) -> Result<Self, StoreError> {
         Ok(Self { file: directory.begin_as(STORE_FILE, PARTIAL_FILE)? })
     }
 
-    /// The file to write to, which is there.
+    /// Path of the file to write to, which already exists.
     pub(crate) fn partial(&self) -> PathBuf {
         self.file.temporary_path()
     }
@@ -50,13 +49,13 @@ impl Target {
     }
 }
 
-/// Gives an error of the file system its place.
+/// Adds the operation and the path to an error of the file system.
 pub(crate) fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
     move |source| StoreError::Io { doing, path, source }
 }
 
-/// Gives an error of SQLite its place.
+/// Adds the operation and the path to an error of SQLite.
 pub(crate) fn sql_error(
     doing: &'static str,
     path: &Path,
