@@ -12,7 +12,7 @@
 //! Each storage system has its own folder and implements `system::System`; the table of systems is in
 //! `scenarios`.
 //!
-//! Not modelled: loss of single messages on links, versions, authentication; with Swift, failures of hosts.
+//! Not modelled: versions, authentication; with Swift, failures of hosts.
 
 #![forbid(unsafe_code)]
 
