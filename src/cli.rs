@@ -102,11 +102,11 @@ pub enum Command {
     Ask(AskArguments),
     /// Predict a change, then really simulate it, and compare.
     Score(ScoreArguments),
-    /// Run the experiments of a paper: tables, pictures, and what holds of its claims.
+    /// Run the experiments of a paper: tables, pictures, and which of its claims hold.
     Reproduce(ReproduceArguments),
-    /// Run a design of experiments and make a data set of it.
+    /// Run a design of experiments and make a data set from it.
     Sweep(SweepArguments),
-    /// Write the records of a run as tables of Parquet or CSV.
+    /// Write the records of a run as Parquet or CSV tables.
     Export(ExportArguments),
     /// Show results as a page: charts of runs, comparisons, sweeps, answers.
     Report(ReportArguments),
@@ -118,33 +118,33 @@ pub enum Command {
     Trace(TraceArguments),
     /// Replay a block trace against caches, and print hit ratios.
     ReplayCache(ReplayCacheArguments),
-    /// Measure real hardware, and write a profile of it.
+    /// Write profiles from measurements of real hardware.
     Calibrate(CalibrateArguments),
-    /// Simulate points that others measured, and show measured beside predicted.
+    /// Simulate a cluster's measured points, and show measured beside predicted.
     Validate(ValidateArguments),
-    /// Estimate a mixed load's throughput from measured points, reads alone and writes alone.
+    /// Estimate a mixed load's throughput from measured points of reads alone and writes alone.
     Estimate(EstimateArguments),
-    /// Replay a real disk's trace on its model, and compare.
+    /// Replay a real disk's trace on its model, and compare response times.
     ReplayDisk(ReplayDiskArguments),
-    /// Say which data of a Ceph cluster a change would move, and what would spare it.
+    /// Show which data of a Ceph cluster a change would move, and upmaps that avoid it.
     Plan(PlanArguments),
-    /// Turn real traces and descriptions of real things into files of our own.
+    /// Convert traces, drive descriptions and cluster maps into foretell's files.
     Import(ImportArguments),
     /// Fit, validate and use regression models on a table of numbers.
     Learn(Box<LearnArguments>),
-    /// Say what a block trace is like: sizes, sequentiality, footprint, reuse, burstiness.
+    /// Describe a block trace: sizes, sequentiality, footprint, reuse, burstiness.
     Inspect(InspectArguments),
     /// List scenarios, devices, policies, encodings and other names.
     List(ListArguments),
     /// Print a scenario, sweep or profile that comes with the program.
     Show(ShowNamedArguments),
-    /// Print the JSON Schema of scenarios, for editors, or of what a command prints with `--json`.
+    /// Print the JSON Schema of scenarios, for editors, or of a command's `--json` output.
     Schema(SchemaArguments),
     /// Write a first scenario, with comments.
     Init(InitArguments),
     /// Print completions for a shell.
     Completions(CompletionsArguments),
-    /// Print the manual page of a command, or write those of all.
+    /// Print the manual page of a command, or write the pages of all.
     Man(ManArguments),
 }
 
@@ -155,11 +155,11 @@ pub struct RunArguments {
     /// trace, which is replayed against one storage node.
     pub scenario: PathBuf,
     /// Keep the run here: `run.db` (activity records and facts), `run.toml` (the scenario with
-    /// all defaults), `truth.json` (what clients saw). Without it results are only printed.
+    /// all defaults), `truth.json` (the clients' results). Without it results are only printed.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Replace what DIR holds also if another command made it, or if it was changed since. What
-    /// foretell did not make is never replaced.
+    /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
+    /// Files that foretell did not make are never replaced.
     #[arg(long, requires = "output")]
     pub force: bool,
     /// What drives cost.
@@ -179,17 +179,17 @@ pub struct RunArguments {
     /// Replicates at once; without it, one for each core. The results do not depend on it.
     #[arg(long, value_name = "N", requires = "replicates")]
     pub jobs: Option<NonZeroUsize>,
-    /// Run until this is known so well: a workload, `mean` (response time) or `throughput`, and half the width
-    /// of the 95 % confidence interval, such as `mail mean 2%`. The warm-up is found by MSER-5.
+    /// Run until this precision is reached: a workload, `mean` (response time) or `throughput`, and half the
+    /// width of the 95 % confidence interval, such as `mail mean 2%`. MSER-5 finds the warm-up.
     #[arg(long, value_name = "GOAL", conflicts_with = "replicates")]
     pub precision: Option<Precision>,
-    /// With --precision: simulated time that is measured at the most.
+    /// With --precision: maximum simulated time that is measured.
     #[arg(long, value_name = "TIME", requires = "precision", default_value = "1 h")]
     pub limit: SimSpan,
-    /// Record no activity, and let recording cost nothing.
+    /// Record no activity; recording then costs nothing.
     #[arg(long)]
     pub no_records: bool,
-    /// Print what clients saw as one JSON document.
+    /// Print the clients' results as one JSON document.
     #[arg(long)]
     pub json: bool,
 }
@@ -206,7 +206,7 @@ pub struct SchemaArguments {
 pub struct TraceArguments {
     /// Directory of a run.
     pub directory: PathBuf,
-    /// Number of the request, as `request.breadcrumb` has it.
+    /// Number of the request: its `breadcrumb` in the table `request`.
     pub breadcrumb: u64,
     /// Print one JSON document.
     #[arg(long)]

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 /// The option of commands that say what capacity costs.
 #[derive(Debug, Args)]
 pub struct PriceArguments {
-    /// Prices of drives, to say what a usable TiB costs: CSV with the columns `drive` (`hdd`, `ssd`,
-    /// `nvme`, a device, a model) and, say, `usd_per_tb`. Without it, prices of 2022 to 2025.
+    /// Prices of drives, for the cost of a usable TiB: CSV with the columns `drive` (`hdd`, `ssd`,
+    /// `nvme`, a device, a model) and a price such as `usd_per_tb`. Without it, prices of 2022 to 2025.
     #[arg(long, value_name = "FILE.csv")]
     pub prices: Option<PathBuf>,
 }

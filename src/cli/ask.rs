@@ -12,21 +12,21 @@ use super::PriceArguments;
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
 pub struct AskArguments {
-    /// Directory of a run, of which `run.db` suffices.
+    /// Directory of a run. Its `run.db` is enough.
     pub directory: PathBuf,
     /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times; without
     /// it the run itself is predicted.
     #[arg(long = "what-if", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
-    /// Answer the questions in this file, or of standard input with `-`: one a line, as JSON with `what_if`,
-    /// and perhaps `id` and `model`. Each answer is a line of JSON, too.
+    /// Answer the questions in this file, or on standard input with `-`. Each line is one question: JSON with
+    /// `what_if` and, if wanted, `id` and `model`. Each answer is a line of JSON, too.
     #[arg(long, value_name = "FILE|-", conflicts_with_all = ["changes", "json"])]
     pub questions: Option<PathBuf>,
     /// How the answer is found.
     #[arg(long, value_enum, default_value_t)]
     pub model: ModelChoice,
-    /// Past scores, of `score --history`, after which errors are expected beside those that come
-    /// with the program.
+    /// Past scores that `score --history` wrote. They add to those that come with the program, and
+    /// expected errors follow from both.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
     /// What drives cost.
@@ -40,7 +40,7 @@ pub struct AskArguments {
 /// Arguments of `score`.
 #[derive(Debug, Args)]
 pub struct ScoreArguments {
-    /// Directory of a run, kept whole.
+    /// Directory of a complete run.
     #[arg(required_unless_present_any = ["random", "suite"])]
     pub directory: Option<PathBuf>,
     /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times.
@@ -49,27 +49,27 @@ pub struct ScoreArguments {
     /// How the prediction is found.
     #[arg(long, value_enum, default_value_t)]
     pub model: ModelChoice,
-    /// Run and predict with so many seeds; prints means and standard deviations.
+    /// Number of seeds to run and predict with. Prints means and standard deviations.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// Score so many random changes of random scenarios instead of a run.
+    /// Score this number of random changes to random scenarios, instead of a run.
     #[arg(long, value_name = "N", conflicts_with_all = ["directory", "changes", "repeat"],
           value_parser = value_parser!(u32).range(1..=100_000))]
     pub random: Option<u32>,
-    /// Score a suite of questions about scenarios: that of the program, or one of your own.
+    /// Score a suite of questions about scenarios: the program's suite, or your own file.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = false,
           conflicts_with_all = ["directory", "changes", "repeat", "random"])]
     pub suite: Option<Option<PathBuf>>,
-    /// Append what was learned to this file, for `ask --history`.
+    /// Append the scores to this file, for `ask --history`.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
     /// Seed of the random scenarios.
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub seed: u64,
-    /// Draw clusters of this system alone.
+    /// Draw clusters of this system only.
     #[arg(long, value_enum, requires = "random")]
     pub system: Option<SystemChoice>,
-    /// What is drawn: generators stay as they are, so that versions can be compared.
+    /// Generator of scenarios. Generators never change, so that versions can be compared.
     #[arg(long, value_enum, default_value_t, requires = "random")]
     pub generator: GeneratorChoice,
     /// Print one JSON document.
@@ -109,13 +109,13 @@ pub enum GeneratorChoice {
     V1,
     /// Clusters of any system.
     V2,
-    /// Clusters of any system on any device, arrays too; also clients more, far higher rates, schedulers.
-    /// Runs are shorter than those of the others.
+    /// Clusters of any system on any device, including arrays. Questions also add clients, raise rates
+    /// many times, and change schedulers. Runs are shorter than those of the others.
     V3,
-    /// As `v3`; also other loads: shares of reads, sizes, patterns, working sets, volumes.
+    /// As `v3`, with questions about other loads: share of reads, sizes, patterns, working sets, volumes.
     V4,
-    /// Clusters of Ursa Minor and Ceph, and hosts, or disks of Ceph's, that fail; for a while or for good,
-    /// at times together with another change.
+    /// Clusters of Ursa Minor and Ceph in which hosts, or disks of Ceph, fail for a while or for good. Some
+    /// questions make another change, too.
     Failures,
 }
 
@@ -134,12 +134,12 @@ impl From<GeneratorChoice> for Generator {
 /// How an answer is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ModelChoice {
-    /// The fast one where past scores say that it is as good, otherwise the replay.
+    /// `fast` if past scores say that it is as good, otherwise `replay`.
     #[default]
     Auto,
     /// A replay of short stretches: some 2,000 of the recorded requests, in a fiftieth of a second.
     Fast,
-    /// The recorded requests in a queueing model; percentiles too.
+    /// A replay of the recorded requests in a queueing model. It predicts percentiles, too.
     Replay,
     /// Mean value analysis of a network of queues.
     Mva,

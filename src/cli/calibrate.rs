@@ -22,7 +22,7 @@ pub enum Calibration {
     Cpu(CalibrateCpuArguments),
     /// Write a profile of the device that fio was run on, from its results.
     Disk(CalibrateDiskArguments),
-    /// Fit the software costs of a measured cluster to few of its points, and predict the others.
+    /// Fit the software costs of a measured cluster to a few of its points, and predict the others.
     Cluster(CalibrateClusterArguments),
 }
 
@@ -36,10 +36,10 @@ pub struct CalibrateDiskArguments {
     /// Without it the profile is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
-    /// Bytes that the device holds; without it, as many as the jobs' files.
+    /// Capacity of the device. Without it: the total size of the jobs' files.
     #[arg(long, value_name = "SIZE")]
     pub capacity: Option<Bytes>,
-    /// Take devices of different names for one, such as equal disks of several hosts.
+    /// Treat devices of different names as one, such as equal disks of several hosts.
     #[arg(long)]
     pub one_device: bool,
     /// Print one JSON document.
@@ -62,7 +62,7 @@ pub struct CalibrateCpuArguments {
         default_values = ["1-of-1", "1-of-3", "3-of-5"]
     )]
     pub encodings: Vec<Encoding>,
-    /// Operations of each kind in a run, at the least.
+    /// Minimum number of operations of each kind in a run.
     #[arg(
         long,
         value_name = "N",
@@ -70,7 +70,7 @@ pub struct CalibrateCpuArguments {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000)
     )]
     pub operations: u32,
-    /// Size of the request that demands are shown for.
+    /// Size of the request whose demands are shown.
     #[arg(long, value_name = "SIZE", default_value = "32 KiB")]
     pub request: Bytes,
     /// Print one JSON document.

@@ -15,26 +15,26 @@ pub struct EstimateArguments {
     /// Results of fio (`--output-format=json`): all `*.json` in this directory and below.
     #[arg(long, value_name = "DIR", required_unless_present_any = ["cosbench", "csv", "run"])]
     pub fio: Vec<PathBuf>,
-    /// Reports of COSBench workloads: all `*.csv` in this directory and below that are such.
+    /// Reports of COSBench workloads: all of them among the `*.csv` in this directory and below.
     #[arg(long, value_name = "DIR")]
     pub cosbench: Vec<PathBuf>,
     /// A table with columns `bs`, `read_percent`, `iops`, and `series` if there are several.
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Vec<PathBuf>,
-    /// A run of the simulator, or a directory of such.
+    /// A run of the simulator, or a directory of runs.
     #[arg(long, value_name = "DIR")]
     pub run: Vec<PathBuf>,
-    /// Percent of reads that is asked for; several, separated by commas.
+    /// Percentage of reads to estimate for. Separate several with commas.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub read: Vec<f64>,
-    /// Sizes of a load and their shares: `16K:0.3,1M:0.7`. Without it, each size is asked by itself.
+    /// Sizes of a load and their shares: `16K:0.3,1M:0.7`. Without it, each size is estimated by itself.
     #[arg(long, value_name = "SIZE:SHARE,...", requires = "read")]
     pub sizes: Option<SizeShares>,
     /// Rate of all storage nodes' links together (with `--write-path proxy`, of all proxies'), towards
     /// them: `36 Gbit/s`.
     #[arg(long, value_name = "RATE", requires = "link_out")]
     pub link_in: Option<Rate>,
-    /// The same away from them.
+    /// The same for the direction away from them.
     #[arg(long, value_name = "RATE", requires = "link_in")]
     pub link_out: Option<Rate>,
     /// How data are stored: `1-of-3` is three copies.
@@ -47,7 +47,7 @@ pub struct EstimateArguments {
     /// say it themselves.
     #[arg(long, value_name = "N", requires = "link_in")]
     pub outstanding: Option<NonZeroU32>,
-    /// Pass over runs and sizes that cannot be used, and say which.
+    /// Skip runs and sizes that cannot be used, and say which.
     #[arg(long)]
     pub skip: bool,
     /// Print one JSON document.

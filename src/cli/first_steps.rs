@@ -91,8 +91,8 @@ pub struct ManArguments {
     /// Write the pages of all commands into this directory.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Replace what DIR holds also if another command made it, or if it was changed since. What
-    /// foretell did not make is never replaced.
+    /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
+    /// Files that foretell did not make are never replaced.
     #[arg(long, requires = "output")]
     pub force: bool,
 }

@@ -27,7 +27,7 @@ pub enum ImportFormat {
     Cluster(ClusterArguments),
     /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
     FioJson(FioJsonArguments),
-    /// A block trace of any known format, told by its content or given with --format.
+    /// A block trace of any known format, recognized by its content or given with --format.
     #[command(visible_alias = "auto")]
     Trace(AnyTraceArguments),
     /// libCacheSim CSV: version,time(s),op,size(B),lbn.
@@ -61,7 +61,7 @@ pub enum ImportFormat {
     /// DiskSim's ASCII format.
     #[command(alias = "disksim-ascii")]
     Disksim(TraceArguments),
-    /// Traces of this project's own form, to choose from or to compress.
+    /// Traces of this project's own format, to filter or to compress.
     Foretell(TraceArguments),
 }
 
@@ -88,14 +88,14 @@ pub struct CephArguments {
     /// Prometheus text.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Write the cluster here, without keys and addresses: `scenario.toml`, which `run` and `ask` take, and
-    /// `ceph-map.json`, which it is placed by and `plan` reads.
+    /// Write the cluster here, without keys and addresses: `scenario.toml` for `run` and `ask`, and
+    /// `ceph-map.json`, which holds the placement and is what `plan` reads.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Place every group, and compare what each OSD has with what the report says. Differences: status 1.
+    /// Place every group, and compare the groups of each OSD with the report. Exit with status 1 if they differ.
     #[arg(long)]
     pub check: bool,
-    /// Write where each placement group belongs and is.
+    /// Write where each placement group belongs and where it is now.
     #[arg(long, value_name = "FILE.csv")]
     pub mappings: Option<PathBuf>,
     /// With a CRUSH map alone: the rule, by name or number.
@@ -104,10 +104,10 @@ pub struct CephArguments {
     /// With a CRUSH map alone: how many devices each input is placed on.
     #[arg(long, value_name = "N", requires = "rule", value_parser = value_parser!(u32).range(1..=255))]
     pub replicas: Option<u32>,
-    /// With a CRUSH map alone: which inputs, both ends included.
+    /// With a CRUSH map alone: range of inputs, both ends included.
     #[arg(long, value_name = "A..B", requires = "rule", value_parser = inputs)]
     pub inputs: Option<Inputs>,
-    /// With a CRUSH map alone: the chance that a device keeps what falls to it, 0 to 1, as
+    /// With a CRUSH map alone: the probability that a device keeps an input, 0 to 1, as
     /// `ceph osd reweight` sets it. May be given several times.
     #[arg(long = "weight", value_name = "OSD=W", requires = "rule", value_parser = reweight)]
     pub weights: Vec<(u32, f64)>,
@@ -122,13 +122,13 @@ pub struct CephArguments {
 /// Arguments of `import cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArguments {
-    /// What is known of the clusters: `docs/clusters.md` has its keys.
+    /// Description of the clusters. `docs/clusters.md` has its keys.
     #[arg(value_name = "CONFIG.json")]
     pub config: PathBuf,
     /// Measured points (`points.csv`): those that measure a drive alone become the drive of the scenarios.
     #[arg(long, value_name = "FILE")]
     pub points: Option<PathBuf>,
-    /// Write here: a scenario for each configuration, and `map.toml`, which says which is which.
+    /// Write here: a scenario for each configuration, and `map.toml`, which maps configurations to scenarios.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
     /// Print JSON instead of the list.
@@ -182,7 +182,7 @@ pub struct FioJsonArguments {
 /// Arguments of `import trace`.
 #[derive(Debug, Args)]
 pub struct AnyTraceArguments {
-    /// Format of the trace; `auto`: told by its content and name.
+    /// Format of the trace; `auto`: recognized by its content and name.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = format_or_auto)]
     pub format: FormatChoice,
     /// What is imported, and how.
@@ -210,16 +210,16 @@ pub struct TraceArguments {
 /// How a trace is read.
 #[derive(Clone, Debug, Args)]
 pub struct ReadingArguments {
-    /// What a block number counts, in formats that do not say.
+    /// Size of a block, for formats that do not define it.
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Only requests to this device, in formats that tell devices apart.
+    /// Only requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
     /// The action that makes a request, in blkparse: Q (queued), D (sent to the device), ...
     #[arg(long, value_name = "LETTER", default_value_t = 'Q')]
     pub blkparse_action: char,
-    /// Leave out lines and records that are wrong, and say how many.
+    /// Skip invalid lines and records, and say how many.
     #[arg(long)]
     pub skip_bad: bool,
 }

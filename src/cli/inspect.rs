@@ -11,18 +11,18 @@ use super::import::{FormatChoice, ReadingArguments, format_or_auto};
 pub struct InspectArguments {
     /// A block trace, plain or compressed (gzip, zstd); `-` for standard input.
     pub trace: PathBuf,
-    /// Format of the trace; `auto`: told by its content and name.
+    /// Format of the trace; `auto`: recognized by its content and name.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = format_or_auto)]
     pub format: FormatChoice,
     /// How its lines are read.
     #[command(flatten)]
     pub reading: ReadingArguments,
-    /// Draw pictures (SVG and PNG) of the trace here, and write what is printed as
+    /// Draw pictures (SVG and PNG) of the trace here, and write the printed figures to
     /// `inspect.json`.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Replace what DIR holds also if another command made it, or if it was changed since. What
-    /// foretell did not make is never replaced.
+    /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
+    /// Files that foretell did not make are never replaced.
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Print one JSON document.

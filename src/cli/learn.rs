@@ -17,23 +17,23 @@ pub struct LearnArguments {
 /// What can be done with models.
 #[derive(Debug, Subcommand)]
 pub enum Learning {
-    /// Tell how well models predict rows that they never saw.
+    /// Measure how well models predict rows that they did not learn from.
     Evaluate(EvaluateArguments),
-    /// Learn from one split or table, and tell how well others are predicted.
+    /// Learn from one split or table, and measure how well others are predicted.
     Score(LearnScoreArguments),
-    /// Fit a model to all rows and keep it.
+    /// Fit a model to all rows and save it.
     Train(TrainArguments),
-    /// Predict with a model that was kept.
+    /// Predict with a saved model.
     Predict(PredictArguments),
-    /// Look for a model's best parameters.
+    /// Search a model's best parameters.
     Search(SearchArguments),
-    /// Tell which features matter, how predictions depend on them, and how many rows it takes.
+    /// Show which features matter, how predictions depend on them, and how many rows it takes.
     Explain(ExplainArguments),
-    /// Show a model that was kept: its terms, tree or rules.
+    /// Show a saved model: its terms, tree or rules.
     Show(ShowArguments),
     /// List the models and their parameters.
     Models,
-    /// Make a table of features from hosts' low-level metrics, with what clients saw.
+    /// Make a table of features from hosts' low-level metrics, with the clients' results.
     Features(FeaturesArguments),
 }
 
@@ -43,25 +43,25 @@ pub struct FeaturesArguments {
     /// Directories of runs that collected metrics.
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// A host's file of dstat's, with the kind of the host before it: `osd=node3.csv`. May be given
-    /// several times; goes with `--clients`.
+    /// A host's dstat file, with the kind of the host before it: `osd=node3.csv`. May be given
+    /// several times. Needs `--clients`.
     #[arg(long, value_name = "KIND=FILE", requires = "clients")]
     pub dstat: Vec<KindFile>,
-    /// What clients saw while dstat wrote its files: `epoch` and some of `read_iops`, `write_iops`,
+    /// The clients' results while dstat ran: `epoch` and some of `read_iops`, `write_iops`,
     /// `read_bytes_per_s`, `write_bytes_per_s`.
     #[arg(long, value_name = "FILE", requires = "dstat")]
     pub clients: Option<PathBuf>,
-    /// A table of one host's metrics joined with what clients saw, its columns `group:name`. May be
+    /// A table of one host's metrics joined with the clients' results, its columns `group:name`. May be
     /// given several times.
     #[arg(long, value_name = "KIND=FILE")]
     pub joined: Vec<KindFile>,
-    /// Seconds over which metrics and what clients saw are averaged.
+    /// Seconds over which metrics and the clients' results are averaged.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub window: f64,
-    /// Add each feature as it was 1 to N rows before; the first N rows of each set are left out.
+    /// Add the values of each feature 1 to N rows before. The first N rows of each set are left out.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1000))]
     pub lags: u16,
-    /// Keep features that are the same in all rows, which no model can learn from.
+    /// Keep features that are the same in all rows, although no model can learn from them.
     #[arg(long)]
     pub keep_constant: bool,
     /// The table.
@@ -102,7 +102,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 pub struct DataArguments {
     /// A table with a first line of names, separated by commas, semicolons or tabs; a Parquet file; or
-    /// the directory of a data set that `sweep` made, of which the factors are features.
+    /// the directory of a data set that `sweep` made, whose factors become features.
     #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
     /// The column to predict; all others are features.
@@ -121,18 +121,18 @@ pub struct DataArguments {
     /// column is no feature.
     #[arg(long, value_name = "COLUMN")]
     pub group: Option<String>,
-    /// Rows were observed one after another: cut into so many blocks of consecutive rows, which share
-    /// a fold each.
+    /// Rows were observed one after another: cut them into this number of blocks of consecutive rows. The
+    /// rows of a block share a fold.
     #[arg(long, value_name = "N", conflicts_with = "group")]
     pub blocks: Option<NonZeroUsize>,
-    /// These columns say which row is which: they are no features, and stand beside predictions.
+    /// These columns identify rows. They are no features, and are printed beside predictions.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub key: Vec<String>,
     /// Learn the target's natural logarithm; predictions and errors are of the target.
     #[arg(long, conflicts_with = "transform")]
     pub log_target: bool,
-    /// How models see inputs and target: as they are, as logarithms where these exist, or, chosen in the rows
-    /// that are learned from, as what predicts best. Without it `auto` for `gp`, `none` for others.
+    /// How models see inputs and target: unchanged, as logarithms where these exist, or as what predicts best
+    /// in cross-validation inside the training rows. Without it `auto` for `gp`, `none` for others.
     #[arg(long, value_name = "HOW")]
     pub transform: Option<TransformName>,
 }
@@ -164,14 +164,14 @@ pub enum TransformName {
 /// How intervals around predictions are made.
 #[derive(Debug, Args)]
 pub struct IntervalArguments {
-    /// Share of what will be observed that intervals hold, in percent.
+    /// Percentage of future observations that intervals should contain.
     #[arg(long, value_name = "PERCENT", default_value_t = 90.0, value_parser = percent)]
     pub level: f64,
-    /// Errors of cross-validation around the model (`cross`) or around the models of the folds (`cv+`),
-    /// or errors on rows that are held back (`split`).
+    /// Residuals of cross-validation around the model (`cross`) or around the models of the folds (`cv+`),
+    /// or residuals on rows that are held out (`split`).
     #[arg(long, value_name = "METHOD", default_value = "cross")]
     pub interval_method: MethodName,
-    /// Unit of errors: what the model says (`auto`, where it does), what is expected at the row (`local`),
+    /// Scale of residuals: the model's own deviation (`auto`, if it has one), the expected one at the row (`local`),
     /// the same everywhere (`none`), or quantiles, of `forest` and `boost`.
     #[arg(long, value_name = "UNIT", default_value = "auto")]
     pub interval_scale: ScaleName,
@@ -208,7 +208,7 @@ impl IntervalArguments {
 /// Which errors make an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum MethodName {
-    /// On rows that are held back.
+    /// On rows that are held out.
     Split,
     /// Of cross-validation.
     Cross,
@@ -243,7 +243,7 @@ pub enum CrossValidation {
     Random,
     /// Folds of random groups (`--group`, `--blocks`, the design points of a data set).
     Group,
-    /// Each level of each feature of numbers that lies between others.
+    /// Each level of each numeric feature that lies between others.
     LeaveLevelOut,
     /// Folds of consecutive rows.
     Blocked,
@@ -261,8 +261,8 @@ pub struct LearnScoreArguments {
     /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.
     #[arg(long = "test", value_name = "SPLIT|FILE|DIR", required = true)]
     pub tests: Vec<String>,
-    /// A model with its parameters. May be given several times: the one with the least error in
-    /// validation inside the rows to learn from is chosen.
+    /// A model with its parameters. May be given several times: the one with the smallest error in
+    /// validation inside the training rows is chosen.
     #[arg(long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<Spec>,
     /// That validation; without `--cv` by `leave-level-out` where rows are a grid.
@@ -271,7 +271,7 @@ pub struct LearnScoreArguments {
     /// Intervals.
     #[command(flatten)]
     pub intervals: IntervalArguments,
-    /// Make no intervals, and tell no coverage.
+    /// Make no intervals, and report no coverage.
     #[arg(long)]
     pub no_intervals: bool,
     /// Write the predictions of the chosen model here, with the rows' keys.
@@ -337,7 +337,7 @@ pub struct SpaceArguments {
     /// n: best points explored in each iteration.
     #[arg(long, value_name = "N", default_value = "5")]
     pub explorations: NonZeroUsize,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub iterations: usize,
     /// Stop when an iteration lowers the error by less than this share.
@@ -357,21 +357,21 @@ pub struct EvaluateArguments {
     /// A model with its parameters, such as `mars:degree=2,nnodes=41`. May be given several times.
     #[arg(long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<Spec>,
-    /// Search the parameters anew inside the rows that each fold leaves to learn from.
+    /// Search the parameters again inside the training rows of each fold.
     #[arg(long)]
     pub search: bool,
     /// Where to search.
     #[command(flatten)]
     pub space: SpaceArguments,
-    /// Tell errors of the rows whose target is above this alone; relative errors of targets near 0 say
+    /// Report errors only for rows whose target is above this. Relative errors of targets near 0 mean
     /// nothing.
     #[arg(long, value_name = "VALUE")]
     pub score_above: Option<f64>,
     /// Write the out-of-fold predictions here, a column for each model.
     #[arg(long, value_name = "FILE")]
     pub predictions: Option<PathBuf>,
-    /// Make intervals inside the rows that each fold leaves to learn from, and tell how many of the rows
-    /// left out they hold.
+    /// Make intervals inside the training rows of each fold, and report how many of the held-out rows
+    /// they contain.
     #[arg(long)]
     pub intervals: bool,
     /// How.
@@ -397,10 +397,10 @@ pub struct TrainArguments {
     /// Intervals around predictions.
     #[command(flatten)]
     pub intervals: IntervalArguments,
-    /// Keep the model here (JSON).
+    /// Save the model here (JSON).
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print the model and its errors on the rows that it was fitted on as one JSON document.
+    /// Print the model and its errors on its training rows as one JSON document.
     #[arg(long)]
     pub json: bool,
 }
@@ -408,15 +408,15 @@ pub struct TrainArguments {
 /// Arguments of `learn predict`.
 #[derive(Debug, Args)]
 pub struct PredictArguments {
-    /// A model that `learn train -o` kept.
+    /// A model that `learn train -o` saved.
     pub model: PathBuf,
     /// A table with the model's features, by name, or the directory of a data set.
     #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
-    /// Columns that say which row is which, to stand beside the predictions.
+    /// Columns that identify rows, to print beside the predictions.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub key: Vec<String>,
-    /// Share of what will be observed that intervals hold, in percent; without it that of the training.
+    /// Percentage of future observations that intervals should contain; without it, that of the training.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub level: Option<f64>,
     /// The split of a data set; without it `test`, or `all`.
@@ -462,7 +462,7 @@ pub struct ExplainArguments {
     /// A model with its parameters.
     #[arg(long, value_name = "MODEL")]
     pub model: Spec,
-    /// Tell how predictions depend on this feature; without any, on the three that matter most.
+    /// Show how predictions depend on this feature; without any, on the three that matter most.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub feature: Vec<String>,
     /// Draw all of it into this directory, as SVG and PNG.
@@ -476,6 +476,6 @@ pub struct ExplainArguments {
 /// Arguments of `learn show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// A model that `learn train -o` kept.
+    /// A model that `learn train -o` saved.
     pub model: PathBuf,
 }

@@ -23,18 +23,18 @@ pub struct PlanArguments {
     /// the `ceph` commands.
     #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, default_missing_value = "balance")]
     pub upmap: Option<UpmapKind>,
-    /// With `--upmap balance`: how many groups get or lose an upmap, at most.
+    /// With `--upmap balance`: maximum number of groups that get or lose an upmap.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub upmap_max: usize,
-    /// With `--upmap balance`: how many copies or chunks an OSD may be off its share of a pool.
+    /// With `--upmap balance`: copies or chunks by which an OSD may differ from its share of a pool.
     #[arg(long, value_name = "N", default_value_t = 5.0)]
     pub upmap_deviation: f64,
-    /// What recovery reads and writes of an OSD at the most: `100 MiB/s` of each, or `hdd=50 MiB/s` of a
-    /// class of devices. May be given several times. Without it, half of what Ceph's mClock takes a device for:
-    /// 75 MiB/s of disks, 600 MiB/s of flash.
+    /// Maximum rate at which recovery reads and writes an OSD: `100 MiB/s` for every OSD, or `hdd=50 MiB/s`
+    /// for a class of devices. May be given several times. Without it, half of the rate that Ceph's mClock
+    /// assumes of a device: 75 MiB/s for disks, 600 MiB/s for flash.
     #[arg(long, value_name = "[CLASS=]RATE")]
     pub recovery_rate: Vec<ClassRate>,
-    /// Backfills in which an OSD takes part as a primary, and as many as a target: `osd_max_backfills`.
+    /// Number of backfills that an OSD does at a time as a primary, and as a target: `osd_max_backfills`.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_backfills: u32,
     /// What drives cost.
@@ -48,7 +48,7 @@ pub struct PlanArguments {
 /// What upmaps are for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum UpmapKind {
-    /// Even out what each OSD has.
+    /// Even out the data of the OSDs.
     Balance,
     /// Leave all data where they are.
     Stay,

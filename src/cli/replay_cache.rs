@@ -24,33 +24,33 @@ pub struct ReplayCacheArguments {
     /// any: the curve of LRU.
     #[arg(long = "size", value_name = "N", value_delimiter = ',')]
     pub sizes: Vec<CacheSize>,
-    /// Split requests into pages of so many bytes; a page is an object. Without it the object is
-    /// what the request's address names, whatever the request's size.
+    /// Split requests into pages of this size; a page is an object. Without it the object is
+    /// the request's address, whatever the request's size.
     #[arg(long, value_name = "SIZE")]
     pub pages: Option<Bytes>,
-    /// Objects are as large as the request that brings them in; sizes are in bytes.
+    /// An object has the size of the request that brings it in; sizes are in bytes.
     #[arg(long, conflicts_with = "pages")]
     pub by_size: bool,
     /// Print the hit ratio of LRU caches of all sizes, from one pass.
     #[arg(long, conflicts_with = "by_size")]
     pub curve: bool,
-    /// Estimate that curve (SHARDS): from this share of the objects (`0.01`, `1%`), or from so
-    /// many objects at most (`8192`).
+    /// Estimate that curve (SHARDS) from this share of the objects (`0.01`, `1%`), or from at
+    /// most this number of objects (`8192`).
     #[arg(long, value_name = "RATE", conflicts_with = "by_size")]
     pub sample: Option<Sample>,
-    /// Format of the trace, if it cannot be told from its content.
+    /// Format of the trace, if its content does not show it.
     #[arg(long, value_name = "NAME")]
     pub format: Option<Format>,
-    /// What a block number counts, in formats that do not say.
+    /// Size of a block, for formats that do not define it.
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Only requests to this device, in formats that tell devices apart.
+    /// Only requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
-    /// Leave out lines and records that are wrong, and say how many.
+    /// Skip invalid lines and records, and say how many.
     #[arg(long)]
     pub skip_bad: bool,
-    /// Caches are shared out among so many threads; without it, among all cores. The results do
+    /// Number of threads among which caches are divided; without it, one for each core. The results do
     /// not depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

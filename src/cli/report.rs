@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub struct ReportArguments {
     /// Results to show: the directory of a run, a sweep, a reproduction or an imported Ceph cluster; or a file
-    /// with what `score`, `ask` or `replay-cache` printed with `--json`. Several runs are compared.
+    /// with the `--json` output of `score`, `ask` or `replay-cache`. Several runs are compared.
     #[arg(required = true, value_name = "DIR")]
     pub results: Vec<PathBuf>,
     /// The page: one HTML file, which needs no network.
@@ -17,7 +17,7 @@ pub struct ReportArguments {
     /// Title of the page; without it, the names of the results.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Print what the page holds as one JSON document: its sections and parts, in words.
+    /// Print the page's content as one JSON document: its sections and parts, in words.
     #[arg(long)]
     pub json: bool,
 }

@@ -14,7 +14,7 @@ pub struct ReproduceArguments {
     /// Which paper's experiments.
     #[arg(value_parser = papers())]
     pub paper: Paper,
-    /// Less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
+    /// Do less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
     /// configurations and shorter searches; of `constant-capacity`, one seed instead of two and
     /// a smaller cluster; of `inside-out`, fewer runs and stages; of `clusters`, a fifth of the points, each
     /// simulated for less long.
@@ -30,18 +30,18 @@ pub struct ReproduceArguments {
     /// Write tables, pictures and `summary.json` here.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
-    /// Replace what DIR holds also if another command or another paper's reproduction made it, or if it
-    /// was changed since. What foretell did not make is never replaced.
+    /// Replace foretell's files in DIR even if another command or another paper's reproduction made them, or
+    /// if they were changed since. Files that foretell did not make are never replaced.
     #[arg(long)]
     pub force: bool,
     /// Only this figure, such as `fig07`, or of `clusters` this fit; may be given several times.
     #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
     pub figures: Vec<String>,
-    /// Keep what figures were made from: recorded runs in `DIR/runs`, COSBench's files in
+    /// Keep the data behind the figures: recorded runs in `DIR/runs`, COSBench's files in
     /// `DIR/workloads`, rows of features in `DIR/features.csv`.
     #[arg(long)]
     pub keep: bool,
-    /// Runs are shared out among so many threads; without it, among all cores. The results do not
+    /// Number of threads among which runs are divided; without it, one for each core. The results do not
     /// depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,

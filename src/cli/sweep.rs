@@ -14,7 +14,7 @@ pub struct SweepArguments {
     /// What to do with shards.
     #[command(subcommand)]
     pub step: Option<SweepStep>,
-    /// A sweep (TOML): a base scenario, and what varies in it.
+    /// A sweep (TOML): a base scenario and the factors that vary.
     #[arg(required = true)]
     pub sweep: Option<PathBuf>,
     /// Directory of the data set.
@@ -26,14 +26,14 @@ pub struct SweepArguments {
     /// Do the K-th of N parts only. `sweep merge` joins them.
     #[arg(long, value_name = "K/N")]
     pub shard: Option<Shard>,
-    /// Go on with what the directory holds, if it holds anything.
+    /// Continue with the runs that the directory already holds, if any.
     #[arg(long)]
     pub resume: bool,
-    /// Begin again: remove what foretell made in the directory, whatever command that was, also if it
-    /// was changed since. What foretell did not make is never removed.
+    /// Begin again: remove foretell's files in the directory, whatever command made them, even if they were
+    /// changed since. Files that foretell did not make are never removed.
     #[arg(long, conflicts_with_all = ["resume", "check"])]
     pub force: bool,
-    /// Check all of it and say how long it would take, but run nothing.
+    /// Check the whole sweep and estimate its duration, but run nothing.
     #[arg(long)]
     pub check: bool,
     /// Write comma-separated values instead of Parquet.
@@ -49,7 +49,7 @@ pub struct SweepArguments {
 pub enum SweepStep {
     /// List the runs that have not been done; the exit status is 1 if there are any.
     Missing(MissingArguments),
-    /// Join shards to a data set: verify that no run is missing and none is there twice.
+    /// Join shards into a data set: verify that no run is missing and that none is there twice.
     Merge(MergeArguments),
 }
 
@@ -70,11 +70,11 @@ pub struct MergeArguments {
     /// Directories of the sweep's shards.
     #[arg(required = true)]
     pub directories: Vec<PathBuf>,
-    /// Directory of the data set; without it, the one that all shards are in.
+    /// Directory of the data set; without it, the directory that holds all shards.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Replace what DIR holds also if another command made it, or if it was changed since. What
-    /// foretell did not make is never replaced.
+    /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
+    /// Files that foretell did not make are never replaced.
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Write comma-separated values instead of Parquet.
@@ -88,19 +88,19 @@ pub struct MergeArguments {
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// Directory of a run, of which `run.db` suffices.
+    /// Directory of a run. Its `run.db` is enough.
     pub directory: PathBuf,
     /// Directory of the tables: a file for each type of records, and for each table of facts.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
-    /// Replace what DIR holds also if another command made it, or if it was changed since. What
-    /// foretell did not make is never replaced.
+    /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
+    /// Files that foretell did not make are never replaced.
     #[arg(long)]
     pub force: bool,
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,
-    /// Write the metrics of each host as dstat writes them, and what clients saw, instead of tables.
+    /// Write the metrics of each host in dstat's format, and the clients' results, instead of tables.
     #[arg(long, conflicts_with = "csv")]
     pub dstat: bool,
 }

@@ -16,7 +16,7 @@ pub struct ValidateArguments {
     /// Write a table of all points here, measured beside predicted.
     #[arg(short = 'o', long = "output", value_name = "FILE.csv")]
     pub output: Option<PathBuf>,
-    /// Leave out what `calibrate cluster` has fitted.
+    /// Ignore the parameters that `calibrate cluster` fitted.
     #[arg(long)]
     pub unfitted: bool,
     /// Number of threads; without it, one for each core. The results do not
