@@ -8,8 +8,7 @@ use std::fmt::Write as _;
 use crate::config::{Config, Drive};
 
 /// Image of the clients, in bytes. A real OSD that returns still has the data written before it went away, and only
-/// the data written since are moved. Here the OSD begins empty; so small an image is moved before the measurement
-/// begins.
+/// the data written since are moved. Here the OSD begins empty; an image of this size is moved soon after it joins.
 const IMAGE: f64 = 512.0 * 1024.0 * 1024.0;
 /// Number of objects to move, if unknown: enough for any measurement.
 const ASSUMED_OBJECTS: f64 = 75_000.0;
