@@ -150,9 +150,11 @@ fn ursa_minor(summary: &Summary) -> String {
 /// For Ra and Lee 2018: claims, and the mixes that the aware estimator learns from.
 fn constant_capacity(verdict: &Verdict) -> String {
     let mut text = table_of_claims(&verdict.rows);
-    for (storage, told) in &verdict.told_read_percent {
-        let mixes: Vec<String> =
-            told.iter().map(|(kib, reads)| format!("{} at {reads} %", size_name(*kib))).collect();
+    for (storage, read_percents) in &verdict.told_read_percent {
+        let mixes: Vec<String> = read_percents
+            .iter()
+            .map(|(kib, reads)| format!("{} at {reads} %", size_name(*kib)))
+            .collect();
         let _ = writeln!(
             text,
             "\nThe aware estimator learns from {storage} with {} reads",
@@ -169,12 +171,12 @@ fn table_of_claims(rows: &[Claim]) -> String {
     claims.set_header(["", "the paper says", "we find", "holds"]);
     for row in rows {
         let holds = if row.holds { "yes" } else { "NO" };
-        claims.add_row([row.figure, row.said, &row.ours, holds]);
+        claims.add_row([row.figure, row.statement, &row.ours, holds]);
     }
     let mut text = format!("{}\n", fitted(&claims, 1));
     for row in rows {
         if let Some(why) = &row.why {
-            let _ = writeln!(text, "\nNO, {}: {}\n  {why}", row.figure, row.said);
+            let _ = writeln!(text, "\nNO, {}: {}\n  {why}", row.figure, row.statement);
         }
     }
     text

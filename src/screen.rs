@@ -11,8 +11,8 @@ const LEAST: usize = 20;
 
 /// Width of the screen in characters, if known.
 fn columns() -> Option<usize> {
-    let told = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
-    let known = told.or_else(|| Table::new().width().map(usize::from));
+    let from_environment = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let known = from_environment.or_else(|| Table::new().width().map(usize::from));
     known.filter(|columns| *columns >= LEAST)
 }
 

@@ -33,9 +33,9 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let ready = |address| {
         let directory = arguments.directory.display();
         let token = if arguments.token.is_some() { "?token=..." } else { "" };
-        let said = format!("Serving `{directory}` at http://{address}/{token} until Ctrl-C.\n");
+        let message = format!("Serving `{directory}` at http://{address}/{token} until Ctrl-C.\n");
         // the server works even without standard output
-        let _ = crate::output::print(&said);
+        let _ = crate::output::print(&message);
     };
     foretell_serve::serve(&options, Commands, ready)
         .map_err(|error| Failure::Usage(error.to_string()))

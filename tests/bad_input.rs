@@ -683,9 +683,9 @@ fn more_hosts_than_there_is_memory_for_are_refused() {
     let script = "ulimit -v 2000000; exec \"$0\" run first-look --set node.brick.count=5000000";
     let mut command = std::process::Command::new("sh");
     let output = command.args(["-c", script, env!("CARGO_BIN_EXE_foretell")]).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("5000004 hosts take 71.5 GiB of memory, and 1."), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("5000004 hosts take 71.5 GiB of memory, and 1."), "{message}");
 }
 
 /// On a machine with 1 GB of address space.

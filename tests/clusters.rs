@@ -99,8 +99,8 @@ fn json(text: &str) -> Value {
 #[test]
 fn a_scenario_is_written_for_each_configuration() {
     let lab = Lab::new();
-    let said = lab.import();
-    assert!(said.contains("other: refused: the system `gluster`"), "{said}");
+    let printed = lab.import();
+    assert!(printed.contains("other: refused: the system `gluster`"), "{printed}");
     assert_eq!(files(&lab.path("twin")), ["map.toml", "raw.toml", "rep2.toml"]);
     let scenario = fs::read_to_string(lab.path("twin/rep2.toml")).unwrap();
     // what is assumed and what the source does not know is said
@@ -194,9 +194,9 @@ fn bad_input_is_said_plainly_and_changes_nothing() {
     let lab = Lab::new();
     let fault = |arguments: &[&str], expected: &str| {
         let done = run(arguments.iter().copied());
-        let said = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(done.status, Some(2), "{said}");
-        assert!(said.contains(expected), "{said}");
+        let message = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(done.status, Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
     };
     let (config, points, twin) =
         (lab.shown("config.json"), lab.shown("points.csv"), lab.shown("twin"));

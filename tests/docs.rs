@@ -300,9 +300,10 @@ fn check(document: &str) {
             let is_shown = !shown.is_empty() && example.treatment == Treatment::Compared;
             if is_shown && !matches(shown, &printed) {
                 let whole = printed.join("\n");
-                let told = format!("docs/{document}, line {}: $ {command}\n{whole}", example.line);
-                assert!(update, "{told}");
-                let new = renewed(shown, &printed).expect(&told);
+                let difference =
+                    format!("docs/{document}, line {}: $ {command}\n{whole}", example.line);
+                assert!(update, "{difference}");
+                let new = renewed(shown, &printed).expect(&difference);
                 moved += new.len().cast_signed() - shown.len().cast_signed();
                 let until = at + shown.len();
                 at += new.len();

@@ -204,15 +204,18 @@ fn a_stage_of_cosbench_with_several_sizes_is_told() {
         |rows: &str| fs::write(dir.path().join("w1.csv"), format!("{header}{rows}")).unwrap();
     // two works of a stage: 100 objects of 16 kB, 100 of 1 MB
     report("m,read,read,100,1600000,10\nm,read,read,100,100000000,10\n");
-    let told = refused(&["--cosbench", &path]);
+    let message = refused(&["--cosbench", &path]);
     assert!(
-        told.contains("stage `m`: its objects have several sizes, 16000 B on average"),
-        "{told}"
+        message.contains("stage `m`: its objects have several sizes, 16000 B on average"),
+        "{message}"
     );
     // one work whose sizes are drawn: 61 of 16 kB and 39 of 1 MB, and a hundred and one in all
     report("m,read,read,101,39976000,10\n");
-    let told = refused(&["--cosbench", &path]);
-    assert!(told.contains("39976000 B are no whole number of bytes for each of 101"), "{told}");
+    let message = refused(&["--cosbench", &path]);
+    assert!(
+        message.contains("39976000 B are no whole number of bytes for each of 101"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -54,8 +54,8 @@ fn each_format_is_imported_by_name_and_by_content() {
             assert_eq!(succeed(["import", as_what, &file]), OWN, "{format} as {as_what}");
         }
         let out = dir.path().join(format!("{format}.own.csv.gz")).display().to_string();
-        let told = succeed(["import", "trace", &file, "--format", format, "-o", &out]);
-        assert!(told.starts_with(&format!("2 requests ({format}) in ")), "{told}");
+        let printed = succeed(["import", "trace", &file, "--format", format, "-o", &out]);
+        assert!(printed.starts_with(&format!("2 requests ({format}) in ")), "{printed}");
         assert_eq!(succeed(["import", "auto", &out]), OWN, "what was compressed");
         let inspected = json(&["inspect", &out, "--json"]);
         assert_eq!(inspected["requests"], 2);
@@ -83,8 +83,8 @@ fn a_bad_line_is_an_error_with_its_number_or_counted() {
             !Path::new(&out).exists()
                 && files(dir.path()).iter().all(|name| !name.contains("partial"))
         );
-        let told = json(&["import", format, &file, "-o", &out, "--skip-bad", "--json"]);
-        assert_eq!((&told["requests"], &told["bad"]), (&2.into(), &1.into()), "{format}");
+        let summary = json(&["import", format, &file, "-o", &out, "--skip-bad", "--json"]);
+        assert_eq!((&summary["requests"], &summary["bad"]), (&2.into(), &1.into()), "{format}");
         fs::remove_file(&out).unwrap();
     }
 }
@@ -95,8 +95,8 @@ fn an_imported_trace_gives_the_results_of_the_original() {
     let dir = tempfile::tempdir().unwrap();
     let path = path.display().to_string();
     let own = dir.path().join("own.csv.zst").display().to_string();
-    let told = json(&["import", "vscsi", &path, "-o", &own, "--json"]);
-    assert_eq!((&told["requests"], &told["has_times"]), (&113_872.into(), &true.into()));
+    let summary = json(&["import", "vscsi", &path, "-o", &own, "--json"]);
+    assert_eq!((&summary["requests"], &summary["has_times"]), (&113_872.into(), &true.into()));
     let caches = |trace: &str| {
         json(&["replay-cache", trace, "--policy", "lru,arc", "--size", "1000,10000", "--json"])["results"]
             .clone()

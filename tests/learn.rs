@@ -146,21 +146,27 @@ fn wrong_input_is_told() {
     let (directory, path) = table();
     let path = path.to_str().unwrap();
     let evaluate = ["evaluate", "--data", path, "--target", "y", "--model"];
-    let told = |arguments: &[&str], text: &str| {
+    let expect_fault = |arguments: &[&str], text: &str| {
         let fault = fault(arguments);
         assert!(fault.contains(text), "{fault}");
     };
-    told(&[&evaluate[..], &["marz"]].concat(), "did you mean `mars`?");
-    told(&[&evaluate[..], &["mars:nnode=3"]].concat(), "did you mean `nnodes`?");
-    told(
+    expect_fault(&[&evaluate[..], &["marz"]].concat(), "did you mean `mars`?");
+    expect_fault(&[&evaluate[..], &["mars:nnode=3"]].concat(), "did you mean `nnodes`?");
+    expect_fault(
         &["evaluate", "--data", path, "--target", "yy", "--model", "lrm"],
         "there is no column `yy`; did you mean `y`?",
     );
-    told(&["evaluate", "--data", "absent.csv", "--target", "y", "--model", "lrm"], "`absent.csv`");
+    expect_fault(
+        &["evaluate", "--data", "absent.csv", "--target", "y", "--model", "lrm"],
+        "`absent.csv`",
+    );
     let folds = directory.path().join("f.csv");
     std::fs::write(&folds, "row,fold\n0,0\n1,1\n").unwrap();
     let folds = folds.to_str().unwrap();
-    told(&[&evaluate[..], &["lrm", "--folds", folds]].concat(), "2 rows, but the data has 60");
+    expect_fault(
+        &[&evaluate[..], &["lrm", "--folds", folds]].concat(),
+        "2 rows, but the data has 60",
+    );
     let bad = directory.path().join("bad.csv");
     for (text, wanted) in [
         ("a,y\n1,2\nx,3\n", "line 3, column `a`: `x` is not a number"),
@@ -169,15 +175,15 @@ fn wrong_input_is_told() {
     ] {
         std::fs::write(&bad, text).unwrap();
         let bad = bad.to_str().unwrap();
-        told(&["train", "--data", bad, "--target", "y", "--model", "lrm"], wanted);
+        expect_fault(&["train", "--data", bad, "--target", "y", "--model", "lrm"], wanted);
     }
     std::fs::write(&bad, "a,y\n1,2\n2,-3\n").unwrap();
     let bad = bad.to_str().unwrap();
-    told(
+    expect_fault(
         &["train", "--data", bad, "--target", "y", "--model", "lrm", "--log-target"],
         "row 2: the target is -3; its logarithm needs values above 0",
     );
-    told(&["show", bad], "not a saved model");
+    expect_fault(&["show", bad], "not a saved model");
 }
 
 #[test]
@@ -294,15 +300,18 @@ fn faults_of_features_are_told() {
     let place = common::Place::with(common::SMALL);
     let plain = place.keep("plain", &["--set", "record=none"]);
     let plain = plain.to_str().unwrap();
-    let told = fault(&["features", plain, "-o", "f.csv"]);
-    assert!(told.contains("holds no metrics") && told.contains("tracking.metrics=true"), "{told}");
-    let told = fault(&["features", "-o", "f.csv"]);
-    assert!(told.contains("nothing to read"), "{told}");
-    let told = fault(&["features", "--joined", "nokind", "-o", "f.csv"]);
-    assert!(told.contains("osd=node3.csv"), "{told}");
+    let message = fault(&["features", plain, "-o", "f.csv"]);
+    assert!(
+        message.contains("holds no metrics") && message.contains("tracking.metrics=true"),
+        "{message}"
+    );
+    let message = fault(&["features", "-o", "f.csv"]);
+    assert!(message.contains("nothing to read"), "{message}");
+    let message = fault(&["features", "--joined", "nokind", "-o", "f.csv"]);
+    assert!(message.contains("osd=node3.csv"), "{message}");
     let run = metrics_run(&place);
-    let told = fault(&["features", run.to_str().unwrap(), "--window", "600", "-o", "f.csv"]);
-    assert!(told.contains("make `--window` smaller"), "{told}");
+    let message = fault(&["features", run.to_str().unwrap(), "--window", "600", "-o", "f.csv"]);
+    assert!(message.contains("make `--window` smaller"), "{message}");
 }
 
 /// A grid of 5 × 4 × 3 where y = 1000·size^0.7·jobs/(1 + share/200): a power law.

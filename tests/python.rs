@@ -83,12 +83,12 @@ fn python() -> Option<PathBuf> {
         if done.as_ref().is_ok_and(|done| done.status.success()) {
             std::fs::copy(&wanted, &ready).unwrap();
         } else {
-            let told = match done {
+            let reason = match done {
                 Ok(done) => String::from_utf8_lossy(&done.stderr).into_owned(),
                 Err(error) => error.to_string(),
             };
-            assert!(std::env::var_os("CI").is_none(), "the packages cannot be installed: {told}");
-            eprintln!("skipped: the Python packages cannot be installed: {told}");
+            assert!(std::env::var_os("CI").is_none(), "the packages cannot be installed: {reason}");
+            eprintln!("skipped: the Python packages cannot be installed: {reason}");
             return None;
         }
     }
@@ -114,8 +114,8 @@ fn pandas_polars_duckdb_and_datasets_read_what_is_made() {
     std::fs::write(&sweep, SWEEP).unwrap();
     let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
     succeed(["sweep", sweep, "-o", out]);
-    let told = script(&python, home.path(), "tests/python/read_data_set.py", &[out, "24"]);
-    assert_eq!(told, "pandas, Polars, DuckDB and datasets agree on 24 rows\n");
+    let printed = script(&python, home.path(), "tests/python/read_data_set.py", &[out, "24"]);
+    assert_eq!(printed, "pandas, Polars, DuckDB and datasets agree on 24 rows\n");
 }
 
 #[test]

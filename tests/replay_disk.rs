@@ -292,7 +292,7 @@ fn an_output_that_cannot_be_written_is_a_failure_and_leaves_what_was_there() {
         command.args(["import", "diskspecs", text(&specs)]).stdout(full);
         let done = command.output().unwrap();
         assert_eq!(done.status.code(), Some(1));
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert!(said.contains("cannot write the results"), "{said}");
+        let message = String::from_utf8(done.stderr).unwrap();
+        assert!(message.contains("cannot write the results"), "{message}");
     }
 }

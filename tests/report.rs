@@ -317,13 +317,13 @@ fn a_page_is_small_however_large_the_result() {
     fs::write(kept.join("truth.json"), truth.to_string()).unwrap();
     let (html, outline) = page(&[&kept]);
     assert!(html.len() < 1_000_000, "{} bytes", html.len());
-    for said in [
+    for sentence in [
         "Drawn are the 24 busiest of 4000 storage nodes.",
         "Shown are the 50 workloads with most requests, of 2000.",
         "Shown are the 100 recoveries that wrote most, of 5000.",
         "Shown are the 100 first events, of 5000.",
     ] {
-        assert!(html.contains(said), "{said}");
+        assert!(html.contains(sentence), "{sentence}");
     }
     assert!(
         table(&outline, "What clients saw in each phase")["rows"].as_array().unwrap().len() <= 200
@@ -390,8 +390,8 @@ fn a_damaged_store_is_refused() {
     let kept = place.keep("kept", &[]);
     fs::write(kept.join("run.db"), b"SQLite format 3\0 and nothing else").unwrap();
     let output = place.path("page.html");
-    let said = refused(&[kept.to_str().unwrap(), "-o", output.to_str().unwrap()]);
-    assert!(said.contains("run.db"), "{said}");
+    let message = refused(&[kept.to_str().unwrap(), "-o", output.to_str().unwrap()]);
+    assert!(message.contains("run.db"), "{message}");
     assert!(!output.exists());
 }
 
@@ -532,10 +532,10 @@ fn wrong_inputs_are_refused_and_nothing_is_written() {
         (write("deep.json", &"[".repeat(100_000)), "is no JSON document"),
         (place.path().join("absent").display().to_string(), "absent"),
     ];
-    for (input, said) in &cases {
+    for (input, expected) in &cases {
         let done = run(["report", input, "-o", &output]);
         assert!(matches!(done.status, Some(1 | 2)), "{input}: {:?}", done.status);
-        assert!(done.stderr.contains(said), "{input}: {}", done.stderr);
+        assert!(done.stderr.contains(expected), "{input}: {}", done.stderr);
     }
     assert!(!Path::new(&output).exists());
     // the output would replace an input

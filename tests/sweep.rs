@@ -117,14 +117,14 @@ fn files(directory: &Path) -> Vec<String> {
 fn missing(directory: &Path) -> Value {
     let directory = directory.to_str().unwrap();
     let done = run(["sweep", "missing", directory, "--json"]);
-    let told: Value = serde_json::from_str(&done.stdout).unwrap();
-    let status = i32::from(told["missing"].as_u64().unwrap() > 0);
-    assert_eq!((done.status, done.stderr.as_str()), (Some(status), ""), "{told}");
+    let report: Value = serde_json::from_str(&done.stdout).unwrap();
+    let status = i32::from(report["missing"].as_u64().unwrap() > 0);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(status), ""), "{report}");
     // for people, too
     let plain = run(["sweep", "missing", directory]);
     assert_eq!((plain.status, plain.stderr.as_str()), (Some(status), ""));
     assert!(plain.stdout.contains(" runs are missing\n"), "{}", plain.stdout);
-    told
+    report
 }
 
 #[test]
@@ -356,9 +356,9 @@ fn a_full_disk_loses_nothing_that_was_done() {
         env!("CARGO_BIN_EXE_foretell"),
     ]);
     let done = shell.args(&arguments).output().unwrap();
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert_eq!(done.status.code(), Some(1), "{told}");
-    assert!(told.contains("cannot write `"), "{told}");
+    let message = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot write `"), "{message}");
     let left = missing(&place.path("out"))["missing"].as_u64().unwrap();
     assert!(0 < left && left < 8 * POINTS, "{left}");
     assert!(succeed(&arguments).contains(&digest(&whole)));

@@ -31,9 +31,12 @@ fn of<'a>(steps: &'a [Value], resource: &str) -> Vec<&'a Value> {
 fn is_sound(db: &Connection, breadcrumb: i64, steps: &[Value]) -> f64 {
     assert!(steps.is_sorted_by_key(|step| (ms(step, "at_ms") * 1e6).round() as u64));
     let ends = of(steps, "request");
-    let said: Vec<&str> = ends.iter().map(|step| step["what"].as_str().unwrap()).collect();
-    assert_eq!(said.len(), 2);
-    assert!(said[0].ends_with(" begins") && said[1].ends_with(" is complete"), "{said:?}");
+    let descriptions: Vec<&str> = ends.iter().map(|step| step["what"].as_str().unwrap()).collect();
+    assert_eq!(descriptions.len(), 2);
+    assert!(
+        descriptions[0].ends_with(" begins") && descriptions[1].ends_with(" is complete"),
+        "{descriptions:?}"
+    );
     assert_eq!((steps[0]["resource"].as_str(), ms(&steps[0], "at_ms")), (Some("request"), 0.0));
     let sql =
         format!("SELECT max(ts_ns) - min(ts_ns) FROM request WHERE breadcrumb = {breadcrumb}");
@@ -112,11 +115,12 @@ fn a_write_goes_to_all_replicas_and_its_flush_is_on_its_path() {
     let response = is_sound(&db, breadcrumb, &steps);
     // 1-of-2: two messages to nodes, two back
     assert_eq!(of(&steps, "network").len(), 4);
-    let said = |step: &&&Value, word: &str| step["what"].as_str().unwrap().starts_with(word);
+    let begins_with = |step: &&&Value, word: &str| step["what"].as_str().unwrap().starts_with(word);
     let cache = of(&steps, "cache");
-    assert_eq!(cache.iter().filter(|step| said(step, "write: ")).count(), 2);
-    let late =
-        cache.iter().filter(|step| said(step, "buffer_flush ") && ms(step, "at_ms") > response);
+    assert_eq!(cache.iter().filter(|step| begins_with(step, "write: ")).count(), 2);
+    let late = cache
+        .iter()
+        .filter(|step| begins_with(step, "buffer_flush ") && ms(step, "at_ms") > response);
     assert!(late.count() > 0, "it was flushed after it was complete");
 }
 
@@ -213,8 +217,9 @@ fn who_finds_a_page_that_another_reads_waits_for_it() {
     let db = store(&dir);
     let steps = steps(&dir, 2);
     let response = is_sound(&db, 2, &steps);
-    let said = |step: &&Value, words: &str| step["what"].as_str().unwrap().contains(words);
-    let waits: Vec<&Value> = steps.iter().filter(|step| said(step, "another request")).collect();
+    let mentions = |step: &&Value, words: &str| step["what"].as_str().unwrap().contains(words);
+    let waits: Vec<&Value> =
+        steps.iter().filter(|step| mentions(step, "another request")).collect();
     assert_eq!(waits.len(), 1);
     assert_eq!(of(&steps, "disk0").len(), 0, "it reads nothing itself");
     assert!(ms(waits[0], "waiting_ms") > 0.5 * response, "the disk takes most of the time");

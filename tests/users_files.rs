@@ -132,7 +132,7 @@ fn snapshot(path: &Path) -> BTreeMap<PathBuf, String> {
             let path = entry.unwrap().path();
             let about = fs::symlink_metadata(&path).unwrap();
             let kind = about.file_type();
-            let told = if kind.is_symlink() {
+            let content = if kind.is_symlink() {
                 format!("link to {}", fs::read_link(&path).unwrap().display())
             } else if kind.is_dir() {
                 walk(&path, found);
@@ -144,7 +144,7 @@ fn snapshot(path: &Path) -> BTreeMap<PathBuf, String> {
             } else {
                 format!("{kind:?}")
             };
-            found.insert(path, told);
+            found.insert(path, content);
         }
     }
     let mut found = BTreeMap::new();

@@ -22,7 +22,7 @@ const HEADING: u64 = 4096;
 
 /// All that was read.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct MeasuredPoints {
     /// In the order of the sources.
     pub points: Vec<Point>,
     /// Requests outstanding at a time, by series, where the results say it.
@@ -47,8 +47,8 @@ pub struct Sources<'a> {
 }
 
 /// Reads all sources.
-pub fn read(sources: Sources<'_>) -> Result<Found, Error> {
-    let mut found = Found::default();
+pub fn read(sources: Sources<'_>) -> Result<MeasuredPoints, Error> {
+    let mut found = MeasuredPoints::default();
     let mut unusable = Vec::new();
     for directory in sources.fio {
         fio(directory, &mut found, &mut unusable)?;
@@ -101,7 +101,11 @@ fn with_extension(extension: &'static str) -> impl Fn(&Path) -> bool {
 }
 
 /// Runs of fio. Each order and each number of outstanding requests is a series of its own.
-fn fio(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
+fn fio(
+    directory: &Path,
+    found: &mut MeasuredPoints,
+    unusable: &mut Vec<String>,
+) -> Result<(), Error> {
     let paths = files(directory, &with_extension("json"))?;
     let paths = some(paths, directory, "results of fio (`*.json`)")?;
     let evidence = evidence::read(&paths, true)?;
@@ -233,7 +237,11 @@ impl Stage {
 }
 
 /// Reports of COSBench workloads: each stage with reads or writes is a point.
-fn cosbench(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
+fn cosbench(
+    directory: &Path,
+    found: &mut MeasuredPoints,
+    unusable: &mut Vec<String>,
+) -> Result<(), Error> {
     let mut any = false;
     for path in files(directory, &with_extension("csv"))? {
         if !is_report(&path)? {
@@ -324,7 +332,7 @@ fn columns(
 }
 
 /// A table of points.
-fn table(path: &Path, found: &mut Found) -> Result<(), Error> {
+fn table(path: &Path, found: &mut MeasuredPoints) -> Result<(), Error> {
     let text = text_of(path, Limit::POINTS)?;
     let file = path.display();
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -373,7 +381,11 @@ struct Direction {
 }
 
 /// Runs of the simulator: all workloads of a run together are one point.
-fn runs(directory: &Path, found: &mut Found, unusable: &mut Vec<String>) -> Result<(), Error> {
+fn runs(
+    directory: &Path,
+    found: &mut MeasuredPoints,
+    unusable: &mut Vec<String>,
+) -> Result<(), Error> {
     let is_truth = |path: &Path| path.file_name().is_some_and(|name| name == TRUTH_FILE);
     for path in some(files(directory, &is_truth)?, directory, "runs (`truth.json`)")? {
         let origin = format!("`{}`", path.display());

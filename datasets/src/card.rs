@@ -39,15 +39,16 @@ pub(crate) fn card(manifest: &Manifest, content: &Content) -> String {
         );
         text += "| column | type | unit | meaning |\n| --- | --- | --- | --- |\n";
         for column in &table.columns {
-            let told = column.description.replace('|', "\\|").replace('\n', " ");
+            let description = column.description.replace('|', "\\|").replace('\n', " ");
             let (name, unit) = (&column.name, &column.unit);
-            let _ = writeln!(text, "| `{name}` | {} | {unit} | {told} |", feature_type(column));
+            let _ =
+                writeln!(text, "| `{name}` | {} | {unit} | {description} |", feature_type(column));
         }
         text.push('\n');
     }
     text += LIMITS;
-    if let Some(told) = between_levels(&manifest.sparse) {
-        let _ = writeln!(text, "- {told}");
+    if let Some(levels) = between_levels(&manifest.sparse) {
+        let _ = writeln!(text, "- {levels}");
     }
     let _ = writeln!(
         text,

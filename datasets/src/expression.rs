@@ -77,7 +77,7 @@ enum Type {
 }
 
 impl Type {
-    fn told(self) -> &'static str {
+    fn described(self) -> &'static str {
         match self {
             Self::Truth => "true or false",
             Self::Number => "a number",
@@ -104,7 +104,7 @@ impl Condition {
             return Err(fault("there is something more than a condition", rest));
         }
         if found != Type::Truth {
-            let message = format!("this is {}; a condition is true or false", found.told());
+            let message = format!("this is {}; a condition is true or false", found.described());
             return Err(fault(message, 0..text.len()));
         }
         Ok(Self { text: text.to_owned(), root })
@@ -310,7 +310,7 @@ impl Parser<'_> {
             let (wanted, given) = operator.types();
             let wanted = wanted.unwrap_or(found);
             if found != wanted || other != wanted {
-                let (a, b) = (found.told(), other.told());
+                let (a, b) = (found.described(), other.described());
                 return Err(fault(format!("{a} and {b} do not go together here"), begin..end));
             }
             left = Expression::Both(operator, Box::new((left, right)));
@@ -343,7 +343,7 @@ impl Parser<'_> {
             Token::Name(name) if name == "not" => {
                 let (inner, found) = self.level(2)?;
                 if found != Type::Truth {
-                    return Err(fault(format!("`not` {} means nothing", found.told()), span));
+                    return Err(fault(format!("`not` {} means nothing", found.described()), span));
                 }
                 Ok((Expression::Not(Box::new(inner)), Type::Truth))
             }

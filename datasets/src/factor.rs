@@ -64,7 +64,7 @@ impl Factor {
         if !description.is_empty() {
             description += ": ";
         }
-        description += &self.values_told();
+        description += &self.values_described();
         let (_, unit) = self.quantity.unit();
         Column::new(self.column_name(), self.kind(), Role::Factor, unit, description)
     }
@@ -75,7 +75,7 @@ impl Factor {
     }
 
     /// Its values as text: `4, 8, 16`, or `1 to 64`.
-    pub fn values_told(&self) -> String {
+    pub fn values_described(&self) -> String {
         match &self.domain {
             Domain::Levels(levels) => {
                 levels.iter().map(|level| level.value.to_string()).collect::<Vec<_>>().join(", ")

@@ -89,11 +89,11 @@ impl Manifest {
             split = format!("{split}; test_extrapolation: `{}`", condition.text());
         }
         let factor = |factor: &crate::Factor| {
-            let mut told = factor.values_told();
+            let mut description = factor.values_described();
             if !factor.description.is_empty() {
-                told = format!("{}: {told}", factor.description);
+                description = format!("{}: {description}", factor.description);
             }
-            (factor.column_name(), told)
+            (factor.column_name(), description)
         };
         let full = sweep.design == crate::Design::Full;
         let sparse =

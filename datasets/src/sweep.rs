@@ -80,7 +80,7 @@ impl Point {
     }
 
     /// The point as text: `nodes=5, access=65536`.
-    pub fn told(&self, factors: &[Factor]) -> String {
+    pub fn described(&self, factors: &[Factor]) -> String {
         let pair = |(factor, value): (&Factor, &Value)| format!("{}={value}", factor.column_name());
         factors.iter().zip(self.values()).map(pair).collect::<Vec<_>>().join(", ")
     }
@@ -183,7 +183,7 @@ impl Sweep {
     /// Identifies the sweep: sweeps with equal fingerprints have equal data sets. Title, description
     /// and licence are not part of it.
     pub fn fingerprint(&self, tool_version: &str) -> String {
-        let told = format!(
+        let identity = format!(
             "{tool_version}\n{}\n{:?}\n{} {}\n{:?}\n{:?}\n{:?} {:?}\n{:?} {:?}",
             self.resolved,
             self.design,
@@ -196,7 +196,7 @@ impl Sweep {
             self.requests,
             self.records,
         );
-        crate::digest::hex_of(told.as_bytes())
+        crate::digest::hex_of(identity.as_bytes())
     }
 }
 

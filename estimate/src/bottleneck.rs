@@ -485,10 +485,10 @@ mod tests {
         for (read, write, cpu) in [(10.0, 54.0, 45.0), (10.0, 40.0, 35.0), (10.0, 25.0, 12.0)] {
             let law = |reads: f64, writes: f64| max(reads + writes * cpu / write, writes);
             let sizes = [(4, read, write)];
-            let told = |percent: f64| series(&sizes, &[percent], law);
-            let balanced = told(50.0).sizes[&Bytes::kib(4)].plain().balanced();
+            let given = |percent: f64| series(&sizes, &[percent], law);
+            let balanced = given(50.0).sizes[&Bytes::kib(4)].plain().balanced();
             let worst = |percent: f64| {
-                let fitted = Bottleneck::fit(&told(percent), Knowledge::default());
+                let fitted = Bottleneck::fit(&given(percent), Knowledge::default());
                 let error = |asked: u32| {
                     let reads = f64::from(asked) / 100.0;
                     let ours = fitted.estimate(Bytes::kib(4), share(f64::from(asked))).unwrap();
@@ -508,8 +508,8 @@ mod tests {
             max(max(read + write / 2.0, read / 4.0 + write), 0.6 * read + 0.9 * write)
         };
         let all = series(&SIZES, &[10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0], law);
-        let told = series(&SIZES, &[50.0], law);
-        let fitted = Bottleneck::fit(&told, Knowledge::default());
+        let given = series(&SIZES, &[50.0], law);
+        let fitted = Bottleneck::fit(&given, Knowledge::default());
         for (size, reads, measured) in all.mixed() {
             let ours = fitted.estimate(size, reads).unwrap();
             let error = (ours.iops / measured.iops - 1.0).abs();

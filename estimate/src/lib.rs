@@ -2,20 +2,20 @@
 //!
 //! Source: Ra and Lee, "Fighting with Unknowns", whose rule is [`ConstantCapacity`]. The rule holds
 //! while reads and writes wait for the same resource. Otherwise [`Bottleneck`] learns the deviation
-//! from mixed points, or from the operator's knowledge, and [`doubts`] warns of it beforehand.
+//! from mixed points, or from the operator's knowledge, and [`warnings`] warns of it beforehand.
 
 mod bottleneck;
 mod circuit;
-mod doubt;
 mod knowledge;
 mod plain;
 mod point;
 mod rest;
 mod survey;
+mod warning;
 
 pub use bottleneck::{Bottleneck, Estimate, Z95};
-pub use doubt::{Doubt, doubts};
 pub use knowledge::{Knowledge, Links, WritePath};
 pub use plain::{ConstantCapacity, Throughput, total_of_sizes};
 pub use point::{Point, ReadShare};
 pub use survey::{Fault, Measured, Series, SizePoints, Survey};
+pub use warning::{Warning, warnings};

@@ -154,8 +154,8 @@ mod tests {
             assert!(!out.is_empty());
             assert!(out.iter().all(|&o| rest.iter().all(|&r| groups[o] != groups[r])), "{fold}");
         }
-        let told = Folds::random_by_group(&[1, 1, 1, 2], 3, Seed(1)).unwrap_err().to_string();
-        assert_eq!(told, "the rows belong to 2 groups; 3 or more are wanted, one for each fold");
+        let message = Folds::random_by_group(&[1, 1, 1, 2], 3, Seed(1)).unwrap_err().to_string();
+        assert_eq!(message, "the rows belong to 2 groups; 3 or more are wanted, one for each fold");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub use mars::{Basis, Hinge, Mars, Shape};
 pub use matrix::Matrix;
 pub use model::{Model, Selected, Trained, Training};
 pub use moments::Plane;
-pub use search::{Evaluated, Found, SearchRange, SearchSettings, search};
+pub use search::{Evaluated, SearchRange, SearchResult, SearchSettings, search};
 pub use spec::{Kind, Parameter, Rows, Spec, Values};
 pub use table::{Cells, Table};
 pub use transform::{Input, Transform, View};

@@ -63,7 +63,7 @@ pub struct Evaluated {
 
 /// Result of a search.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Found {
+pub struct SearchResult {
     /// The best point.
     pub best: Evaluated,
     /// All points, in the order in which they were first evaluated.
@@ -78,7 +78,7 @@ pub fn search(
     ranges: &[SearchRange],
     settings: &SearchSettings,
     cost: impl Fn(&[f64]) -> f64 + Sync,
-) -> Result<Found, LearnError> {
+) -> Result<SearchResult, LearnError> {
     check(ranges, settings)?;
     let corner: Vec<f64> = ranges.iter().map(|range| range.low).collect();
     let first = Evaluated { cost: cost_of(&cost, &corner), point: corner };
@@ -115,7 +115,7 @@ pub fn search(
             break;
         }
     }
-    Ok(Found { best: best.swap_remove(0), evaluated, iterations })
+    Ok(SearchResult { best: best.swap_remove(0), evaluated, iterations })
 }
 
 fn check(ranges: &[SearchRange], settings: &SearchSettings) -> Result<(), LearnError> {

@@ -108,7 +108,7 @@ impl Table {
                 return Err(LearnError::RowLength { file: file.into(), line, found, wanted });
             }
             for ((cell, name), column) in record.iter().zip(&names).zip(&mut columns) {
-                column.push(cell, line).map_err(|fault| fault.told(file, name))?;
+                column.push(cell, line).map_err(|fault| fault.into_error(file, name))?;
             }
             rows += 1;
         }
@@ -207,7 +207,7 @@ enum CellFault {
 }
 
 impl CellFault {
-    fn told(self, file: &str, column: &str) -> LearnError {
+    fn into_error(self, file: &str, column: &str) -> LearnError {
         let (file, column) = (file.to_owned(), column.to_owned());
         match self {
             Self::NotANumber { line, cell, factor_possible } => {

@@ -18,7 +18,7 @@ use crate::grow::Sorted;
 use crate::mars::{Drops, Sweep};
 use crate::metrics::rmse;
 use crate::model::logarithms;
-use crate::search::{Found, SearchRange, SearchSettings, search};
+use crate::search::{SearchRange, SearchResult, SearchSettings, search};
 use crate::spec::{Kind, Rows, Spec, Values};
 use crate::transform::{Transform, View};
 
@@ -46,7 +46,7 @@ pub struct Tuned {
     /// Mean error over the folds with the parameters from before the search.
     pub cost_before: f64,
     /// The evaluated points.
-    pub found: Found,
+    pub found: SearchResult,
 }
 
 /// Searches `ranges` of the parameters of `spec`; other parameters stay unchanged. With `log_target`,

@@ -246,9 +246,9 @@ mod tests {
             let (larger, truth) = loads(100, true, &mut stream);
             for (levels, errors) in levels.into_iter().zip(&mut errors) {
                 let model = fit(&x, &y, levels, None, &Rows::default()).unwrap();
-                let told = model.predict(&larger);
-                let rows = told.iter().zip(&truth).filter(|(_, truth)| **truth > 0.0);
-                errors.extend(rows.map(|(told, truth)| (told / truth - 1.0).abs()));
+                let predicted = model.predict(&larger);
+                let rows = predicted.iter().zip(&truth).filter(|(_, truth)| **truth > 0.0);
+                errors.extend(rows.map(|(predicted, truth)| (predicted / truth - 1.0).abs()));
             }
         }
         let [adaptive, inside_out, relative] = errors.map(|errors| mean(&errors));
@@ -264,7 +264,7 @@ mod tests {
         let (x, _) = data();
         let model = fit(&x, &[7.0; 200], (First::Lasso, Second::Adaptive), None, &Rows::default());
         let Model::Linear(model) = model.unwrap() else { panic!("it is linear") };
-        let told = model.predict_row(&[0.5; 20]);
-        assert!((told - 7.0).abs() < 1e-9, "{told}");
+        let predicted = model.predict_row(&[0.5; 20]);
+        assert!((predicted - 7.0).abs() < 1e-9, "{predicted}");
     }
 }

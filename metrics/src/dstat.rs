@@ -68,9 +68,9 @@ pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> 
             });
             let series = found.get_or_insert_with(|| Series::empty(names.clone().collect()));
             if !series.names.iter().cloned().eq(names) {
-                let told =
+                let message =
                     "an output with other columns was appended; keep them in files of their own";
-                return Err(fault(told.to_owned()));
+                return Err(fault(message.to_owned()));
             }
             series.push(time, values);
         } else if let Some(groups) = groups.take() {

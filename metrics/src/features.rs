@@ -406,9 +406,9 @@ mod tests {
             let mut hosts = vec![host("osd", 1.6e9, |_| 1.0), host("mon", 1.6e9, |_| 1.0)];
             *hosts[1].series.times.last_mut().unwrap() = wrong;
             let found = features(&Observed { hosts, clients: clients() }, Smoothing::default());
-            let told = found.unwrap_err().to_string();
-            assert!(told.contains("the last sample of `mon1600000000` is at"), "{told}");
-            assert!(told.contains("is a timestamp wrong?"), "{told}");
+            let message = found.unwrap_err().to_string();
+            assert!(message.contains("the last sample of `mon1600000000` is at"), "{message}");
+            assert!(message.contains("is a timestamp wrong?"), "{message}");
         }
         // a quiet day between two samples is not an error
         let mut quiet = host("osd", 0.0, |_| 1.0);

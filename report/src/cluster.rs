@@ -96,7 +96,7 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
     }
     rows.extend(disks);
     let height = 30 + 18 * rows.len() + if more > 0 { 16 } else { 0 };
-    let told: Vec<String> = rows
+    let shares: Vec<String> = rows
         .iter()
         .map(|(resource, share)| format!("{} {}", label(resource), percent(*share)))
         .collect();
@@ -104,7 +104,7 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
         "{}{}: {}",
         short_name(&host.name),
         if marked.is_some() { ", the bottleneck" } else { "" },
-        told.join(", ")
+        shares.join(", ")
     );
     let name: String = if host.name.chars().count() > 16 {
         host.name.chars().take(15).chain(['…']).collect()

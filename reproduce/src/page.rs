@@ -33,11 +33,11 @@ impl Page {
     /// Adds a claim; `why` is the reason if it does not hold, where figures of this run show one.
     pub(crate) fn claim(
         &mut self,
-        said: (&'static str, &'static str),
+        statement: (&'static str, &'static str),
         found: (bool, String),
         why: Option<String>,
     ) {
-        self.claims.push(Claim::new(said, found, why));
+        self.claims.push(Claim::new(statement, found, why));
     }
 
     /// Adds a picture.

@@ -59,8 +59,8 @@ impl Setup {
     /// The changes that turn this cluster into `target`.
     pub(crate) fn changes_to(&self, target: &Self) -> Vec<Change> {
         assert_eq!(self.scenario, target.scenario, "questions are about the same scenario");
-        let told = |path: &str| target.changes.iter().any(|(changed, _)| *changed == path);
-        assert!(self.changes.iter().all(|(path, _)| told(path)), "{self:?} {target:?}");
+        let is_changed = |path: &str| target.changes.iter().any(|(changed, _)| *changed == path);
+        assert!(self.changes.iter().all(|(path, _)| is_changed(path)), "{self:?} {target:?}");
         let new = target.changes.iter().filter(|change| !self.changes.contains(change));
         new.map(|(path, value)| Change { path: (*path).to_owned(), value: value.clone() }).collect()
     }

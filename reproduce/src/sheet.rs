@@ -45,7 +45,7 @@ pub struct Claim {
     pub figure: &'static str,
     /// The paper's statement.
     #[serde(rename = "claim")]
-    pub said: &'static str,
+    pub statement: &'static str,
     /// Our result.
     pub ours: String,
     /// Whether our result agrees.
@@ -65,12 +65,12 @@ impl Claim {
     /// A claim with our result. `why` is the reason if it does not hold, only where figures of this run show
     /// it.
     pub(crate) fn new(
-        (figure, said): (&'static str, &'static str),
+        (figure, statement): (&'static str, &'static str),
         (holds, ours): (bool, String),
         why: Option<String>,
     ) -> Self {
         let why = (!holds).then(|| why.unwrap_or_else(|| NOT_KNOWN.to_owned()));
-        Self { figure, said, ours, holds, why }
+        Self { figure, statement, ours, holds, why }
     }
 }
 

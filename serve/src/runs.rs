@@ -350,15 +350,15 @@ fn simulate(entry: &Entry) -> Result<(), String> {
     if fs::symlink_metadata(served).is_ok_and(|found| !found.is_dir()) {
         return Err(format!("`{}` is not a directory", served.display()));
     }
-    let (began, mut said) = (Instant::now(), None::<Instant>);
+    let (began, mut reported_at) = (Instant::now(), None::<Instant>);
     let mut late = false;
     let found = foretell_core::record(&entry.scenario, &entry.directory, |progress| {
         late = began.elapsed() > limits::RUN;
         if late || entry.stop.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
-        if said.is_none_or(|said| said.elapsed() > TICK) {
-            said = Some(Instant::now());
+        if reported_at.is_none_or(|reported_at| reported_at.elapsed() > TICK) {
+            reported_at = Some(Instant::now());
             let now = progress.now.as_secs_f64();
             let share = progress.end.map(|end| now / end.as_secs_f64().max(1e-9));
             entry.status.send_replace(Status::Running {

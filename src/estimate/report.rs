@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use foretell_core::measured_points::SEQUENTIAL;
 use foretell_estimate::{
-    Bottleneck, Doubt, Estimate, Knowledge, Measured, ReadShare, Series, Survey, Throughput, Z95,
-    doubts, total_of_sizes,
+    Bottleneck, Estimate, Knowledge, Measured, ReadShare, Series, Survey, Throughput, Warning, Z95,
+    total_of_sizes, warnings,
 };
 use foretell_units::Bytes;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ struct OfSeries {
     sizes: Vec<OfSize>,
     predictions: Vec<Prediction>,
     checks: Vec<Check>,
-    doubts: Vec<(Bytes, Doubt)>,
+    warnings: Vec<(Bytes, Warning)>,
 }
 
 struct OfSize {
@@ -156,7 +156,7 @@ impl OfSeries {
             sizes: sizes.collect(),
             predictions,
             checks: checks.collect(),
-            doubts: doubts(points, knowledge, name.starts_with(SEQUENTIAL)),
+            warnings: warnings(points, knowledge, name.starts_with(SEQUENTIAL)),
         })
     }
 
@@ -249,12 +249,12 @@ impl OfSeries {
             let worth = worth.join(", ");
             let _ = writeln!(text, "\nNot measured mixed; one more point says most there: {worth}");
         }
-        if self.doubts.is_empty() {
+        if self.warnings.is_empty() {
             let _ = writeln!(text, "\nNothing here speaks against the plain rule.");
         } else {
             let _ = writeln!(text, "\nThe plain rule should not be trusted:");
-            for (size, doubt) in &self.doubts {
-                let _ = writeln!(text, "- {size}: {doubt}");
+            for (size, warning) in &self.warnings {
+                let _ = writeln!(text, "- {size}: {warning}");
             }
         }
     }
@@ -300,10 +300,10 @@ impl OfSeries {
                 },
             })
         });
-        let doubts = self
-            .doubts
+        let warnings = self
+            .warnings
             .iter()
-            .map(|(size, doubt)| json!({ "size_bytes": size.get(), "why": doubt.to_string() }));
+            .map(|(size, warning)| json!({ "size_bytes": size.get(), "why": warning.to_string() }));
         let errors = self.errors().map(|[plain, aware]| {
             json!({
                 "plain": { "mean": plain[0], "worst": plain[1] },
@@ -316,7 +316,7 @@ impl OfSeries {
             "predictions": predictions.collect::<Vec<_>>(),
             "measured": checks.collect::<Vec<_>>(),
             "errors": errors,
-            "doubts": doubts.collect::<Vec<_>>(),
+            "doubts": warnings.collect::<Vec<_>>(),
         })
     }
 }

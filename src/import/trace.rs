@@ -58,9 +58,9 @@ pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<()
         return nothing(&trace, arguments);
     };
     to_file(&mut trace, output, arguments)?;
-    let told = if arguments.json { as_json(&trace, output) } else { as_text(&trace, output) };
+    let text = if arguments.json { as_json(&trace, output) } else { as_text(&trace, output) };
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(told.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
 }
 
 /// Fails if a trace has no requests, which is probably a mistake.

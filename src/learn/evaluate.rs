@@ -73,8 +73,9 @@ fn check_least(arguments: &EvaluateArguments, data: &Dataset) -> Result<(), Fail
     let count = data.y.iter().filter(|y| **y > least).count();
     if count < 2 {
         let target = &data.target;
-        let told = format!("{count} rows have a `{target}` above {least}; two are needed at least");
-        return Err(Failure::Usage(told));
+        let message =
+            format!("{count} rows have a `{target}` above {least}; two are needed at least");
+        return Err(Failure::Usage(message));
     }
     Ok(())
 }
@@ -149,8 +150,8 @@ fn predictions(
     }
     if arguments.intervals || arguments.folds.validation.cv == Some(CrossValidation::LeaveLevelOut)
     {
-        let told = "`--search` goes with folds, and without `--intervals`";
-        return Err(Failure::Usage(told.to_owned()));
+        let message = "`--search` goes with folds, and without `--intervals`";
+        return Err(Failure::Usage(message.to_owned()));
     }
     // report a wrong range before the work begins
     space::ranges(spec, &arguments.space, data.y.len())?;

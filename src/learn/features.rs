@@ -77,9 +77,9 @@ fn observations(arguments: &FeaturesArguments) -> Result<Vec<(String, Observed)>
         all.push((name, observed));
     }
     if all.is_empty() {
-        let told =
+        let message =
             "nothing to read; give directories of runs, `--dstat` and `--clients`, or `--joined`";
-        return Err(Failure::Usage(told.to_owned()));
+        return Err(Failure::Usage(message.to_owned()));
     }
     Ok(all)
 }

@@ -109,8 +109,8 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
     let level = arguments.level.map(|level| level / 100.0);
     let intervals = trained.predict_intervals(&x, level);
     if level.is_some() && intervals.is_none() {
-        let told = format!("`{}` was trained without intervals", arguments.model.display());
-        return Err(Failure::Usage(told));
+        let message = format!("`{}` was trained without intervals", arguments.model.display());
+        return Err(Failure::Usage(message));
     }
     if arguments.json {
         let of = |end: fn(&Interval) -> f64| -> Option<Vec<f64>> {

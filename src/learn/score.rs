@@ -97,11 +97,11 @@ fn test(arguments: &LearnScoreArguments, name: &str) -> Result<(Dataset, Keys), 
         return rows::dataset_with_keys(asked, Path::new(directory), Some(split), "all");
     }
     if !asked.data.is_dir() {
-        let told = format!(
+        let message = format!(
             "`--test {name}`: there is no such file, and `{}` is a table without splits",
             asked.data.display()
         );
-        return Err(Failure::Usage(told));
+        return Err(Failure::Usage(message));
     }
     rows::dataset_with_keys(asked, &asked.data, Some(name), "test")
 }

@@ -62,7 +62,8 @@ impl Plan {
         }
         if let Some(estimate) = &self.estimate {
             let seconds = share(estimate.run_s * self.runs as f64, self.threads);
-            let _ = write!(text, "; about {} with {} at once", told(seconds), self.threads);
+            let _ =
+                write!(text, "; about {} with {} at once", duration_text(seconds), self.threads);
             if let Some(bytes) = estimate.run_bytes {
                 let _ = write!(text, ", {}", size(bytes * self.runs as f64));
             }
@@ -85,7 +86,7 @@ impl Plan {
     }
 }
 
-fn told(seconds: f64) -> String {
+fn duration_text(seconds: f64) -> String {
     if seconds < 100.0 {
         format!("{seconds:.0} s")
     } else if seconds < 6000.0 {
@@ -121,14 +122,14 @@ pub(super) fn check(
                 Some(what) => {
                     let fault =
                         format!("{what} is not in the base scenario, which has the columns");
-                    return Err(Failure::Usage(told_point(prepared, &point, &fault)));
+                    return Err(Failure::Usage(point_fault(prepared, &point, &fault)));
                 }
                 None => return Ok(()),
             },
         };
         let mut wrong = wrong.lock().expect("no thread panics");
         wrong.0 += 1;
-        wrong.1.insert(point.number, told_point(prepared, &point, &fault));
+        wrong.1.insert(point.number, point_fault(prepared, &point, &fault));
         if wrong.1.len() > NAMED {
             wrong.1.pop_last();
         }
@@ -161,8 +162,8 @@ pub(super) fn check(
     Ok(Plan { runs, points, replicates, shard, left_out, estimate, threads })
 }
 
-fn told_point(prepared: &Prepared, point: &Point, fault: &str) -> String {
-    let settings = point.told(&prepared.sweep.factors);
+fn point_fault(prepared: &Prepared, point: &Point, fault: &str) -> String {
+    let settings = point.described(&prepared.sweep.factors);
     format!("point {} ({settings}): {}", point.number, fault.replace('\n', "; "))
 }
 

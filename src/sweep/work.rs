@@ -50,9 +50,11 @@ pub(super) fn perform(
     });
     bar.finish_and_clear();
     journal.into_inner().expect("no thread panics").sync()?;
-    let told = format!("{} of {all} runs; `--resume` goes on", before + now);
+    let progress = format!("{} of {all} runs; `--resume` goes on", before + now);
     match failure {
-        _ if interrupt::asked() && before + now < all => Err(Failure::Interrupted { done: told }),
+        _ if interrupt::asked() && before + now < all => {
+            Err(Failure::Interrupted { done: progress })
+        }
         Some(failure) => Err(failure),
         None => Ok(now),
     }

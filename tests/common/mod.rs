@@ -115,8 +115,9 @@ pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Do
 pub(crate) fn succeed<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> String {
     let done = run(arguments);
     // a note says what a setting does not do; the command goes on
-    let said: Vec<&str> = done.stderr.lines().filter(|line| !line.starts_with("note: ")).collect();
-    assert_eq!((done.status, said.join("\n").as_str()), (Some(0), ""), "{}", done.stdout);
+    let complaints: Vec<&str> =
+        done.stderr.lines().filter(|line| !line.starts_with("note: ")).collect();
+    assert_eq!((done.status, complaints.join("\n").as_str()), (Some(0), ""), "{}", done.stdout);
     done.stdout
 }
 

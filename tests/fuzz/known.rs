@@ -14,9 +14,13 @@ use crate::sandbox::Sandbox;
 fn is_refused(sandbox: &Sandbox, arguments: &[&str], fragments: &[&str]) {
     let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
     let ended = sandbox.run(&arguments, false).unwrap_or_else(|fault| panic!("{fault}"));
-    assert_eq!(ended.status, Some(2), "{arguments:?}: {}", ended.told);
+    assert_eq!(ended.status, Some(2), "{arguments:?}: {}", ended.stderr);
     for fragment in fragments {
-        assert!(ended.told.contains(fragment), "{arguments:?}: no `{fragment}` in {}", ended.told);
+        assert!(
+            ended.stderr.contains(fragment),
+            "{arguments:?}: no `{fragment}` in {}",
+            ended.stderr
+        );
     }
 }
 
@@ -291,5 +295,5 @@ fn trees_that_are_none_are_refused() {
     fs::write(&model, format!("{}{deep}{leaf}{}", &whole[..begin], &whole[end..])).unwrap();
     let arguments = ["learn", "show", "../in/model.json"].map(str::to_owned);
     let ended = sandbox.run(&arguments, false).unwrap_or_else(|fault| panic!("{fault}"));
-    assert_eq!(ended.status, Some(0), "{}", ended.told);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
 }

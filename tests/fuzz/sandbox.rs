@@ -21,7 +21,7 @@ const PROCESSOR_S: u64 = 60;
 const SOFT: Duration = Duration::from_millis(1500);
 const HARD: Duration = Duration::from_secs(120);
 /// More than this on standard error helps nobody.
-const MOST_TOLD: usize = 256 << 10;
+const MOST_STDERR: usize = 256 << 10;
 /// Signal of Ctrl-C.
 const INTERRUPT: i32 = 2;
 
@@ -36,7 +36,7 @@ pub(crate) struct Ended {
     /// `None`: it was asked to.
     pub(crate) status: Option<i32>,
     /// What it said on standard error.
-    pub(crate) told: String,
+    pub(crate) stderr: String,
 }
 
 /// What is known of a file: its length, and its content if it is not large.
@@ -135,9 +135,10 @@ impl Sandbox {
         let shown = arguments.iter().map(|a| format!("{a:?}")).collect::<Vec<_>>().join(" ");
         let shown = format!("foretell {}", shown.chars().take(2000).collect::<String>());
         let ended = self.ended(arguments, long);
-        let (status, asked, seconds, told) = ended.map_err(|fault| format!("{shown}\n{fault}"))?;
+        let (status, asked, seconds, stderr) =
+            ended.map_err(|fault| format!("{shown}\n{fault}"))?;
         let fault = |what: String| {
-            let tail: String = told.chars().take(3000).collect();
+            let tail: String = stderr.chars().take(3000).collect();
             Err(format!("{shown}\n{what}, after {seconds:.1} s\n{tail}"))
         };
         for word in [
@@ -148,7 +149,7 @@ impl Sandbox {
             "stack backtrace",
             "corrupted",
         ] {
-            if told.contains(word) {
+            if stderr.contains(word) {
                 return fault(format!("`{word}` on standard error"));
             }
         }
@@ -159,12 +160,12 @@ impl Sandbox {
         }
         // `sweep missing` says by its status alone that runs are missing
         let by_status = arguments.iter().any(|word| word == "missing") && status.code() == Some(1);
-        let said = by_status || !told.trim().is_empty();
-        if matches!(status.code(), Some(1 | 2)) && !said {
+        let explains = by_status || !stderr.trim().is_empty();
+        if matches!(status.code(), Some(1 | 2)) && !explains {
             return fault("it does not say why it failed".to_owned());
         }
-        if told.len() > MOST_TOLD {
-            return fault(format!("it says too much: {} bytes", told.len()));
+        if stderr.len() > MOST_STDERR {
+            return fault(format!("it says too much: {} bytes", stderr.len()));
         }
         let after = self.known();
         let changed: Vec<&PathBuf> = before
@@ -175,7 +176,7 @@ impl Sandbox {
         if !changed.is_empty() {
             return fault(format!("it changed files that are none of its output: {changed:?}"));
         }
-        Ok(Ended { status: if interrupted { None } else { status.code() }, told })
+        Ok(Ended { status: if interrupted { None } else { status.code() }, stderr })
     }
 
     /// How the command ended, whether it was asked to, after how long, and what it said.
@@ -206,12 +207,12 @@ impl Sandbox {
         let stderr = child.stderr.take().expect("it is piped");
         // both are read to their ends, so that nobody waits for us
         let out = std::thread::spawn(move || drained(stdout));
-        let told = std::thread::spawn(move || drained(stderr));
+        let stderr = std::thread::spawn(move || drained(stderr));
         let begun = Instant::now();
         let (status, asked) = wait(&mut child, long)?;
         let _ = out.join();
-        let told = told.join().unwrap_or_default();
-        Ok((status, asked, begun.elapsed().as_secs_f64(), told))
+        let stderr = stderr.join().unwrap_or_default();
+        Ok((status, asked, begun.elapsed().as_secs_f64(), stderr))
     }
 }
 
@@ -247,7 +248,7 @@ fn drained(mut source: impl Read) -> String {
         if count == 0 {
             break;
         }
-        if kept.len() <= MOST_TOLD {
+        if kept.len() <= MOST_STDERR {
             kept.extend_from_slice(&buffer[..count]);
         }
     }

@@ -89,7 +89,7 @@ fn every_setting_changes_some_run() {
     bases::write_files(dir.path());
     let mut left: BTreeSet<String> = leaves::all();
     left.retain(|id| !NOT_SIMULATED.iter().any(|start| id.starts_with(start)));
-    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut outcomes_by_id: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     // one of them alone, while it is being worked on
     let only = std::env::var("FORETELL_SETTINGS_BASE").ok();
     for (name, text) in bases::all() {
@@ -123,15 +123,17 @@ fn every_setting_changes_some_run() {
                 Ok(()) => {
                     left.remove(&leaf.id);
                 }
-                Err(outcomes) => told.entry(leaf.id.clone()).or_default().extend(outcomes),
+                Err(outcomes) => {
+                    outcomes_by_id.entry(leaf.id.clone()).or_default().extend(outcomes);
+                }
             }
         }
     }
     left.retain(|id| !NOT_SHOWN.iter().any(|(end, _)| id.ends_with(end)));
     let why = |id: &String| {
-        told.get(id).map_or_else(
+        outcomes_by_id.get(id).map_or_else(
             || "is in no scenario here".to_owned(),
-            |told| format!("{:#?}", told.iter().take(6).collect::<Vec<_>>()),
+            |outcomes| format!("{:#?}", outcomes.iter().take(6).collect::<Vec<_>>()),
         )
     };
     let listed: Vec<String> = left.iter().map(|id| format!("{id}: {}", why(id))).collect();
@@ -172,8 +174,8 @@ fn attempt(document: &Document, path: &str, value: &str, before: &Result<Value, 
     if !idle.is_empty() {
         // what is said to have no effect has none on any client
         let clients = |run: &Result<Value, String>| run.clone().map(|run| run["workloads"].clone());
-        let told = format!("{idle:?}, and yet the run differs");
-        assert_eq!(clients(before), clients(&after), "{path}={value}: {told}");
+        let claim = format!("{idle:?}, and yet the run differs");
+        assert_eq!(clients(before), clients(&after), "{path}={value}: {claim}");
         return format!("no effect: {}", idle[0].why);
     }
     match &after {

@@ -36,7 +36,7 @@ impl Facts {
         };
         let target = after("osd_memory_target ").and_then(gigabytes);
         let of_target = target.unwrap_or(ASSUMED_TARGET) * (1.0 - FRAGMENTED) - BASE;
-        let said = after("bluestore cache ").and_then(gigabytes);
+        let stated = after("bluestore cache ").and_then(gigabytes);
         let uplink = notes.iter().find_map(|note| {
             let lower = note.to_lowercase();
             let clients = lower.find("client")?;
@@ -46,7 +46,7 @@ impl Facts {
         });
         Self {
             throttle: throttle_of_notes(notes),
-            cache: said.unwrap_or(of_target).max(0.25 * GIB),
+            cache: stated.unwrap_or(of_target).max(0.25 * GIB),
             client_gbit: uplink.filter(|gbit| (0.001..=1e6).contains(gbit)),
         }
     }

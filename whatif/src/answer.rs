@@ -178,11 +178,11 @@ impl Expected<'_> {
         let Self { experience, model, of, here } = self;
         let (mut errors, mut intervals) = (BTreeMap::new(), BTreeMap::new());
         for metric in EXPECTED_METRICS {
-            let Some(said) = figure(metric) else { continue };
+            let Some(predicted) = figure(metric) else { continue };
             let name = format!("{of}{metric}");
             let Some(expected) = experience.expect(*model, &name, here) else { continue };
             errors.insert(metric, expected);
-            intervals.insert(metric, expected.around(said));
+            intervals.insert(metric, expected.around(predicted));
         }
         (errors, intervals)
     }

@@ -149,15 +149,15 @@ words!(
 );
 
 impl Circumstances {
-    /// `said`: the mean response time for the question. The figures of the recorded run follow, as
+    /// `predicted_ms`: the mean response time for the question. The figures of the recorded run follow, as
     /// modelled and as recorded.
-    pub(crate) fn of(said: f64, modelled: Figures, recorded: Figures) -> Self {
+    pub(crate) fn of(predicted_ms: f64, modelled: Figures, recorded: Figures) -> Self {
         let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
         let ((modelled_rps, modelled), (recorded_rps, recorded)) = (modelled, recorded);
         Self {
             misfit: log(modelled.mean / recorded.mean),
             misfit_of_throughput: log(modelled_rps / recorded_rps),
-            moved: log(said / modelled.mean),
+            moved: log(predicted_ms / modelled.mean),
             ..Self::default()
         }
     }

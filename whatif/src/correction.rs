@@ -31,19 +31,23 @@ fn factor(modelled: f64, recorded: f64, weight: f64) -> f64 {
     if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }
 }
 
-/// Corrects the model's answer `said`, given that it computed `modelled` where `recorded` was
+/// Corrects the model's answer `predicted`, given that it computed `modelled` where `recorded` was
 /// measured; all are positive.
-pub(crate) fn corrected(said: f64, modelled: f64, recorded: f64) -> f64 {
-    let moved = (said / modelled).ln();
-    if moved.is_finite() { said * factor(modelled, recorded, weight(moved)) } else { said }
+pub(crate) fn corrected(predicted: f64, modelled: f64, recorded: f64) -> f64 {
+    let moved = (predicted / modelled).ln();
+    if moved.is_finite() {
+        predicted * factor(modelled, recorded, weight(moved))
+    } else {
+        predicted
+    }
 }
 
 impl Correction {
-    /// Corrects the model's answer `said`.
-    pub(crate) fn apply(&self, said: ResponseTimeMs) -> ResponseTimeMs {
-        let moved = (said.mean / self.modelled.mean).ln();
+    /// Corrects the model's answer `predicted`.
+    pub(crate) fn apply(&self, predicted: ResponseTimeMs) -> ResponseTimeMs {
+        let moved = (predicted.mean / self.modelled.mean).ln();
         if !moved.is_finite() {
-            return said;
+            return predicted;
         }
         let weight = weight(moved);
         let factor = |modelled: f64, recorded: f64| factor(modelled, recorded, weight);
@@ -51,13 +55,13 @@ impl Correction {
         let tail = |of: fn(&ResponseTimeMs) -> Option<f64>| {
             let (modelled, recorded) = (of(&self.modelled), of(&self.recorded));
             let factor = modelled.zip(recorded).map_or(mean, |(m, r)| factor(m, r));
-            of(&said).map(|ms| ms * factor)
+            of(&predicted).map(|ms| ms * factor)
         };
-        let p50 = said.p50.map(|ms| ms * mean);
+        let p50 = predicted.p50.map(|ms| ms * mean);
         let no_less = |ms: f64, than: Option<f64>| than.map_or(ms, |than| ms.max(than));
         let p95 = tail(|times| times.p95).map(|ms| no_less(ms, p50));
         let p99 = tail(|times| times.p99).map(|ms| no_less(ms, p95));
-        ResponseTimeMs { mean: said.mean * mean, p50, p95, p99 }
+        ResponseTimeMs { mean: predicted.mean * mean, p50, p95, p99 }
     }
 }
 
@@ -73,8 +77,8 @@ mod tests {
     fn a_model_that_is_right_is_not_corrected() {
         let right = times(5.0, 4.0, 12.0, 20.0);
         let correction = Correction { modelled: right, recorded: right };
-        let said = times(7.0, 6.0, 13.0, 30.0);
-        assert_eq!(correction.apply(said), said);
+        let predicted = times(7.0, 6.0, 13.0, 30.0);
+        assert_eq!(correction.apply(predicted), predicted);
     }
 
     #[test]

@@ -422,8 +422,8 @@ impl Prediction<'_> {
                     about: Some(*about),
                     requests: Some(throughput_rps * self.seconds()),
                     ..before.map_or_else(Circumstances::default, |(modelled, recorded)| {
-                        let said = found.response_ms.mean;
-                        Circumstances::of(said, modelled.figures(), recorded.figures())
+                        let predicted_ms = found.response_ms.mean;
+                        Circumstances::of(predicted_ms, modelled.figures(), recorded.figures())
                     })
                 },
                 expected_error: BTreeMap::new(),
@@ -485,8 +485,8 @@ impl Prediction<'_> {
                 ..self.before(workload).map_or_else(
                     Circumstances::default,
                     |(modelled, recorded)| {
-                        let said = seen.response_ms.mean;
-                        Circumstances::of(said, modelled.figures(), recorded.figures())
+                        let predicted_ms = seen.response_ms.mean;
+                        Circumstances::of(predicted_ms, modelled.figures(), recorded.figures())
                     },
                 )
             };
@@ -547,17 +547,17 @@ impl Prediction<'_> {
     }
 
     fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {
-        let said = found.response_ms;
+        let predicted = found.response_ms;
         let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
-            return (found.throughput_rps, said);
+            return (found.throughput_rps, predicted);
         };
         let correction =
             Correction { modelled: modelled.response_ms, recorded: recorded.response_ms };
-        let response = correction.apply(said);
+        let response = correction.apply(predicted);
         let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
             // the number of requests outstanding or in think time stays the same: Little's law
             let think = found.think_s * 1e3;
-            found.throughput_rps * (said.mean + think) / (response.mean + think).max(1e-9)
+            found.throughput_rps * (predicted.mean + think) / (response.mean + think).max(1e-9)
         } else if self.is_fast && found.keeps_up {
             // the stretches may have more or fewer arrivals than the mean
             let known = self.arrivals_rps(workload, recorded.throughput_rps);
@@ -621,13 +621,13 @@ impl Prediction<'_> {
 
     /// Share of the requests that are reads.
     fn read_share(&self, workload: &Workload, found: &WorkloadOutcome) -> f64 {
-        let said = found.read_share();
+        let predicted = found.read_share();
         let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
-            return said;
+            return predicted;
         };
         let modelled = modelled.read_share();
-        let reads = corrected(said, modelled, recorded.read_share);
-        let writes = corrected(1.0 - said, 1.0 - modelled, 1.0 - recorded.read_share);
+        let reads = corrected(predicted, modelled, recorded.read_share);
+        let writes = corrected(1.0 - predicted, 1.0 - modelled, 1.0 - recorded.read_share);
         reads / (reads + writes)
     }
 
@@ -636,10 +636,10 @@ impl Prediction<'_> {
         let mut demands = demands_ms(&self.scenario, found);
         if let Some((modelled, recorded)) = self.known_to_be_off(workload) {
             let modelled = demands_ms(&self.observed.scenario, modelled);
-            for (resource, said) in &mut demands {
+            for (resource, demand) in &mut demands {
                 let known = modelled.get(resource).zip(recorded.demands_ms.get(resource));
                 if let Some((modelled, recorded)) = known {
-                    *said = corrected(*said, *modelled, *recorded);
+                    *demand = corrected(*demand, *modelled, *recorded);
                 }
             }
         }
@@ -721,8 +721,8 @@ mod tests {
         has_room(&scenario, None).unwrap();
         has_room(&scenario, Some(needed)).unwrap();
         let error = has_room(&scenario, Some(needed - 1)).unwrap_err().to_string();
-        let said =
+        let expected =
             "a prediction for 12 hosts with 8 disks takes 0.0 GiB of memory, and 0.0 GiB are free";
-        assert_eq!(error, said);
+        assert_eq!(error, expected);
     }
 }

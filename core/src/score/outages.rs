@@ -19,22 +19,22 @@ pub(super) fn compare(
         let Some(was) = measured.phases.iter().find(|was| was.phase == phase.phase) else {
             continue;
         };
-        for (name, said) in &phase.workloads {
+        for (name, prediction) in &phase.workloads {
             let Some(was) = was.workloads.get(name) else { continue };
-            if was.requests.min(said.requests) < LEAST_REQUESTS {
+            if was.requests.min(prediction.requests) < LEAST_REQUESTS {
                 continue;
             }
-            let (times, happened) = (said.response_time_ms, &was.response_time_ms);
+            let (times, happened) = (prediction.response_time_ms, &was.response_time_ms);
             let figures = [
-                ("throughput_rps", Some(said.throughput_rps), was.throughput_rps),
+                ("throughput_rps", Some(prediction.throughput_rps), was.throughput_rps),
                 ("response_time_ms.mean", Some(times.mean), happened.mean),
                 ("response_time_ms.p50", times.p50, happened.p50),
                 ("response_time_ms.p95", times.p95, happened.p95),
                 ("response_time_ms.p99", times.p99, happened.p99),
             ];
-            for (metric, said_figure, was) in figures {
-                let Some(figure) = said_figure else { continue };
-                let known = Some((metric, said));
+            for (metric, predicted_figure, was) in figures {
+                let Some(figure) = predicted_figure else { continue };
+                let known = Some((metric, prediction));
                 let metric = format!("{}.{metric}", phase.phase);
                 let found = comparison(name.clone(), metric, (figure, was));
                 comparisons.push(with_interval(found, known));
@@ -49,15 +49,17 @@ pub(super) fn compare(
         let kind = (was.host.as_str(), was.kind);
         let place = seen.iter().filter(|other| **other == kind).count();
         seen.push(kind);
-        let mut same =
-            predicted.recoveries.iter().filter(|said| (said.host.as_str(), said.kind) == kind);
-        let Some(said) = same.nth(place) else { continue };
+        let mut same = predicted
+            .recoveries
+            .iter()
+            .filter(|prediction| (prediction.host.as_str(), prediction.kind) == kind);
+        let Some(prediction) = same.nth(place) else { continue };
         let whose = format!("{} {}", was.host, was.kind);
-        if let Some(seconds) = durations(said, was, lasted) {
+        if let Some(seconds) = durations(prediction, was, lasted) {
             comparisons.push(comparison(whose.clone(), "recovery.seconds".to_owned(), seconds));
         }
         if was.ended_s.is_some() {
-            let written = (said.bytes_written as f64, was.bytes_written as f64);
+            let written = (prediction.bytes_written as f64, was.bytes_written as f64);
             comparisons.push(comparison(whose, "recovery.bytes_written".to_owned(), written));
         }
     }
@@ -70,13 +72,13 @@ pub(super) fn compare(
 
 /// Length of a recovery, predicted and measured, s. `None` if the measured one was still going on at the
 /// end. A predicted one that was still going on counts up to the end.
-fn durations(said: &RecoveryAnswer, was: &RecoveryTruth, lasted: f64) -> Option<(f64, f64)> {
+fn durations(prediction: &RecoveryAnswer, was: &RecoveryTruth, lasted: f64) -> Option<(f64, f64)> {
     let measured = was.ended_s? - was.began_s;
-    (measured > 0.0).then(|| (said.ended_s.unwrap_or(lasted) - said.began_s, measured))
+    (measured > 0.0).then(|| (prediction.ended_s.unwrap_or(lasted) - prediction.began_s, measured))
 }
 
 fn with_interval(found: Comparison, known: Option<(&str, &PhaseWorkload)>) -> Comparison {
-    let interval = known.and_then(|(metric, said)| said.interval.get(metric));
+    let interval = known.and_then(|(metric, prediction)| prediction.interval.get(metric));
     let (low, high) = (interval.map(|one| one.low), interval.map(|one| one.high));
     Comparison { low, high, ..found }
 }

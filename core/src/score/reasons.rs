@@ -25,23 +25,29 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
             found.push((misfit.abs(), text));
         }
         let measured = truth.workloads.get(name).and_then(|measured| measured.read_hit_rate);
-        if let Some((said, was)) = workload.read_hit_rate.zip(measured)
-            && (said - was).abs() > SLIGHT.2
+        if let Some((predicted, was)) = workload.read_hit_rate.zip(measured)
+            && (predicted - was).abs() > SLIGHT.2
         {
             // misses are what takes time
-            let misses = ((1.0 - said).max(1e-3) / (1.0 - was).max(1e-3)).ln().abs();
-            found.push((misses, format!("{name}'s hit rate {} for {}", share(said), share(was))));
+            let misses = ((1.0 - predicted).max(1e-3) / (1.0 - was).max(1e-3)).ln().abs();
+            found.push((
+                misses,
+                format!("{name}'s hit rate {} for {}", share(predicted), share(was)),
+            ));
         }
     }
     for (host, resources) in &answer.utilization {
-        for (resource, said) in resources {
+        for (resource, predicted) in resources {
             let was = truth.hosts.get(host).and_then(|resources| resources.get(resource));
             let Some(was) = was.map(|was| was.utilization) else { continue };
-            if (said - was).abs() > SLIGHT.1 {
+            if (predicted - was).abs() > SLIGHT.1 {
                 let full = if was > FULL { ", where it is full" } else { "" };
-                let text =
-                    format!("{host}.{resource} {} busy for {}{full}", share(*said), share(was));
-                found.push(((said - was).abs(), text));
+                let text = format!(
+                    "{host}.{resource} {} busy for {}{full}",
+                    share(*predicted),
+                    share(was)
+                );
+                found.push(((predicted - was).abs(), text));
             }
         }
     }

@@ -282,7 +282,9 @@ pub fn by_class(all: &[ScoredQuestion]) -> Vec<ClassErrors> {
             questions: these().count(),
             refused: these().filter(|one| one.refused.is_some()).count(),
             wrong_verdicts: these()
-                .filter(|one| one.overload.is_some_and(|said| said.predicted != said.measured))
+                .filter(|one| {
+                    one.overload.is_some_and(|overload| overload.predicted != overload.measured)
+                })
                 .count(),
             fast: these().filter(|one| one.model == Some(Model::Fast)).count(),
             throughput: errors("throughput_rps"),

@@ -90,7 +90,7 @@ impl State {
 }
 
 /// An entry: its directory, its name there, and its type.
-type Found<'a> = (Arc<Dir>, &'a str, Entry);
+type LocatedEntry<'a> = (Arc<Dir>, &'a str, Entry);
 
 /// A directory of ours that is being cleared.
 pub(super) struct Contents {
@@ -194,7 +194,7 @@ impl Contents {
 
     /// The entry with that name, its directory, and its name there. Errors if something on the path is
     /// not a directory.
-    fn find<'a>(&self, name: &'a str) -> Result<Option<Found<'a>>, FilesError> {
+    fn find<'a>(&self, name: &'a str) -> Result<Option<LocatedEntry<'a>>, FilesError> {
         let (parts, last) = name::split(name);
         let mut dir = self.dir.clone();
         let mut path = self.path.clone();

@@ -139,7 +139,7 @@ fn policies(
     }
     let best = results.iter().filter_map(|row| Some((at(row, &["hit_ratio"])?, *row)));
     let best = best.max_by(|a, b| a.0.total_cmp(&b.0));
-    let told = best.map_or_else(String::new, |(ratio, row)| {
+    let best_text = best.map_or_else(String::new, |(ratio, row)| {
         format!(
             "The best: {} of size {}, {} of the references.",
             text(row, &["policy"]).unwrap_or("–"),
@@ -157,7 +157,7 @@ fn policies(
         let (x, y) = axes(unit);
         section.chart(
             "Hit ratio by size and policy",
-            format!("{told}{more}"),
+            format!("{best_text}{more}"),
             Chart::Lines { x, y, xs, views },
         );
     }

@@ -132,7 +132,7 @@ fn overlaid(runs: &[&Run], names: &[String], section: &mut Section) {
         .max();
     let xs = nines(most.unwrap_or(0));
     let mut views = Vec::new();
-    let mut told = Vec::new();
+    let mut median_texts = Vec::new();
     for name in names {
         for (operation, pick) in OPERATIONS {
             let of = of(name, pick);
@@ -146,7 +146,7 @@ fn overlaid(runs: &[&Run], names: &[String], section: &mut Section) {
                 let medians = runs.iter().filter_map(|run| {
                     Some(format!("{} ms in {}", known(of(run)?.quantile_ms(0.5), number), run.name))
                 });
-                told.push(format!(
+                median_texts.push(format!(
                     "the median of {name} is {}",
                     medians.collect::<Vec<_>>().join(", ")
                 ));
@@ -161,7 +161,7 @@ fn overlaid(runs: &[&Run], names: &[String], section: &mut Section) {
         "Response time by percentile",
         format!(
             "One line a run, a workload at a time: {}. The vertical axis is logarithmic.",
-            told.join("; ")
+            median_texts.join("; ")
         ),
         Chart::Lines { x, y, xs, views },
     );

@@ -94,7 +94,7 @@ pub fn page(title: Option<&str>, sources: &[Source]) -> Page {
     }
     let names: Vec<&str> = sources.iter().map(Source::name).collect();
     let title = title.map_or_else(|| names.join(", "), str::to_owned);
-    let told: Vec<String> =
+    let shown: Vec<String> =
         sources.iter().map(|source| format!("{} ({})", source.name(), source.kind())).collect();
-    Page { title, lead: format!("Shown: {}.", told.join(", ")), sections }
+    Page { title, lead: format!("Shown: {}.", shown.join(", ")), sections }
 }

@@ -151,7 +151,7 @@ impl TimeLine {
             View::new("what recoveries write, MB/s", vec![series("recoveries", &self.recovered)]);
         written.y = Some(Axis::new("written by recoveries", "MB/s"));
         let (low, high) = range(&self.requests);
-        let told = format!(
+        let throughput_summary = format!(
             "Requests of all workloads, by the second: {} to {} a second.{}",
             number(low),
             number(high),
@@ -166,7 +166,7 @@ impl TimeLine {
             marks: self.marks.clone(),
         };
         let (low, high) = range(&self.means);
-        let waited = format!(
+        let response_summary = format!(
             "The mean response time of the requests that completed in each second: {} to {} ms. The same phases and \
              events.",
             number(low),
@@ -186,14 +186,14 @@ impl TimeLine {
             chart,
         };
         [
-            chart("throughput through failures", told, throughput),
-            chart("response time through failures", waited, response),
+            chart("throughput through failures", throughput_summary, throughput),
+            chart("response time through failures", response_summary, response),
         ]
     }
 
     /// Its phases and events in words.
     fn in_words(&self) -> String {
-        let told = |what: &str, all: usize, first: Vec<String>| {
+        let list = |what: &str, all: usize, first: Vec<String>| {
             let more = if all > first.len() { ", and so on" } else { "" };
             if all == 0 { String::new() } else { format!(" {what}: {}{more}.", first.join(", ")) }
         };
@@ -204,7 +204,7 @@ impl TimeLine {
             |mark: &Mark| format!("{} {} at {} s", mark.number, mark.label, number(mark.at));
         let phases = self.bands.iter().take(MOST_IN_WORDS).map(phase).collect();
         let events = self.marks.iter().take(MOST_IN_WORDS).map(event).collect();
-        told("Phases", self.bands.len(), phases) + &told("Events", self.marks.len(), events)
+        list("Phases", self.bands.len(), phases) + &list("Events", self.marks.len(), events)
     }
 }
 

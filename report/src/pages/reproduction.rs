@@ -99,15 +99,15 @@ fn pictures(reproduction: &Reproduction, rows: &[&Value]) -> Section {
             })
             .filter_map(|row| text(row, &["claim"]))
             .collect();
-        let told = if claims.is_empty() {
+        let summary = if claims.is_empty() {
             format!("The numbers are in {}.csv.", picture.name)
         } else {
             format!("The paper: {}. The numbers are in {}.csv.", claims.join("; "), picture.name)
         };
         let markup = html! {
-            img.picture src={ "data:image/svg+xml;base64," (data) } alt={ (picture.name) ". " (told) };
+            img.picture src={ "data:image/svg+xml;base64," (data) } alt={ (picture.name) ". " (summary) };
         };
-        section.push(Part::Figure { title: picture.name.clone(), summary: told, markup });
+        section.push(Part::Figure { title: picture.name.clone(), summary, markup });
     }
     if !left_out.is_empty() {
         section.push(Part::Gap(format!(

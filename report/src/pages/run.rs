@@ -122,7 +122,7 @@ fn cluster_section(run: &Run) -> Section {
         let marked = run.truth.as_ref().and_then(cluster::bottleneck);
         let marked = marked
             .or_else(|| busiest.map(|(host, resource, _)| (host.name.clone(), resource.clone())));
-        let told = busiest.map_or_else(String::new, |(host, resource, share)| {
+        let busiest_text = busiest.map_or_else(String::new, |(host, resource, share)| {
             format!(
                 " The busiest resource is {} of {}, {} busy.",
                 short_name(resource),
@@ -132,7 +132,7 @@ fn cluster_section(run: &Run) -> Section {
         });
         let nodes = hosts.iter().filter(|host| !host.is_client).count() as u64;
         let summary = format!(
-            "{} and {}, with the share of the measured time for which each resource was busy.{told}",
+            "{} and {}, with the share of the measured time for which each resource was busy.{busiest_text}",
             count(hosts.len() as u64 - nodes, "client", "clients"),
             count(nodes, "storage node", "storage nodes"),
         );
@@ -521,7 +521,7 @@ fn hit_rates(run: &Run, resources: &Resources, section: &mut Section) {
     if rates.is_empty() {
         return;
     }
-    let told: Vec<String> = rates
+    let rate_texts: Vec<String> = rates
         .iter()
         .take(8)
         .map(|(name, rate, _, _)| format!("{name} {}", percent(*rate)))
@@ -533,7 +533,7 @@ fn hit_rates(run: &Run, resources: &Resources, section: &mut Section) {
         "Hit rates of caches",
         format!(
             "Bytes that reads found in each node's cache, of those they asked for: {}. {}",
-            told.join(", "),
+            rate_texts.join(", "),
             of_all(rates.len(), all, "caches that were asked for most").unwrap_or_default()
         ),
         Chart::Heat {
@@ -598,7 +598,7 @@ fn where_time_goes(run: &Run) -> Section {
         }
         section.push(Part::Figure {
             title: format!("{name}: the mean, and the slowest 1 %"),
-            summary: told(&name, mean, tail),
+            summary: times_summary(&name, mean, tail),
             markup: stacks(mean, tail),
         });
     }
@@ -609,7 +609,7 @@ fn where_time_goes(run: &Run) -> Section {
     section
 }
 
-fn told(name: &str, mean: &Charged, tail: &Charged) -> String {
+fn times_summary(name: &str, mean: &Charged, tail: &Charged) -> String {
     let most = |charged: &Charged| {
         let by_what = charged.by_what.iter().zip(What::ALL).max_by(|a, b| a.0.total_cmp(b.0));
         by_what.map_or_else(String::new, |(ns, what)| {

@@ -69,7 +69,7 @@ pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -
             let aware = known.aware.estimate(size(kib), share(reads));
             let one = |mean| Spread { mean, deviation: 0.0 };
             // no estimator is judged by a mix that one of them was given
-            let judged = share(reads).is_mixed() && known.told[&kib] != reads;
+            let judged = share(reads).is_mixed() && known.extra_mixes[&kib] != reads;
             let estimates =
                 [rule.throughput(share(reads)).total(), aware.expect("the size was measured").iops];
             errors[usize::from(!small(kib))].rows.push(Row {

@@ -46,7 +46,7 @@ struct Known {
     series: Series,
     /// By size in KiB: the mix that the better estimator is given, as a percentage of reads. Empty if no
     /// mixes were needed.
-    told: BTreeMap<u32, u32>,
+    extra_mixes: BTreeMap<u32, u32>,
     /// The estimator that was also given these mixes.
     aware: Bottleneck,
 }
@@ -156,8 +156,8 @@ fn balanced(
 ) -> Result<Vec<(Storage, load::Sizes, u32)>, Error> {
     let mut loads = Vec::new();
     for storage in Storage::ALL.into_iter().filter(|of| need(*of, wanted) > Need::PureLoads) {
-        let told = told(&measured.pure(storage)?);
-        let mixes = told.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads));
+        let extra_mixes = extra_mixes(&measured.pure(storage)?);
+        let mixes = extra_mixes.into_iter().map(|(kib, reads)| (storage, vec![(kib, 100)], reads));
         loads
             .extend(mixes.filter(|(storage, sizes, reads)| !measured.has(*storage, sizes, *reads)));
     }
@@ -165,7 +165,7 @@ fn balanced(
 }
 
 /// By size: the mix that the better estimator is given, rounded to a whole percentage of reads.
-fn told(pure: &Series) -> BTreeMap<u32, u32> {
+fn extra_mixes(pure: &Series) -> BTreeMap<u32, u32> {
     let balanced = |kib: u32| {
         let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().telling_percent();
         (kib, mix)
@@ -200,7 +200,7 @@ impl Measurements<'_> {
     /// The knowledge of the estimators about one storage system; `mixes`: including the balanced mixes.
     fn known(&self, storage: Storage, mixes: bool) -> Result<Known, Error> {
         let series = self.pure(storage)?;
-        let told = if mixes { told(&series) } else { BTreeMap::new() };
+        let extra_mixes = if mixes { extra_mixes(&series) } else { BTreeMap::new() };
         // Clients of Ceph are on its own nodes, where each link carries the traffic of clients and OSDs.
         // For Swift, the proxy's link is known, and the share of it that remains after TCP headers.
         let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;
@@ -212,9 +212,9 @@ impl Measurements<'_> {
         };
         let knowledge = Knowledge { stored: 3, path, links, outstanding, ..Knowledge::default() };
         let mut points = pure_loads();
-        points.extend(told.iter().map(|(kib, reads)| (*kib, *reads)));
+        points.extend(extra_mixes.iter().map(|(kib, reads)| (*kib, *reads)));
         let aware = Bottleneck::fit(&self.series(storage, &points)?, knowledge);
-        Ok(Known { series, told, aware })
+        Ok(Known { series, extra_mixes, aware })
     }
 
     /// The pure loads of all sizes.

@@ -43,7 +43,7 @@ struct Goal {
     file: &'static str,
     figure: &'static str,
     /// The paper's statement about the plain rule.
-    said: &'static str,
+    statement: &'static str,
     most: f64,
     /// The storage system of the figure, and whether its requests are small; `None`: any.
     of: Option<(Storage, bool)>,
@@ -56,7 +56,7 @@ const GOALS: [Goal; 5] = [
     Goal {
         file: "fig02b",
         figure: "Fig. 2b",
-        said: "Ceph, up to 32 KB: accuracy is about 90 % or above",
+        statement: "Ceph, up to 32 KB: accuracy is about 90 % or above",
         most: 0.10,
         of: Some((Storage::Ceph, true)),
         ours: (0.05, 0.10),
@@ -64,7 +64,7 @@ const GOALS: [Goal; 5] = [
     Goal {
         file: "fig02c",
         figure: "Fig. 2c",
-        said: "Ceph, larger: errors of 5 to 25 %",
+        statement: "Ceph, larger: errors of 5 to 25 %",
         most: 0.25,
         of: Some((Storage::Ceph, false)),
         ours: (0.10, f64::INFINITY),
@@ -72,7 +72,7 @@ const GOALS: [Goal; 5] = [
     Goal {
         file: "fig02e",
         figure: "Fig. 2e",
-        said: "Swift, up to 32 KB: accuracy is about 90 % or above",
+        statement: "Swift, up to 32 KB: accuracy is about 90 % or above",
         most: 0.10,
         of: Some((Storage::Swift, true)),
         ours: (0.05, 0.10),
@@ -80,7 +80,7 @@ const GOALS: [Goal; 5] = [
     Goal {
         file: "fig02f",
         figure: "Fig. 2f",
-        said: "Swift, larger: errors of 5 to 25 %",
+        statement: "Swift, larger: errors of 5 to 25 %",
         most: 0.25,
         of: Some((Storage::Swift, false)),
         ours: (0.10, f64::INFINITY),
@@ -88,7 +88,7 @@ const GOALS: [Goal; 5] = [
     Goal {
         file: "fig05",
         figure: "Fig. 5",
-        said: "two sizes: errors are less than 9 %",
+        statement: "two sizes: errors are less than 9 %",
         most: 0.09,
         of: None,
         ours: (0.06, 0.06),
@@ -105,7 +105,7 @@ impl Verdict {
     ) -> Self {
         let mut rows = Vec::new();
         let mut errors = BTreeMap::new();
-        for (storage, said, range) in [
+        for (storage, statement, range) in [
             (Storage::Ceph, "f_rw of Ceph is 3 to 9, by size", 3.0..=9.0),
             (Storage::Swift, "f_rw of Swift is 2 to 3, by size", 2.0..=3.0),
         ] {
@@ -124,7 +124,7 @@ impl Verdict {
             let high = found.iter().copied().fold(0.0, f64::max);
             let holds = range.contains(&low) && range.contains(&high);
             let ours = format!("{low:.2} to {high:.2}");
-            rows.push(Claim::new(("Fig. 3", said), (holds, ours), why));
+            rows.push(Claim::new(("Fig. 3", statement), (holds, ours), why));
         }
         for goal in GOALS {
             let Some(sheet) = sheets.iter().find(|sheet| sheet.file == goal.file) else { continue };
@@ -146,7 +146,7 @@ impl Verdict {
             let holds = plain.worst_error <= goal.most;
             let why = goal.of.and_then(|(storage, small)| added_up(measured, storage, small));
             let ours = format!("the plain rule: {}", shown(plain));
-            rows.push(Claim::new((goal.figure, goal.said), (holds, ours), why));
+            rows.push(Claim::new((goal.figure, goal.statement), (holds, ours), why));
             let (median, worst) = goal.ours;
             let holds = aware.median_error <= median && aware.worst_error <= worst;
             rows.push(Claim::new(
@@ -157,9 +157,10 @@ impl Verdict {
             let by = ESTIMATORS.into_iter().zip([plain, aware]).collect();
             errors.insert(goal.file, by);
         }
-        let told = known.iter().filter(|(_, known)| !known.told.is_empty());
-        let told_read_percent =
-            told.map(|(storage, known)| (storage.name(), known.told.clone())).collect();
+        let with_mixes = known.iter().filter(|(_, known)| !known.extra_mixes.is_empty());
+        let told_read_percent = with_mixes
+            .map(|(storage, known)| (storage.name(), known.extra_mixes.clone()))
+            .collect();
         Self { paper: "constant-capacity", quick, seeds, rows, told_read_percent, errors }
     }
 }

@@ -184,9 +184,9 @@ fn scores(
         &jobs,
         |&(change, [learned, predicted], learner, target)| {
             let model = learner.fit(learned, target)?;
-            let told = learner.predict(&model, predicted)?;
+            let predictions = learner.predict(&model, predicted)?;
             // `None`: there was nothing to predict
-            let found = accuracy(&predicted.found.targets[target], &told);
+            let found = accuracy(&predicted.found.targets[target], &predictions);
             Ok(found.map(|accuracy_percent| Score {
                 figure: change.figure,
                 scenario: change.name,
@@ -216,8 +216,8 @@ fn accuracies(scores: &[Score]) -> Page {
             let of = scores.iter().find(is_asked);
             of.map(|score| format!("{:.1}", score.accuracy_percent)).unwrap_or_default()
         };
-        let told = learners::ALL.iter().map(accuracy);
-        page.row(asked.into_iter().map(str::to_owned).chain(told).collect());
+        let cells = learners::ALL.iter().map(accuracy);
+        page.row(asked.into_iter().map(str::to_owned).chain(cells).collect());
     }
     page
 }

@@ -202,9 +202,10 @@ pub(super) fn schedulers(runs: &Runs) -> Page {
             page.row(cells);
             let (gib, kib) = (point.file_set_mib / 1024, point.request_bytes / 1024);
             let (pattern, reads) = (point.pattern.name(), point.reads_percent);
-            let told = || format!("{name}s of {kib} KiB, {pattern}, {gib} GiB, {reads} % reads");
+            let description =
+                || format!("{name}s of {kib} KiB, {pattern}, {gib} GiB, {reads} % reads");
             if worst.as_ref().is_none_or(|(ratio, _)| cfq / noop > *ratio) {
-                worst = Some((cfq / noop, told()));
+                worst = Some((cfq / noop, description()));
             }
             if name == "read" && reads == 100 && matches!(kib, 4 | 32) && gib == 25 {
                 shown.push((format!("{pattern} {kib} KiB"), cfq, noop));
@@ -261,7 +262,7 @@ pub(super) fn stability(runs: &Runs, within: &Runs, again: &[Measured]) -> Page 
             5.35,
         ),
     ];
-    for (name, of, said_mean, said_p90, mean_bar, p90_bar) in directions {
+    for (name, of, mean_statement, p90_statement, mean_bar, p90_bar) in directions {
         let errors = runs.iter().filter_map(|(_, measured)| of(measured)?.relative_standard_error);
         let mut errors: Vec<f64> = errors.map(|error| 100.0 * error).collect();
         errors.sort_by(f64::total_cmp);
@@ -275,9 +276,9 @@ pub(super) fn stability(runs: &Runs, within: &Runs, again: &[Measured]) -> Page 
         let found = mean(&errors);
         let why = |bar| cut_short(runs, of, bar);
         let holds = (found <= mean_bar, format!("{found:.2} %"));
-        page.claim(("Fig. 5", said_mean), holds, why(mean_bar));
+        page.claim(("Fig. 5", mean_statement), holds, why(mean_bar));
         let holds = (p90 <= p90_bar, format!("{p90:.2} %"));
-        page.claim(("Fig. 5", said_p90), holds, why(p90_bar));
+        page.claim(("Fig. 5", p90_statement), holds, why(p90_bar));
     }
     let off = Target::ALL.map(|target| noise(target, within, again));
     let each: Vec<String> = off.iter().map(|off| format!("{off:.1}")).collect();
@@ -357,7 +358,7 @@ pub(super) fn parameters(pairs: &[Pair]) -> Page {
 
 /// Table 3: goodness of fit.
 pub(super) fn fit(pairs: &[Pair]) -> Page {
-    const SAID: [(&str, f64); 4] = [
+    const STATEMENTS: [(&str, f64); 4] = [
         ("LRM: R² .967 (at least .96 is aimed at)", 0.96),
         ("MARS: R² .997 (at least .995)", 0.995),
         ("CART: R² 1.000 (at least .998)", 0.998),
@@ -376,9 +377,9 @@ pub(super) fn fit(pairs: &[Pair]) -> Page {
         let heights: Vec<(&str, f64)> =
             Target::ALL.iter().map(|target| target.name()).zip(fits.iter().copied()).collect();
         chart.bar(technique.name(), &heights);
-        let (said, bar) = SAID[technique as usize];
+        let (statement, bar) = STATEMENTS[technique as usize];
         let found = mean(&fits);
-        page.claim(("Table 3", said), (found >= bar, format!("{found:.4}")), None);
+        page.claim(("Table 3", statement), (found >= bar, format!("{found:.4}")), None);
     }
     page.chart(chart);
     page
@@ -390,7 +391,7 @@ struct ErrorPage {
     figure: &'static str,
     title: &'static str,
     /// The paper's claims by technique, with the limit of each in percent.
-    said: [(&'static str, f64); 4],
+    claims: [(&'static str, f64); 4],
     /// Reasons for claims that do not hold, by technique.
     why: [Option<String>; 4],
 }
@@ -430,8 +431,8 @@ impl ErrorPage {
         page.chart(error_chart("", self.title, found));
         for (technique, why) in Technique::ALL.into_iter().zip(self.why) {
             let ours = published::mean(&found[technique as usize]);
-            let (said, bar) = self.said[technique as usize];
-            page.claim((self.figure, said), (ours <= bar, percent(ours)), why);
+            let (statement, bar) = self.claims[technique as usize];
+            page.claim((self.figure, statement), (ours <= bar, percent(ours)), why);
         }
         page
     }
@@ -444,7 +445,7 @@ pub(super) fn interpolation(errors: &Errors) -> Page {
         file: "fig09",
         figure: "Fig. 9",
         title: "Prediction error, interpolation",
-        said: [
+        claims: [
             ("LRM: 13.1 % off in the mean", 13.1),
             ("MARS: 6.9 %", 6.9),
             ("CART: 10.3 %", 10.3),
@@ -471,21 +472,21 @@ pub(super) fn interpolation(errors: &Errors) -> Page {
 pub(super) struct Variant {
     group: &'static str,
     title: &'static str,
-    said: &'static str,
+    statement: &'static str,
 }
 
 /// Models of the target's logarithm.
 pub(super) const LOGARITHMS: Variant = Variant {
     group: "log",
     title: "Interpolation, models of the target's logarithm",
-    said: "13.1, 6.9, 10.3, 7.5 % (plain targets), beside models of the logarithm",
+    statement: "13.1, 6.9, 10.3, 7.5 % (plain targets), beside models of the logarithm",
 };
 
 /// The same models from [`Inputs::Known`](super::models::Inputs::Known).
 pub(super) const KNOWN: Variant = Variant {
     group: "known",
     title: "Interpolation, models that see what the caches do not hold",
-    said: "the same, beside models of the logarithm that see what the caches do not hold, and requests' sizes as powers of two",
+    statement: "the same, beside models of the logarithm that see what the caches do not hold, and requests' sizes as powers of two",
 };
 
 /// Adds the errors of other models to Figure 9.
@@ -501,7 +502,7 @@ pub(super) fn with_variant(page: &mut Page, variant: &Variant, errors: &Errors) 
         .collect();
     let bars = published::INTERPOLATION.map(|row| published::mean(&row));
     page.claim(
-        ("Fig. 9, ours", variant.said),
+        ("Fig. 9, ours", variant.statement),
         (means.iter().zip(bars).all(|(mean, bar)| *mean <= bar), ours.join(", ")),
         None,
     );
@@ -555,7 +556,7 @@ pub(super) fn distribution(errors: &Errors) -> Page {
 
 /// Figure 10: extrapolation to small and to large requests.
 pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
-    const SAID: [(&str, f64); 4] = [
+    const STATEMENTS: [(&str, f64); 4] = [
         ("LRM: 191 % off in the mean", 191.25),
         ("MARS: 151 %", 150.81),
         ("CART: 115 %", 115.27),
@@ -566,7 +567,7 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
         file: "fig10",
         figure: "Fig. 10, large",
         title: "Prediction error, extrapolation to 36 and 40 KB",
-        said: [
+        claims: [
             ("LRM: 27.6 % off in the mean", 27.62),
             ("MARS: 16.1 %", 16.13),
             ("CART: 20.3 %", 20.29),
@@ -580,8 +581,8 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
     page.chart(error_chart("small", "Prediction error, extrapolation to 1 and 2 KB", &small));
     for technique in Technique::ALL {
         let ours = published::mean(&small[technique as usize]);
-        let (said, bar) = SAID[technique as usize];
-        page.claim(("Fig. 10, small", said), (ours <= bar, percent(ours)), None);
+        let (statement, bar) = STATEMENTS[technique as usize];
+        page.claim(("Fig. 10, small", statement), (ours <= bar, percent(ours)), None);
     }
     page
 }
@@ -589,7 +590,7 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
 /// Figures 11 and 12: several virtual machines, predicted by models of one machine.
 pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
     const GROUPS: [&str; 4] = ["cfq random", "cfq sequential", "noop random", "noop sequential"];
-    const SAID: [[&str; 4]; 2] = [
+    const STATEMENTS: [[&str; 4]; 2] = [
         [
             "two VMs, CFQ, random: Cubist 17.7 % off in the mean",
             "two VMs, CFQ, sequential: Cubist 68.6 %",
@@ -624,10 +625,10 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
     }
     page.chart(chart);
     let cubist = Technique::Cubist as usize;
-    for (index, said) in SAID[usize::from(three)].iter().enumerate() {
+    for (index, statement) in STATEMENTS[usize::from(three)].iter().enumerate() {
         let ours = published::mean(&grids[index][cubist]);
         let bar = published::mean(&published[index][cubist]);
-        page.claim((figure, *said), (ours <= bar + 0.05, percent(ours)), None);
+        page.claim((figure, *statement), (ours <= bar + 0.05, percent(ours)), None);
     }
     let of = |index: usize| published::mean(&grids[index][cubist]);
     page.claim(
@@ -643,7 +644,7 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
 
 /// Figure 13: the reduction of the error by the search.
 pub(super) fn reduction(errors: &Errors) -> Page {
-    const SAID: [(&str, &str); 3] = [
+    const STATEMENTS: [(&str, &str); 3] = [
         (
             "MARS: the search lowers the error by 66 %",
             "MARS: so much cannot be chance (p < 2.2e−16)",
@@ -674,9 +675,9 @@ pub(super) fn reduction(errors: &Errors) -> Page {
         let heights: Vec<(&str, f64)> = names.zip(changes.map(|change| -change)).collect();
         chart.bar(technique.name(), &heights);
         let change = published::mean(&changes);
-        let (said, tested) = SAID[index - 1];
+        let (statement, tested) = STATEMENTS[index - 1];
         page.claim(
-            ("Fig. 13", said),
+            ("Fig. 13", statement),
             (change <= BARS[index - 1], format!("{:.0} %", -change)),
             None,
         );

@@ -216,7 +216,7 @@ mod tests {
         );
         // response times are sums of the inputs: linear models fit them, and predict throughput less well
         let fig09 = pages.iter().find(|page| page.file == "fig09").unwrap();
-        let claims: Vec<&str> = fig09.claims.iter().map(|claim| claim.said).collect();
+        let claims: Vec<&str> = fig09.claims.iter().map(|claim| claim.statement).collect();
         assert!(claims[0].starts_with("LRM") && fig09.claims[0].holds, "{:?}", fig09.claims[0]);
         assert_eq!(claims.len(), 7);
         let again: Vec<Measured> = study.reads.iter().map(|(_, measured)| *measured).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foretell_algorithms::placement::MOST_POWER;
 use foretell_units::{Bytes, HostId};
 
-use super::host_list::Wanted;
+use super::host_list::AllowedHosts;
 use super::{Context, Hosts, section, volumes};
 use crate::cpu_file::cost;
 use crate::error::Problem;
@@ -74,7 +74,7 @@ impl Context<'_> {
         let metadata = self.metadata(&raw.metadata);
         let [read, write, commit] = [&raw.read, &raw.write, &raw.commit].map(|raw| cost(raw, self));
         let monitors = match &raw.monitors {
-            Some(names) => self.hosts_of(names, Wanted::Clients, "`monitors`", hosts),
+            Some(names) => self.hosts_of(names, AllowedHosts::Clients, "`monitors`", hosts),
             None => Some(Vec::new()),
         };
         let own_monitors = self.own_monitors(tree, hosts);
@@ -209,7 +209,7 @@ impl Context<'_> {
                 continue;
             };
             let names = self.read(node)?;
-            let found = self.hosts_of(&names, Wanted::Clients, "`monitors`", hosts)?;
+            let found = self.hosts_of(&names, AllowedHosts::Clients, "`monitors`", hosts)?;
             own.insert(entry.key.clone(), found);
         }
         Some(own)
@@ -229,7 +229,7 @@ impl Context<'_> {
     }
 
     fn swift(&mut self, raw: &RawSwift, hosts: &Hosts) -> Option<Swift> {
-        let proxies = self.hosts_of(&raw.proxies, Wanted::Clients, "`proxies`", hosts);
+        let proxies = self.hosts_of(&raw.proxies, AllowedHosts::Clients, "`proxies`", hosts);
         let metadata = self.metadata(&raw.metadata);
         let [proxy, relay, read, write] =
             [&raw.proxy, &raw.relay, &raw.read, &raw.write].map(|raw| cost(raw, self));
@@ -252,7 +252,7 @@ impl Context<'_> {
         system: &System,
         tree: &Table,
         hosts: &Hosts,
-        volumes: &[volumes::Found],
+        volumes: &[volumes::CheckedVolume],
     ) {
         let name = system.name();
         if !system.traits().disks_are_servers() {

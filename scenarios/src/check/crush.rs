@@ -61,7 +61,7 @@ impl Context<'_> {
         ceph: Option<&Ceph>,
         tree: &Table,
         hosts: &Hosts,
-        volumes: &[volumes::Found],
+        volumes: &[volumes::CheckedVolume],
     ) -> Option<Vec<Places>> {
         let Some(ceph) = ceph.filter(|_| Self::has_crush(tree)) else {
             self.refuse_unused(tree);
@@ -456,7 +456,7 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         hosts: &Hosts,
-        volumes: &[volumes::Found],
+        volumes: &[volumes::CheckedVolume],
         all: &[Places],
     ) {
         let mut held: BTreeMap<Device, f64> = BTreeMap::new();

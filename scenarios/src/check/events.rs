@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foretell_units::{HostId, SimSpan};
 
-use super::host_list::Wanted;
+use super::host_list::AllowedHosts;
 use super::topology::racks;
 use super::{Context, Hosts, section, volumes, workloads};
 use crate::error::Problem;
@@ -37,7 +37,11 @@ impl Context<'_> {
     pub(super) fn events(
         &mut self,
         tree: &Table,
-        (hosts, volumes, workloads): (&Hosts, &[volumes::Found], &[workloads::Found]),
+        (hosts, volumes, workloads): (
+            &Hosts,
+            &[volumes::CheckedVolume],
+            &[workloads::CheckedWorkload],
+        ),
         system: Option<&System>,
         duration: Option<SimSpan>,
     ) -> Result<Option<Outages>, ()> {
@@ -164,13 +168,13 @@ impl Context<'_> {
         &mut self,
         steps: &[Step],
         hosts: &Hosts,
-        workloads: &[workloads::Found],
+        workloads: &[workloads::CheckedWorkload],
     ) -> bool {
         let mut good = true;
         for step in steps {
             let host = step.event.host;
             let fails = matches!(step.event.action, Action::Fail { .. });
-            let runs = |found: &&workloads::Found| {
+            let runs = |found: &&workloads::CheckedWorkload| {
                 found.model.as_ref().is_some_and(|workload| workload.clients.contains(&host))
             };
             let Some(found) = workloads.iter().find(runs).filter(|_| fails) else { continue };
@@ -375,7 +379,9 @@ impl Context<'_> {
             [_] => {
                 let whose = format!("event `{name}`");
                 let found = match (host, disk, link, rack) {
-                    (Some(patterns), ..) => self.hosts_of(patterns, Wanted::Nodes, &whose, hosts),
+                    (Some(patterns), ..) => {
+                        self.hosts_of(patterns, AllowedHosts::Nodes, &whose, hosts)
+                    }
                     (_, Some(disk), ..) => {
                         return self.disk(disk, raw, &whose, hosts).map(|one| vec![one]);
                     }
@@ -406,8 +412,8 @@ impl Context<'_> {
     ) -> Option<Vec<HostId>> {
         // clients' cables may be slow; clients that are cut off are not simulated
         let slow = *event.what.get() == RawWhat::Slow;
-        let wanted = if slow { Wanted::Both } else { Wanted::Nodes };
-        let found = self.hosts_of(patterns, wanted, whose, hosts)?;
+        let allowed = if slow { AllowedHosts::Both } else { AllowedHosts::Nodes };
+        let found = self.hosts_of(patterns, allowed, whose, hosts)?;
         let shares = |host: &&HostId| hosts.get(**host).is_some_and(|host| host.machine.is_some());
         if let Some(host) = found.iter().find(shares) {
             let message = format!(
@@ -467,7 +473,7 @@ impl Context<'_> {
             self.add(Problem::new(place, message).help("a disk is such as `brick3.disk0`"));
             return None;
         };
-        let found = self.host_list([(host, place)], Wanted::Nodes, whose, hosts)?;
+        let found = self.host_list([(host, place)], AllowedHosts::Nodes, whose, hosts)?;
         let &[host] = found.as_slice() else {
             let message = format!("{whose} names the disk of one host, and `{host}` is several");
             self.add(Problem::new(place, message));
@@ -614,7 +620,7 @@ impl Context<'_> {
         &mut self,
         steps: &[Step],
         hosts: &Hosts,
-        volumes: &[volumes::Found],
+        volumes: &[volumes::CheckedVolume],
     ) -> bool {
         let moves = |step: &&Step| matches!(step.event.action, Action::Add | Action::Drain);
         let joins = |host: &HostId| {

@@ -12,7 +12,7 @@ use crate::source::Place;
 
 /// Which hosts may be named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum AllowedHosts {
     /// Storage nodes.
     Nodes,
     /// Hosts that are not storage nodes.
@@ -26,17 +26,17 @@ impl Context<'_> {
     pub(crate) fn hosts_of(
         &mut self,
         patterns: &At<HostPatterns>,
-        wanted: Wanted,
+        allowed: AllowedHosts,
         whose: &str,
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
         match patterns.get() {
             HostPatterns::One(text) => {
-                self.host_list([(text.as_str(), patterns.place())], wanted, whose, hosts)
+                self.host_list([(text.as_str(), patterns.place())], allowed, whose, hosts)
             }
             HostPatterns::Many(list) => {
                 let list = list.iter().map(|at| (at.get().as_str(), at.place()));
-                self.host_list(list, wanted, whose, hosts)
+                self.host_list(list, allowed, whose, hosts)
             }
         }
     }
@@ -44,7 +44,7 @@ impl Context<'_> {
     pub(crate) fn host_list<'p>(
         &mut self,
         patterns: impl IntoIterator<Item = (&'p str, Place)>,
-        wanted: Wanted,
+        allowed: AllowedHosts,
         whose: &str,
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
@@ -67,9 +67,9 @@ impl Context<'_> {
                 let id = HostId::from(number);
                 let group = hosts.groups.iter().rfind(|group| group.first <= number);
                 let is_node = group.is_some_and(|group| group.is_node);
-                let misfit = match (wanted, is_node) {
-                    (Wanted::Nodes, false) => Some(("a client", "a storage node")),
-                    (Wanted::Clients, true) => Some(("a storage node", "a client")),
+                let misfit = match (allowed, is_node) {
+                    (AllowedHosts::Nodes, false) => Some(("a client", "a storage node")),
+                    (AllowedHosts::Clients, true) => Some(("a storage node", "a client")),
                     _ => None,
                 };
                 let message = if let Some((is, wants)) = misfit {

@@ -14,7 +14,7 @@ use crate::source::Place;
 use crate::tree::{Entry, Node, Table};
 
 /// The machines of a group of virtual machines.
-struct Wanted {
+struct GroupMachines {
     /// The group that defines the number of machines, and that number.
     owner: String,
     count: usize,
@@ -29,17 +29,19 @@ pub(super) fn place(
     list: &mut [Option<Host>],
     context: &mut Context<'_>,
 ) {
-    let mut wanted = BTreeMap::new();
+    let mut by_group = BTreeMap::new();
     for entry in section(tree, "node") {
         let Some(node) = machine_of(entry) else { continue };
         if let Some(found) = machines(entry, node, tree, context) {
-            wanted.insert(entry.key.as_str(), found);
+            by_group.insert(entry.key.as_str(), found);
         }
     }
     // by owner and number of the machine: its hosts
     let mut on: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
     for group in groups {
-        let Some(Wanted { owner, count, .. }) = wanted.get(group.name.as_str()) else { continue };
+        let Some(GroupMachines { owner, count, .. }) = by_group.get(group.name.as_str()) else {
+            continue;
+        };
         for index in 0..group.count {
             on.entry((owner, index % count)).or_default().push(group.first + index);
         }
@@ -48,7 +50,7 @@ pub(super) fn place(
         let Some(first) = list[hosts[0]].clone() else { continue };
         for (place, &number) in hosts.iter().enumerate() {
             let Some(host) = &mut list[number] else { continue };
-            let Wanted { bandwidth, place: written, .. } = wanted[host.group.as_str()];
+            let GroupMachines { bandwidth, place: written, .. } = by_group[host.group.as_str()];
             let [own, shared] = [&*host, &first]
                 .map(|host| host.role.storage().map(|of| (&of.disks, &of.log_devices)));
             if host.nic != first.nic || own != shared {
@@ -80,7 +82,12 @@ fn machine_of(entry: &Entry) -> Option<&Node> {
 }
 
 /// A group's settings of its machines.
-fn machines(entry: &Entry, node: &Node, tree: &Table, context: &mut Context<'_>) -> Option<Wanted> {
+fn machines(
+    entry: &Entry,
+    node: &Node,
+    tree: &Table,
+    context: &mut Context<'_>,
+) -> Option<GroupMachines> {
     let raw: RawMachine = context.read(node)?;
     let bandwidth = match &raw.bandwidth {
         Some(rate) => Some(context.rate(rate)?),
@@ -90,7 +97,7 @@ fn machines(entry: &Entry, node: &Node, tree: &Table, context: &mut Context<'_>)
     let own = |raw: &RawMachine| usize::try_from(*raw.count.as_ref()?.get()).ok();
     match (&raw.count, &raw.of) {
         (Some(_), None) => {
-            Some(Wanted { owner: entry.key.clone(), count: own(&raw)?, bandwidth, place })
+            Some(GroupMachines { owner: entry.key.clone(), count: own(&raw)?, bandwidth, place })
         }
         (None, Some(of)) => {
             let name = of.get().as_str();
@@ -101,7 +108,7 @@ fn machines(entry: &Entry, node: &Node, tree: &Table, context: &mut Context<'_>)
             let raw: Option<RawMachine> =
                 owner.and_then(machine_of).and_then(|node| context.read(node));
             if let Some(count) = raw.as_ref().and_then(own) {
-                return Some(Wanted { owner: name.to_owned(), count, bandwidth, place });
+                return Some(GroupMachines { owner: name.to_owned(), count, bandwidth, place });
             }
             let message = format!("`{name}` is no group of nodes with `machine.count`");
             let near = nearest(name, others().map(|other| other.key.as_str()));

@@ -25,7 +25,7 @@ use std::path::Path;
 use foretell_units::{Bytes, Seed, SimSpan};
 use serde::de::DeserializeOwned;
 
-use host_list::Wanted;
+use host_list::AllowedHosts;
 pub(crate) use hosts::{Hosts, groups_of};
 
 use crate::device::Device;
@@ -425,7 +425,7 @@ impl Context<'_> {
             return hosts.first_node();
         }
         if let [only] = self
-            .host_list([(name, raw.place())], Wanted::Nodes, "the store of records", hosts)?
+            .host_list([(name, raw.place())], AllowedHosts::Nodes, "the store of records", hosts)?
             .as_slice()
         {
             Some(*only)
@@ -457,10 +457,14 @@ impl Context<'_> {
         found
     }
 
-    fn warmup(&mut self, tree: &Table, workloads: &[workloads::Found]) -> Option<SimSpan> {
+    fn warmup(
+        &mut self,
+        tree: &Table,
+        workloads: &[workloads::CheckedWorkload],
+    ) -> Option<SimSpan> {
         let raw = self.part::<At<String>>(tree, "warmup")?;
         if raw.get() == "auto" {
-            let all = |is: fn(&workloads::Found) -> bool| workloads.iter().all(is);
+            let all = |is: fn(&workloads::CheckedWorkload) -> bool| workloads.iter().all(is);
             let ends = tree.get("duration").is_none() && all(|found| found.ends);
             let at_once = all(|found| found.is_trace) || ends;
             let seconds = if at_once && !workloads.is_empty() { 0 } else { 5 };
@@ -470,7 +474,7 @@ impl Context<'_> {
     }
 
     /// Reports a missing duration if some workload never ends.
-    fn needs_duration(&mut self, tree: &Table, workloads: &[workloads::Found]) {
+    fn needs_duration(&mut self, tree: &Table, workloads: &[workloads::CheckedWorkload]) {
         let Some(endless) = workloads.iter().find(|found| !found.ends) else { return };
         let place = tree
             .get("workload")

@@ -7,7 +7,7 @@ use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::placement;
 use foretell_units::{Bytes, HostId, SECTOR_BYTES, VolumeId};
 
-use super::host_list::Wanted;
+use super::host_list::AllowedHosts;
 use super::{Context, Hosts, section};
 use crate::error::Problem;
 use crate::model::{Cipher, Placement, ReadFrom, Storage, Volume};
@@ -27,14 +27,14 @@ const MOST_GROUP: Bytes = Bytes(1 << 30);
 const MOST_PAGES: u64 = 1 << 40;
 
 /// A volume; its model is present if it is valid.
-pub(crate) struct Found {
+pub(crate) struct CheckedVolume {
     pub(crate) name: String,
     pub(crate) model: Option<Volume>,
     size_place: Place,
 }
 
 impl Context<'_> {
-    pub(super) fn volumes(&mut self, tree: &Table, hosts: &Hosts) -> Vec<Found> {
+    pub(super) fn volumes(&mut self, tree: &Table, hosts: &Hosts) -> Vec<CheckedVolume> {
         let mut found = Vec::new();
         for entry in section(tree, "volume") {
             let broken = self.broken.entry("volume", &entry.key);
@@ -42,7 +42,7 @@ impl Context<'_> {
             let size_place = raw.as_ref().map_or(entry.key_place, |raw| raw.size.place());
             let by_map = self.disks_are_servers && Self::has_crush(tree);
             let model = raw.and_then(|raw| self.volume(&entry.key, &raw, hosts, by_map));
-            found.push(Found { name: entry.key.clone(), model, size_place });
+            found.push(CheckedVolume { name: entry.key.clone(), model, size_place });
         }
         // if a CRUSH map places copies, each device is checked instead
         let by_map = self.disks_are_servers && Self::has_crush(tree);
@@ -59,7 +59,8 @@ impl Context<'_> {
         hosts: &Hosts,
         by_map: bool,
     ) -> Option<Volume> {
-        let nodes = self.hosts_of(&raw.nodes, Wanted::Nodes, &format!("volume `{name}`"), hosts);
+        let nodes =
+            self.hosts_of(&raw.nodes, AllowedHosts::Nodes, &format!("volume `{name}`"), hosts);
         let encoding = self.encoding(&raw.encoding);
         let block = self.block(raw);
         let size = self.size_above_zero(&raw.size, "a volume");
@@ -201,7 +202,7 @@ impl Context<'_> {
     }
 
     /// Checks that the disks of each node have room for the fragments placed there.
-    fn capacity(&mut self, found: &[Found], hosts: &Hosts) {
+    fn capacity(&mut self, found: &[CheckedVolume], hosts: &Hosts) {
         let volumes: Vec<(&Volume, Place, Bytes)> = found
             .iter()
             .filter_map(|found| {
@@ -210,7 +211,7 @@ impl Context<'_> {
             })
             .collect();
         // one message for each set of volumes that is too large for some node
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let mut on_node: BTreeMap<HostId, Vec<usize>> = BTreeMap::new();
         for (index, (volume, ..)) in volumes.iter().enumerate() {
             for &node in &volume.nodes {
@@ -223,7 +224,7 @@ impl Context<'_> {
             let page = storage.cache.page;
             let long = here.iter().find(|&&index| volumes[index].2.div_ceil(page) > MOST_PAGES);
             if let Some(&index) = long {
-                if told.insert(vec![index]) {
+                if reported.insert(vec![index]) {
                     let (volume, place, size) = &volumes[index];
                     let message = format!(
                         "volume `{}` needs {size} on `{}`, more than 2^40 pages of {page}",
@@ -236,7 +237,7 @@ impl Context<'_> {
             }
             let needed: u128 = here.iter().map(|&index| u128::from(volumes[index].2.get())).sum();
             let room = room(storage);
-            if needed <= room || !told.insert(here.clone()) {
+            if needed <= room || !reported.insert(here.clone()) {
                 continue;
             }
             let Some(&largest) = here.iter().max_by_key(|&&index| volumes[index].2) else {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use foretell_units::{Bytes, SECTOR_BYTES, SimSpan, VolumeId};
 
-use super::host_list::Wanted;
+use super::host_list::AllowedHosts;
 use super::quantities::Part;
 use super::{Context, Hosts, MOST_OUTSTANDING, section, volumes};
 use crate::error::Problem;
@@ -24,7 +24,7 @@ const MOST_ACCESS: Bytes = Bytes(1 << 30);
 const MOST_IN_ALL: u64 = 1 << 21;
 
 /// A workload; its model is present if it is valid.
-pub(crate) struct Found {
+pub(crate) struct CheckedWorkload {
     pub(crate) name: String,
     pub(crate) is_trace: bool,
     /// Whether it ends by itself.
@@ -33,7 +33,7 @@ pub(crate) struct Found {
 }
 
 /// The hosts and volumes that workloads refer to.
-type Around<'a> = (&'a Hosts, &'a [volumes::Found]);
+type Around<'a> = (&'a Hosts, &'a [volumes::CheckedVolume]);
 
 /// The volume and the clients of a workload, if they are valid.
 struct Placed<'v> {
@@ -60,8 +60,8 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         hosts: &Hosts,
-        volumes: &[volumes::Found],
-    ) -> Vec<Found> {
+        volumes: &[volumes::CheckedVolume],
+    ) -> Vec<CheckedWorkload> {
         let mut found = Vec::new();
         for entry in section(tree, "workload") {
             let name = entry.key.clone();
@@ -84,7 +84,7 @@ impl Context<'_> {
             } else {
                 self.kind(&name, kind.unwrap_or_default(), &entry.node, around)
             };
-            found.push(Found { name, is_trace, ends, model });
+            found.push(CheckedWorkload { name, is_trace, ends, model });
         }
         self.outstanding_in_all(tree, &found);
         if found.is_empty() && !self.broken.section("workload") && !self.broken.section("") {
@@ -113,7 +113,7 @@ impl Context<'_> {
     }
 
     /// Checks that the closed loops do not keep more requests outstanding than a run has memory for.
-    fn outstanding_in_all(&mut self, tree: &Table, found: &[Found]) {
+    fn outstanding_in_all(&mut self, tree: &Table, found: &[CheckedWorkload]) {
         let mut in_all = 0;
         for (entry, found) in section(tree, "workload").zip(found) {
             let Some(Workload { clients, arrivals, .. }) = &found.model else { continue };
@@ -302,7 +302,7 @@ impl Context<'_> {
         name: &str,
         volume: &At<String>,
         client: &At<HostPatterns>,
-        (hosts, volumes): (&Hosts, &'v [volumes::Found]),
+        (hosts, volumes): (&Hosts, &'v [volumes::CheckedVolume]),
     ) -> Placed<'v> {
         Placed {
             volume: self.volume_of(volume, volumes),
@@ -426,7 +426,7 @@ impl Context<'_> {
     fn volume_of<'v>(
         &mut self,
         raw: &At<String>,
-        volumes: &'v [volumes::Found],
+        volumes: &'v [volumes::CheckedVolume],
     ) -> Option<(VolumeId, Option<&'v Volume>)> {
         let name = raw.get();
         if let Some(index) = volumes.iter().position(|volume| volume.name == *name) {
@@ -447,8 +447,8 @@ impl Context<'_> {
         hosts: &Hosts,
     ) -> Option<Vec<foretell_units::HostId>> {
         // a client may share its machine with servers of objects
-        let wanted = if self.keeps_objects { Wanted::Both } else { Wanted::Clients };
-        self.hosts_of(raw, wanted, &format!("workload `{name}`"), hosts)
+        let allowed = if self.keeps_objects { AllowedHosts::Both } else { AllowedHosts::Clients };
+        self.hosts_of(raw, allowed, &format!("workload `{name}`"), hosts)
     }
 
     /// A size that is not zero and a whole number of sectors.

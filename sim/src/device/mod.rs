@@ -78,7 +78,7 @@ pub struct Calls<T> {
     /// The earliest requested call that is still to come.
     call: Option<SimTime>,
     /// Operations that are done, but not yet returned.
-    told: VecDeque<Done<T>>,
+    unreturned: VecDeque<Done<T>>,
     /// Scratch.
     pub(crate) done: Vec<Done<T>>,
 }
@@ -139,7 +139,7 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
             }),
             device::Device::Measured { .. } => panic!("its mechanics are not known"),
         };
-        let calls = Calls { call: None, told: VecDeque::new(), done: Vec::new() };
+        let calls = Calls { call: None, unreturned: VecDeque::new(), done: Vec::new() };
         Self { model, calls, slow: None }
     }
 
@@ -239,9 +239,9 @@ impl<T> Calls<T> {
         if self.call.is_some_and(|call| call <= now) {
             self.call = None;
         }
-        self.told.extend(self.done.drain(..));
-        let done = self.told.pop_front();
-        let next = if self.told.is_empty() { wake } else { Some(now) };
+        self.unreturned.extend(self.done.drain(..));
+        let done = self.unreturned.pop_front();
+        let next = if self.unreturned.is_empty() { wake } else { Some(now) };
         Completion { done, next: self.name(next) }
     }
 

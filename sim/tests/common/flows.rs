@@ -23,14 +23,14 @@ pub struct Flows {
 
 /// The result.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Found {
+pub struct FlowResults {
     /// Data of each sender in each tenth of the time, Mbit/s.
     pub mbits: Vec<[f64; 10]>,
     pub counts: Counts,
     pub events: u64,
 }
 
-impl Found {
+impl FlowResults {
     /// Mean rate of each sender over all tenths but the first.
     pub fn rates(&self) -> Vec<f64> {
         self.mbits.iter().map(|tenths| tenths[1..].iter().sum::<f64>() / 9.0).collect()
@@ -72,12 +72,12 @@ impl Flows {
         }
     }
 
-    pub fn run(&self) -> Found {
+    pub fn run(&self) -> FlowResults {
         self.run_on(self.network())
     }
 
     /// Like [`Flows::run`], segment by segment.
-    pub fn run_slowly(&self) -> Found {
+    pub fn run_slowly(&self) -> FlowResults {
         self.run_on(self.network().segment_by_segment())
     }
 
@@ -87,7 +87,7 @@ impl Flows {
         Network::new(nics, &self.switch, Seed(self.seed))
     }
 
-    fn run_on(&self, mut network: Network) -> Found {
+    fn run_on(&self, mut network: Network) -> FlowResults {
         #[derive(Clone, Copy)]
         enum Event {
             Step(Step),
@@ -151,7 +151,7 @@ impl Flows {
             network.audit(end, HostId::from(host)).unwrap();
         }
         let mbit = |bytes: u64| bytes as f64 * 8e3 / tenth as f64;
-        Found {
+        FlowResults {
             mbits: data.iter().map(|tenths| tenths.map(mbit)).collect(),
             counts: network.counts(),
             events: agenda.taken(),

@@ -372,8 +372,8 @@ mod tests {
         for alpha in [0.6, 0.99, 1.3] {
             let sums = Sums::new(alpha);
             let found = law(&[drawn(20_000, |d| zipf(&sums, 500_000, d.unit()))], 500_000);
-            let Order::Zipf { alpha: said } = found.order else { panic!("{found}") };
-            assert!((said - alpha).abs() < 0.02, "{said} {alpha}");
+            let Order::Zipf { alpha: fitted } = found.order else { panic!("{found}") };
+            assert!((fitted - alpha).abs() < 0.02, "{fitted} {alpha}");
             assert!(found.whole || alpha > 1.2, "{found}");
         }
     }

@@ -114,7 +114,7 @@ pub(super) struct Completed {
 }
 
 /// Requests by workload and position of the client; what completed, by workload.
-type Found = (Vec<Streams>, Vec<Completed>);
+type RecordedRequests = (Vec<Streams>, Vec<Completed>);
 
 /// `kind`: the kind of a workload, if known.
 pub(super) fn read(
@@ -122,7 +122,7 @@ pub(super) fn read(
     scenario: &Scenario,
     (warmup, duration): (SimSpan, SimSpan),
     kind: impl Fn(&Workload) -> Option<String>,
-) -> Result<Found, WhatIfError> {
+) -> Result<RecordedRequests, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
     let mut completed = vec![Completed::default(); scenario.workloads.len()];

@@ -8,7 +8,7 @@
 
 use foretell_units::{Bytes, HostId, Op, Stream};
 
-use super::stream::{Requests, Wanted};
+use super::stream::{NextRequest, Requests};
 use super::{Material, Replay, SEED};
 use crate::disk::Measurement;
 use crate::observed::Recorded;
@@ -71,7 +71,7 @@ impl Replay<'_> {
         while requests < most(wrote) && wrote < written && !warming.is_empty() {
             for (volume, like, draws) in &mut warming {
                 requests += 1;
-                let Wanted { op, offset, size } = like.next(draws);
+                let NextRequest { op, offset, size } = like.next(draws);
                 self.touch_disks(*volume, op, (offset, size));
                 if op == Op::Write {
                     wrote += size.get();

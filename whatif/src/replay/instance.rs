@@ -6,7 +6,7 @@ use foretell_systems::{Issue, Then};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Stream};
 
 use super::agenda::Event;
-use super::stream::{Requests, Wanted};
+use super::stream::{NextRequest, Requests};
 use super::{Material, Replay, SEED};
 use crate::observed::Recorded;
 
@@ -233,7 +233,7 @@ impl Instance {
         choosing
     }
 
-    pub(super) fn pull(&mut self) -> Option<Wanted> {
+    pub(super) fn pull(&mut self) -> Option<NextRequest> {
         if self.requests.is_empty() {
             return None;
         }
@@ -307,13 +307,13 @@ impl Replay<'_> {
         if instance.done {
             return;
         }
-        let Some(wanted) = instance.pull() else {
+        let Some(request) = instance.pull() else {
             instance.done = true;
             self.active -= 1;
             return;
         };
         self.instances[id as usize].issued += 1;
-        let issue = self.request_of(id, wanted);
+        let issue = self.request_of(id, request);
         self.so_far[issue.workload as usize].0 += 1;
         if self.measuring.is_some() {
             self.tallies[issue.workload as usize].issued();
@@ -357,9 +357,9 @@ impl Replay<'_> {
     }
 
     /// An instance's request for the protocol.
-    pub(super) fn request_of(&self, id: u32, wanted: Wanted) -> Issue {
+    pub(super) fn request_of(&self, id: u32, request: NextRequest) -> Issue {
         let Instance { client, workload, volume, whole, .. } = self.instances[id as usize];
-        let Wanted { op, offset, size } = wanted;
+        let NextRequest { op, offset, size } = request;
         Issue {
             instance: id,
             workload,
@@ -379,7 +379,7 @@ impl Replay<'_> {
     pub(super) fn journal_of(&self, guest: HostId) -> Issue {
         let of_it = |instance: &Instance| HostId(instance.client) == guest;
         let owner = self.instances.iter().position(of_it).expect("somebody has written");
-        let nothing = Wanted { op: Op::Write, offset: Bytes::ZERO, size: Bytes::ZERO };
+        let nothing = NextRequest { op: Op::Write, offset: Bytes::ZERO, size: Bytes::ZERO };
         self.request_of(owner as u32, nothing)
     }
 }

@@ -21,7 +21,7 @@ use foldhash::fast::FixedState;
 use foretell_units::{Bytes, Op, Stream};
 use hashbrown::HashMap;
 
-use super::stream::Wanted;
+use super::stream::NextRequest;
 use crate::observed::Recorded;
 
 /// Number of requests that count as recent. A later return is a choice.
@@ -113,9 +113,9 @@ impl Recent {
         self.0.front().map(|(first, _)| *first)
     }
 
-    fn push(&mut self, wanted: &Wanted) {
-        let first = wanted.offset.get();
-        self.0.push_front((first, first + wanted.size.get()));
+    fn push(&mut self, request: &NextRequest) {
+        let first = request.offset.get();
+        self.0.push_front((first, first + request.size.get()));
         self.0.truncate(MOMENT);
     }
 }
@@ -171,18 +171,18 @@ impl Sample {
         (like, stream, index): (&[Recorded], usize, usize),
         recent: &mut Recent,
         draws: &mut Stream,
-    ) -> Wanted {
+    ) -> NextRequest {
         // the behavior of a record's first request is unknown, because the record may begin anywhere
         let place = match like.len() {
             0 | 1 => 0,
             count => 1 + (index + count - 2) % (count - 1),
         };
         let request = &like[place];
-        let wanted = |offset: u64, size: u32, op: Op| {
+        let next_request = |offset: u64, size: u32, op: Op| {
             let (offset, size) = (Bytes(offset), Bytes(u64::from(size)));
-            Wanted { op, offset, size }
+            NextRequest { op, offset, size }
         };
-        let wanted = match &self.way {
+        let next = match &self.way {
             Way::InOrder { from, until, gap } => {
                 let size = u64::from(request.size);
                 let mut at = recent.0.front().map_or(*from, |(_, end)| end.wrapping_add(*gap));
@@ -190,7 +190,7 @@ impl Sample {
                     let lane = at.saturating_sub(*from) % (size + gap).max(1);
                     at = from + (lane + size) % (size + gap).max(1);
                 }
-                wanted(at, request.size, request.op)
+                next_request(at, request.size, request.op)
             }
             Way::Drawn(choices) => {
                 let known = |back: u8| recent.0.get(usize::from(back) - 1);
@@ -201,13 +201,13 @@ impl Sample {
                 };
                 let fits = |offset: &u64| offset + u64::from(request.size) <= choices.until;
                 match offset.filter(fits) {
-                    Some(offset) => wanted(offset, request.size, request.op),
+                    Some(offset) => next_request(offset, request.size, request.op),
                     None => choices.draw(draws),
                 }
             }
         };
-        recent.push(&wanted);
-        wanted
+        recent.push(&next);
+        next
     }
 }
 
@@ -394,7 +394,7 @@ impl Choices {
         Self { chosen, stretches, until }
     }
 
-    fn draw(&self, draws: &mut Stream) -> Wanted {
+    fn draw(&self, draws: &mut Stream) -> NextRequest {
         let like = self.chosen[draws.below(self.chosen.len() as u64) as usize];
         let stretch = self.stretches[like.stretch as usize];
         let offset = if stretch.repeats && !draws.chance(stretch.new) {
@@ -402,7 +402,7 @@ impl Choices {
         } else {
             stretch.from + draws.below(stretch.places) * stretch.grain
         };
-        Wanted { op: like.op, offset: Bytes(offset), size: Bytes(u64::from(like.size)) }
+        NextRequest { op: like.op, offset: Bytes(offset), size: Bytes(u64::from(like.size)) }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::observed::{Recorded, Sharing, Streams};
 
 /// A client's request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Wanted {
+pub(super) struct NextRequest {
     pub(super) op: Op,
     pub(super) offset: Bytes,
     pub(super) size: Bytes,
@@ -234,14 +234,14 @@ impl Requests {
     }
 
     /// The next request.
-    pub(super) fn next(&mut self, draws: &mut Stream) -> Wanted {
+    pub(super) fn next(&mut self, draws: &mut Stream) -> NextRequest {
         let index = self.next;
         self.next += 1;
         let record = self.known.record(self.stream);
-        let mut wanted = match record.get(index) {
+        let mut request = match record.get(index) {
             Some(request) if self.recent.is_none() => {
                 let size = Bytes(u64::from(request.size));
-                Wanted { op: request.op, offset: request.offset, size }
+                NextRequest { op: request.op, offset: request.offset, size }
             }
             _ => {
                 let (sample, stream) = self.known.sample(self.stream);
@@ -249,11 +249,11 @@ impl Requests {
                 sample.next((record, stream, self.from + index), recent, draws)
             }
         };
-        wanted.offset += Bytes(self.beside);
+        request.offset += Bytes(self.beside);
         // addresses beyond a smaller volume wrap around
-        let room = self.known.volume.get().saturating_sub(wanted.size.get()) + 1;
-        wanted.offset = Bytes(wanted.offset.get() % room);
-        wanted
+        let room = self.known.volume.get().saturating_sub(request.size.get()) + 1;
+        request.offset = Bytes(request.offset.get() % room);
+        request
     }
 }
 

@@ -310,13 +310,17 @@ mod tests {
 
     #[test]
     fn a_form_that_is_not_known_is_told() {
-        let said = |text: &str| parse("x.json", text).unwrap_err().to_string();
+        let message_of = |text: &str| parse("x.json", text).unwrap_err().to_string();
         let renamed = RESULT.replace("total_ios", "ops").replace("\"iops\"", "\"ops_per_s\"");
         let wanted = "fio result `x.json` (fio-3.33): job `a` has no `total_ios` of what it did as `read`; \
                       the results of fio 2 and 3 are known";
-        assert_eq!(said(&renamed), wanted);
+        assert_eq!(message_of(&renamed), wanted);
         let named = RESULT.replace("\"read\"", "\"reads\"").replace("\"write\"", "\"writes\"");
-        assert!(said(&named).contains("job `a` has no `read` and no `write`"), "{}", said(&named));
+        assert!(
+            message_of(&named).contains("job `a` has no `read` and no `write`"),
+            "{}",
+            message_of(&named)
+        );
         // the expected rate follows from the count and the time
         let RunResult { jobs, .. } = parse("x", &RESULT.replace("\"iops\"", "\"rate\"")).unwrap();
         assert!((jobs[0].measured[0].iops - 20.0).abs() < 1e-9);

@@ -11,7 +11,7 @@ use foretell_units::SECTOR_BYTES;
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::device::Device;
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use super::fields::{Words, decimal, digits, found, product};
 use crate::Op;
 
@@ -70,7 +70,11 @@ impl LineFormat for Blkparse {
         })?;
         let plus = words.next("+", "a plus sign")?;
         if plus != b"+" {
-            return Err(Fault { field: "+", found: Found::Text(plus), wanted: "a plus sign" });
+            return Err(Fault {
+                field: "+",
+                found: FoundContent::Text(plus),
+                wanted: "a plus sign",
+            });
         }
         let size = product("sectors", words.number("sectors")?, SECTOR_BYTES)?;
         let offset = product("sector", sector, SECTOR_BYTES)?;

@@ -7,7 +7,7 @@
 //! have a fraction.
 
 use super::decode::{LineFormat, Parsed, Raw};
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use super::fields::{Fields, decimal, digits, found, number, product};
 use super::scsi;
 use foretell_units::SECTOR_BYTES;
@@ -61,7 +61,7 @@ impl Csv {
             if self.columns.iter().filter(|known| **known == column).count() != 1 {
                 let wanted = "a header that names the columns `op`, `size` and `lbn` once each, \
                               such as version,time,op,size,lbn";
-                return Err(Fault { field, found: Found::Text(line), wanted });
+                return Err(Fault { field, found: FoundContent::Text(line), wanted });
             }
         }
         Ok(())

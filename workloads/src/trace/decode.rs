@@ -2,7 +2,7 @@
 
 use foretell_units::{Bytes, SimTime};
 
-use super::error::{Fault, Found, Place, TraceError};
+use super::error::{Fault, FoundContent, Place, TraceError};
 use super::input::{Input, Line};
 use crate::{Access, Op};
 
@@ -44,15 +44,15 @@ impl Raw {
     fn checked<'l>(self) -> Result<Decoded, Fault<'l>> {
         let Self { ticks, op, offset, size } = self;
         if size == 0 {
-            let found = Found::Number(0);
+            let found = FoundContent::Number(0);
             return Err(Fault { field: "size", found, wanted: "at least 1 byte" });
         }
         if size > MOST_SIZE {
-            let found = Found::Number(size);
+            let found = FoundContent::Number(size);
             return Err(Fault { field: "size", found, wanted: "at most 4 GiB" });
         }
         if offset.checked_add(size).is_none() {
-            let found = Found::Sum(offset, size);
+            let found = FoundContent::Sum(offset, size);
             return Err(Fault { field: "end", found, wanted: "an address below 2^64 bytes" });
         }
         Ok(Decoded { ticks, access: Access { op, offset: Bytes(offset), size: Bytes(size) } })

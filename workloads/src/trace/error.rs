@@ -185,13 +185,13 @@ pub enum TraceError {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault<'l> {
     pub(super) field: &'static str,
-    pub(super) found: Found<'l>,
+    pub(super) found: FoundContent<'l>,
     pub(super) wanted: &'static str,
 }
 
 /// The content that was found instead of the expected one.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Found<'l> {
+pub(super) enum FoundContent<'l> {
     Nothing,
     Text(&'l [u8]),
     Number(u64),
@@ -208,13 +208,13 @@ impl Fault<'_> {
     #[cold]
     pub(super) fn at(self, trace: &str, place: Place) -> TraceError {
         let found = match self.found {
-            Found::Nothing => None,
-            Found::Text(text) => Some(shown(text)),
-            Found::Number(n) => Some(format!("`{n}`")),
-            Found::Code(code, None) => Some(format!("`{code:02x}`")),
-            Found::Code(code, Some(name)) => Some(format!("`{code:02x}` ({name})")),
-            Found::Product(n, unit) => Some(format!("`{n}` × {unit}")),
-            Found::Sum(a, b) => Some(format!("`{a}` + {b}")),
+            FoundContent::Nothing => None,
+            FoundContent::Text(text) => Some(shown(text)),
+            FoundContent::Number(n) => Some(format!("`{n}`")),
+            FoundContent::Code(code, None) => Some(format!("`{code:02x}`")),
+            FoundContent::Code(code, Some(name)) => Some(format!("`{code:02x}` ({name})")),
+            FoundContent::Product(n, unit) => Some(format!("`{n}` × {unit}")),
+            FoundContent::Sum(a, b) => Some(format!("`{a}` + {b}")),
         };
         TraceError::Bad(Box::new(BadRecord {
             trace: trace.to_owned(),

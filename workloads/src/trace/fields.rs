@@ -2,7 +2,7 @@
 //!
 //! This works byte by byte, without intermediate strings: a field is a slice of the line.
 
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use crate::Op;
 
 /// Description of a whole number.
@@ -29,7 +29,7 @@ impl<'l> Fields<'l> {
         field: &'static str,
         wanted: &'static str,
     ) -> Result<&'l [u8], Fault<'l>> {
-        self.try_next().ok_or(Fault { field, found: Found::Nothing, wanted })
+        self.try_next().ok_or(Fault { field, found: FoundContent::Nothing, wanted })
     }
 
     /// The next field, if there is one.
@@ -67,7 +67,7 @@ impl<'l> Words<'l> {
         field: &'static str,
         wanted: &'static str,
     ) -> Result<&'l [u8], Fault<'l>> {
-        self.try_next().ok_or(Fault { field, found: Found::Nothing, wanted })
+        self.try_next().ok_or(Fault { field, found: FoundContent::Nothing, wanted })
     }
 
     /// The next word, if there is one.
@@ -138,14 +138,14 @@ fn fraction(whole: &[u8], part: &[u8], places: u32) -> Option<u64> {
 pub(super) fn product<'l>(field: &'static str, count: u64, unit: u64) -> Result<u64, Fault<'l>> {
     count.checked_mul(unit).ok_or(Fault {
         field,
-        found: Found::Product(count, unit),
+        found: FoundContent::Product(count, unit),
         wanted: ADDRESS,
     })
 }
 
 /// The found text, or that there is none.
-pub(super) fn found(text: &[u8]) -> Found<'_> {
-    if text.is_empty() { Found::Nothing } else { Found::Text(text) }
+pub(super) fn found(text: &[u8]) -> FoundContent<'_> {
+    if text.is_empty() { FoundContent::Nothing } else { FoundContent::Text(text) }
 }
 
 #[inline]

@@ -10,7 +10,7 @@
 
 use super::decode::{LineFormat, Parsed, Raw};
 use super::device::Device;
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use super::fields::{Words, found};
 use crate::Op;
 
@@ -57,7 +57,9 @@ impl LineFormat for FioIolog {
             self.version = version(line);
             return match self.version {
                 Some(_) => Ok(Parsed::Nothing),
-                None => Err(Fault { field: "version", found: Found::Text(line), wanted: HEADER }),
+                None => {
+                    Err(Fault { field: "version", found: FoundContent::Text(line), wanted: HEADER })
+                }
             };
         };
         let mut words = Words::new(line);

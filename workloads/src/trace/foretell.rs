@@ -8,7 +8,7 @@
 //! can read it and any compressor can shrink it; see [`TraceWriter`](super::TraceWriter).
 
 use super::decode::{LineFormat, Parsed, Raw};
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use super::fields::{Fields, READ_OR_WRITE, direction, number};
 
 /// The header of a trace with times.
@@ -52,7 +52,9 @@ impl LineFormat for Foretell {
             self.timed = header(line);
             return match self.timed {
                 Some(_) => Ok(Parsed::Nothing),
-                None => Err(Fault { field: "header", found: Found::Text(line), wanted: HEADER }),
+                None => {
+                    Err(Fault { field: "header", found: FoundContent::Text(line), wanted: HEADER })
+                }
             };
         };
         let mut fields = Fields::new(line);

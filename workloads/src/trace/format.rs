@@ -189,27 +189,30 @@ mod tests {
 
     #[test]
     fn formats_are_told_by_content() {
-        let told = |head: &[u8]| Format::detect("trace", head);
-        assert_eq!(told(b"version,time,op,size,lbn\n1,2"), Some(Format::Csv));
-        assert_eq!(told(b"\n1,5633898,2a,512,42932745\n"), Some(Format::Csv));
-        assert_eq!(told(b"17\n18\n"), Some(Format::BlockList));
-        assert_eq!(told(b"*\n18\n"), Some(Format::BlockList));
-        assert_eq!(told(&vscsi1_record(0x2a, 512, 7, 1)), Some(Format::Vscsi));
-        assert_eq!(told(&vscsi2_record(0x2a, 512, 7, 1)), Some(Format::Vscsi));
-        assert_eq!(told(&oracle_record(1, 1, 512, -1)), Some(Format::OracleGeneral));
-        assert_eq!(told(b"128166372003061629,hm,1,Read,383496192,32768,413"), Some(Format::Msr));
-        assert_eq!(told(b"419,W,8792731648,16384,1577808144360767"), Some(Format::Alibaba));
-        assert_eq!(told(b"1538323200,12910952,128,0,1063"), Some(Format::Tencent));
-        assert_eq!(told(b"0,303567,3584,w,0.000000"), Some(Format::Spc));
-        assert_eq!(told(b"fio version 3 iolog\n"), Some(Format::FioIolog));
-        assert_eq!(told(b"  8,0  3  1  0.0   697  G   W 2 + 8 [k]"), Some(Format::Blkparse));
-        assert_eq!(told(b"13.191135 30 0 5 1"), Some(Format::DiskSim));
-        assert_eq!(told(b"time_ns,op,offset,size\n"), Some(Format::Foretell));
-        assert_eq!(told(b"op,offset,size\n"), Some(Format::Foretell));
-        assert_eq!(told(b""), None);
-        assert_eq!(told(b"\n\n"), None);
-        assert_eq!(told(b"hello world\n"), None);
-        assert_eq!(told(&[0; 100]), None);
+        let detected = |head: &[u8]| Format::detect("trace", head);
+        assert_eq!(detected(b"version,time,op,size,lbn\n1,2"), Some(Format::Csv));
+        assert_eq!(detected(b"\n1,5633898,2a,512,42932745\n"), Some(Format::Csv));
+        assert_eq!(detected(b"17\n18\n"), Some(Format::BlockList));
+        assert_eq!(detected(b"*\n18\n"), Some(Format::BlockList));
+        assert_eq!(detected(&vscsi1_record(0x2a, 512, 7, 1)), Some(Format::Vscsi));
+        assert_eq!(detected(&vscsi2_record(0x2a, 512, 7, 1)), Some(Format::Vscsi));
+        assert_eq!(detected(&oracle_record(1, 1, 512, -1)), Some(Format::OracleGeneral));
+        assert_eq!(
+            detected(b"128166372003061629,hm,1,Read,383496192,32768,413"),
+            Some(Format::Msr)
+        );
+        assert_eq!(detected(b"419,W,8792731648,16384,1577808144360767"), Some(Format::Alibaba));
+        assert_eq!(detected(b"1538323200,12910952,128,0,1063"), Some(Format::Tencent));
+        assert_eq!(detected(b"0,303567,3584,w,0.000000"), Some(Format::Spc));
+        assert_eq!(detected(b"fio version 3 iolog\n"), Some(Format::FioIolog));
+        assert_eq!(detected(b"  8,0  3  1  0.0   697  G   W 2 + 8 [k]"), Some(Format::Blkparse));
+        assert_eq!(detected(b"13.191135 30 0 5 1"), Some(Format::DiskSim));
+        assert_eq!(detected(b"time_ns,op,offset,size\n"), Some(Format::Foretell));
+        assert_eq!(detected(b"op,offset,size\n"), Some(Format::Foretell));
+        assert_eq!(detected(b""), None);
+        assert_eq!(detected(b"\n\n"), None);
+        assert_eq!(detected(b"hello world\n"), None);
+        assert_eq!(detected(&[0; 100]), None);
     }
 
     #[test]

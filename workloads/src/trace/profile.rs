@@ -514,8 +514,8 @@ impl Profiler {
         let seconds = self.last.map(SimTime::as_secs_f64);
         let dispersions = self.windows.iter().map(|window| {
             // the last window is incomplete, and not counted
-            let told = window.length_ns >= self.least_gap;
-            let dispersion = window.counts.dispersion().filter(|_| told);
+            let is_long_enough = window.length_ns >= self.least_gap;
+            let dispersion = window.counts.dispersion().filter(|_| is_long_enough);
             (window.length_ns as f64 / 1e9, dispersion, window.most)
         });
         Profile {
@@ -575,8 +575,9 @@ impl Profile {
     /// Squared coefficient of variation of the gaps between arrivals; `None` if the trace's clock is
     /// too coarse for it, or there are no times.
     pub fn gap_variation(&self) -> Option<f64> {
-        let told = self.clock_s.zip(self.gaps.mean()).is_some_and(|(clock, mean)| clock <= mean);
-        self.gaps.squared_variation().filter(|_| told)
+        let clock_is_fine =
+            self.clock_s.zip(self.gaps.mean()).is_some_and(|(clock, mean)| clock <= mean);
+        self.gaps.squared_variation().filter(|_| clock_is_fine)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Operation codes of SCSI commands, as the SBC-3 and SPC-4 standards number them.
 
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use crate::Op;
 
 /// The operation of a command that reads or writes data.
@@ -9,7 +9,9 @@ pub(super) fn op<'l>(code: u64) -> Result<Op, Fault<'l>> {
     match code {
         0x08 | 0x28 | 0xa8 | 0x88 => Ok(Op::Read),
         0x0a | 0x2a | 0xaa | 0x8a => Ok(Op::Write),
-        _ => Err(Fault { field: "op", found: Found::Code(code, name(code)), wanted: WANTED }),
+        _ => {
+            Err(Fault { field: "op", found: FoundContent::Code(code, name(code)), wanted: WANTED })
+        }
     }
 }
 

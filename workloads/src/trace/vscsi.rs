@@ -11,7 +11,7 @@
 use foretell_units::SECTOR_BYTES;
 
 use super::decode::{Raw, RecordFormat};
-use super::error::{Fault, Found};
+use super::error::{Fault, FoundContent};
 use super::fields::product;
 use super::scsi;
 
@@ -35,7 +35,7 @@ impl RecordFormat<RECORD_1> for Vscsi1 {
     fn parse(&self, record: &[u8; RECORD_1]) -> Result<Raw, Fault<'static>> {
         let version = u16_at(record, 14);
         if version != VERSION_1 {
-            let found = Found::Code(version.into(), None);
+            let found = FoundContent::Code(version.into(), None);
             return Err(Fault { field: "version", found, wanted: "0100, as in the first record" });
         }
         request(u16_at(record, 12), u32_at(record, 4), u64_at(record, 16), u64_at(record, 24))
@@ -49,7 +49,7 @@ impl RecordFormat<RECORD_2> for Vscsi2 {
     fn parse(&self, record: &[u8; RECORD_2]) -> Result<Raw, Fault<'static>> {
         let version = u16_at(record, 2);
         if version != VERSION_2 {
-            let found = Found::Code(version.into(), None);
+            let found = FoundContent::Code(version.into(), None);
             return Err(Fault { field: "version", found, wanted: "0200, as in the first record" });
         }
         request(u16_at(record, 0), u32_at(record, 8), u64_at(record, 16), u64_at(record, 24))

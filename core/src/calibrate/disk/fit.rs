@@ -39,12 +39,12 @@ pub struct Condition {
     /// Indexes into [`Evidence::runs`].
     pub runs: Vec<usize>,
     /// What the device should achieve for each of its jobs.
-    pub jobs: Vec<Wanted>,
+    pub jobs: Vec<JobTarget>,
 }
 
 /// A job of a condition and what the device should achieve for it.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct JobTarget {
     /// The job.
     pub of: RunJob,
     gap_ns: f64,
@@ -100,13 +100,13 @@ pub fn conditions(evidence: &Evidence) -> Vec<Condition> {
     }
     for condition in &mut found {
         let runs: Vec<&Run> = condition.runs.iter().map(|&run| &evidence.runs[run]).collect();
-        condition.jobs = wanted(&runs);
+        condition.jobs = job_targets(&runs);
     }
     found
 }
 
 /// What a device should achieve for the jobs of equal runs.
-fn wanted(runs: &[&Run]) -> Vec<Wanted> {
+fn job_targets(runs: &[&Run]) -> Vec<JobTarget> {
     let of_runs = |of: &dyn Fn(&Run) -> f64| median(runs.iter().map(|run| of(run)).collect());
     let outstanding = of_runs(&|run| run.jobs.iter().map(RunJob::outstanding).sum());
     let reads = match runs[0].jobs.as_slice() {
@@ -116,7 +116,7 @@ fn wanted(runs: &[&Run]) -> Vec<Wanted> {
             run.jobs.iter().map(|job| job.iops() * job.read_share()).sum::<f64>() / all
         }),
     };
-    let wanted = (0..runs[0].jobs.len()).map(|number| {
+    let targets = (0..runs[0].jobs.len()).map(|number| {
         let jobs: Vec<&RunJob> = runs.iter().map(|run| &run.jobs[number]).collect();
         let gap_ns = of_runs(&|run| run.jobs[number].gap_ns());
         let latencies = chosen(&jobs, gap_ns);
@@ -137,9 +137,9 @@ fn wanted(runs: &[&Run]) -> Vec<Wanted> {
                 fastest_ns: median_of(seen().filter_map(|seen| seen.fastest_ns)),
             })
         });
-        Wanted { of: jobs[0].clone(), gap_ns, points }
+        JobTarget { of: jobs[0].clone(), gap_ns, points }
     });
-    wanted.collect()
+    targets.collect()
 }
 
 fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -215,13 +215,13 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
         }
         // what was interpolated between shares of reads comes out a little different
         for ((tuned, condition), got) in tuned.iter_mut().zip(conditions).zip(&got) {
-            for ((tuned, wanted), got) in tuned.jobs.iter_mut().zip(&condition.jobs).zip(got) {
+            for ((tuned, target), got) in tuned.jobs.iter_mut().zip(&condition.jobs).zip(got) {
                 for op in 0..2 {
-                    let (Some(tuned), Some(wanted)) = (&mut tuned.points[op], &wanted.points[op])
+                    let (Some(tuned), Some(target)) = (&mut tuned.points[op], &target.points[op])
                     else {
                         continue;
                     };
-                    let factor = wanted.latency_ns / got.latency_ns[op];
+                    let factor = target.latency_ns / got.latency_ns[op];
                     if factor.is_finite() {
                         tuned.latency_ns *= factor.clamp(0.5, 2.0);
                     }
@@ -261,7 +261,7 @@ pub fn left_out(
 }
 
 fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Got>, Error> {
-    let driven = |wanted: &Wanted| (wanted.of.job.clone(), wanted.gap_ns);
+    let driven = |target: &JobTarget| (target.of.job.clone(), target.gap_ns);
     let jobs: Vec<_> = condition.jobs.iter().map(driven).collect();
     let jobs: Vec<Driven<'_>> = jobs
         .iter()

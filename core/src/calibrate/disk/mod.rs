@@ -12,5 +12,5 @@ mod fit;
 pub use closed_loop::Got;
 pub use evidence::{Evidence, Run, RunJob, Seen, words};
 pub use fit::{
-    Condition, Fitted, TOLERANCES, Wanted, assumptions, conditions, fit, left_out, within,
+    Condition, Fitted, JobTarget, TOLERANCES, assumptions, conditions, fit, left_out, within,
 };

@@ -282,8 +282,8 @@ impl<T: Copy + Debug + Send + 'static> Model<T> for Disk<T> {
         });
         let held = self.held.iter().flat_map(|held| held.request.operations());
         let held = held.map(|(arrived, _)| arrived);
-        let told = self.followers.iter().map(|follower| follower.arrived);
-        let waiting = self.scheduler.arrivals().chain(held).chain(told);
+        let followers = self.followers.iter().map(|follower| follower.arrived);
+        let waiting = self.scheduler.arrivals().chain(held).chain(followers);
         self.ledger.audit(now, serving.chain(waiting.map(|arrived| (arrived, None))))
     }
 

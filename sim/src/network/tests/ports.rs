@@ -43,7 +43,7 @@ fn timetable(train: &Train) -> Vec<(u64, u64)> {
 /// The outcome for each train: which of its segments passed, and when the last of these left.
 type Fates = Vec<(Vec<bool>, u64)>;
 
-fn told_of_each(trains: &[Train], port: &Port, buffer: u64) -> Fates {
+fn fates_of_each(trains: &[Train], port: &Port, buffer: u64) -> Fates {
     let mut segments: Vec<(u64, usize, u64)> = Vec::new();
     for (number, train) in trains.iter().enumerate() {
         segments.extend(timetable(train).into_iter().map(|(at, bytes)| (at, number, bytes)));
@@ -120,7 +120,7 @@ proptest! {
         places in prop::option::of(0..100_u64),
     ) {
         let port = || Port::new(&nic(1000), Bytes(buffer), places.map(Seed));
-        let slow = told_of_each(&trains, &port(), buffer);
+        let slow = fates_of_each(&trains, &port(), buffer);
         for single_steps in [false, true] {
             let fast = walked(&trains, port(), single_steps);
             for (number, (fast, slow)) in fast.iter().zip(&slow).enumerate() {

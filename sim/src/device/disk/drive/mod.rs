@@ -131,12 +131,12 @@ pub struct Served {
     /// When the host sees it done.
     pub finish: SimTime,
     /// What the buffer did for it.
-    pub found: Found,
+    pub buffer_use: BufferUse,
 }
 
 /// What the on-board buffer did for a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
+pub enum BufferUse {
     /// Nothing: the medium was read or written.
     Nothing,
     /// The first sectors of a read were in the buffer, or on their way to it.

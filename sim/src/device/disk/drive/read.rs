@@ -6,7 +6,7 @@ use foretell_units::{Op, SimTime};
 use super::mechanics::Approach;
 use super::run::{Pace, Run};
 use super::transfer::{Arrivals, Sending};
-use super::{Background, Drive, Found, Reading, Served};
+use super::{Background, BufferUse, Drive, Reading, Served};
 
 /// A read being served.
 #[derive(Clone, Copy, Debug)]
@@ -68,12 +68,12 @@ impl Drive {
                 found = self.find(&read);
             }
         }
-        let (sent, found) = match found {
-            Some((segment, true)) => (self.read_found(&read, segment), Found::Whole),
-            Some((segment, false)) => (self.read_part(&read, segment), Found::Part),
-            None => (self.read_missed(&read), Found::Nothing),
+        let (sent, buffer_use) = match found {
+            Some((segment, true)) => (self.read_found(&read, segment), BufferUse::Whole),
+            Some((segment, false)) => (self.read_part(&read, segment), BufferUse::Part),
+            None => (self.read_missed(&read), BufferUse::Nothing),
         };
-        Served { finish: sent + self.overhead.read_completion, found }
+        Served { finish: sent + self.overhead.read_completion, buffer_use }
     }
 
     /// The segment that serves a read, and whether it serves all of it.

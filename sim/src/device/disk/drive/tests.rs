@@ -153,15 +153,15 @@ fn reading_ahead_serves_what_follows() {
     assert_eq!(read(&mut drive, at_us(0), 0, 8).finish, at_us(810));
     // at 3 ms thirty sectors have been read: 8 to 15 are sent at once
     let served = read(&mut drive, at_us(3_000), 8, 8);
-    assert_eq!((served.finish, served.found), (at_us(3_080), Found::Whole));
+    assert_eq!((served.finish, served.buffer_use), (at_us(3_080), BufferUse::Whole));
     // 25 to 34: ten are wanted; the last comes off the medium at 3.5 ms
     let served = read(&mut drive, at_us(3_100), 25, 10);
-    assert_eq!((served.finish, served.found), (at_us(3_510), Found::Part));
+    assert_eq!((served.finish, served.buffer_use), (at_us(3_510), BufferUse::Part));
     // read-ahead continues to 100 sectors after that, then stops: at 50 ms all are in the segment
     let served = read(&mut drive, at_us(50_000), 134, 1);
-    assert_eq!((served.finish, served.found), (at_us(50_010), Found::Whole));
+    assert_eq!((served.finish, served.buffer_use), (at_us(50_010), BufferUse::Whole));
     // the first sectors have been pushed out
-    assert_eq!(read(&mut drive, at_us(51_000), 0, 8).found, Found::Nothing);
+    assert_eq!(read(&mut drive, at_us(51_000), 0, 8).buffer_use, BufferUse::Nothing);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_command_elsewhere_stops_reading_ahead_at_a_sector_boundary() {
     // cylinder 1, which begins at 1.6, is the first that it can read
     assert_eq!(read(&mut stopped, at_us(450), 216, 1).finish, at_us(1_710));
     // the five sectors that passed are in the buffer
-    assert_eq!(read(&mut stopped, at_us(2_000), 1, 4).found, Found::Whole);
+    assert_eq!(read(&mut stopped, at_us(2_000), 1, 4).buffer_use, BufferUse::Whole);
     // if it stops within the sector, the arm arrives at 1.45 ms: sector 15 begins at 1.5
     spec.cache.stops_in_sector = true;
     let mut stopped = drive(&spec);
@@ -189,11 +189,11 @@ fn an_early_write_takes_overhead_and_bus_and_the_next_command_waits_for_the_medi
     let mut drive = drive(&spec);
     let served = write(&mut drive, at_us(0), 50, 10);
     // 0.2 ms and ten sectors of 10 µs
-    assert_eq!((served.finish, served.found), (at_us(300), Found::Early));
+    assert_eq!((served.finish, served.buffer_use), (at_us(300), BufferUse::Early));
     // written from 5 to 6 ms; a read of cylinder 1, sector 70 seeks after that
     assert_eq!(read(&mut drive, at_us(1_000), 270, 1).finish, at_us(7_110));
     // and hits the written sectors
-    assert_eq!(read(&mut drive, at_us(8_000), 50, 10).found, Found::Whole);
+    assert_eq!(read(&mut drive, at_us(8_000), 50, 10).buffer_use, BufferUse::Whole);
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn sectors_are_taken_as_they_pass_where_the_drive_can() {
     spec.cache.keep_passing = true;
     let mut drive = drive(&spec);
     read(&mut drive, at_us(6_000), 80, 1);
-    assert_eq!(read(&mut drive, at_us(9_000), 60, 20).found, Found::Whole);
-    assert_eq!(read(&mut drive, at_us(9_000), 59, 20).found, Found::Nothing);
+    assert_eq!(read(&mut drive, at_us(9_000), 60, 20).buffer_use, BufferUse::Whole);
+    assert_eq!(read(&mut drive, at_us(9_000), 59, 20).buffer_use, BufferUse::Nothing);
 }
 
 /// Overheads of writes on a drive that disconnects before their data, in us: command 200, disconnecting
@@ -406,8 +406,8 @@ fn reading_a_track_ahead_goes_on_behind_a_slipped_sector() {
     let mut drive = drive(&spec);
     read(&mut drive, at_us(0), 0, 8);
     // the track has 99 sectors, 0 to 98; the slip after 49 does not end it
-    assert_eq!(read(&mut drive, at_us(50_000), 90, 9).found, Found::Whole);
-    assert_eq!(read(&mut drive, at_us(100_000), 300, 1).found, Found::Nothing);
+    assert_eq!(read(&mut drive, at_us(50_000), 90, 9).buffer_use, BufferUse::Whole);
+    assert_eq!(read(&mut drive, at_us(100_000), 300, 1).buffer_use, BufferUse::Nothing);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use foretell_scenarios::drive::{EarlyWrite, ExtraDisconnect};
 use foretell_units::{Op, SimSpan, SimTime};
 
 use super::run::{Pace, Run};
-use super::{Background, Drive, Found, Served, Writing};
+use super::{Background, BufferUse, Drive, Served, Writing};
 
 /// The host's sectors as they cross the bus, one by one.
 #[derive(Clone, Copy, Debug)]
@@ -104,8 +104,8 @@ impl Drive {
             self.written(writing);
             done.max(sent + fees.disconnect) + fees.reselect
         };
-        let found = if early { Found::Early } else { Found::Nothing };
-        Served { finish: finish + self.overhead.write_completion, found }
+        let buffer_use = if early { BufferUse::Early } else { BufferUse::Nothing };
+        Served { finish: finish + self.overhead.write_completion, buffer_use }
     }
 
     /// Overheads of a write that disconnects before its data.

@@ -24,7 +24,7 @@ const MERGED_BELOW: Bytes = Bytes::kib(64);
 
 /// Why the rule may fail for a size.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Doubt {
+pub enum Warning {
     /// A measured mix differs from the rule's estimate.
     Mix {
         /// Which mix.
@@ -57,7 +57,7 @@ pub enum Doubt {
     },
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Mix { reads, error } => {
@@ -96,17 +96,17 @@ impl fmt::Display for Doubt {
 }
 
 /// Reasons why the rule may fail, by size. `sequential`: requests are sequential.
-pub fn doubts(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<(Bytes, Doubt)> {
+pub fn warnings(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<(Bytes, Warning)> {
     let mut found = Vec::new();
     for (&size, points) in &series.sizes {
-        let mut say = |doubt| found.push((size, doubt));
+        let mut warn = |warning| found.push((size, warning));
         let half = ReadShare::from_percent(50.0).expect("a percentage");
         for (reads, measured) in &points.mixed {
             let error = points.plain().throughput(*reads).total() / measured.iops - 1.0;
             let noise = points.plain_error(*reads).zip(measured.error);
             let noise = noise.map_or(0.0, |(of_rule, of_mix)| of_rule.hypot(of_mix));
             if error.abs() > MATTERS.max(SIGNIFICANT * noise) {
-                say(Doubt::Mix { reads: *reads, error });
+                warn(Warning::Mix { reads: *reads, error });
             }
             let of_mix = Throughput::split(measured.iops, *reads);
             let pure =
@@ -114,26 +114,26 @@ pub fn doubts(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<(B
             for (what, found, alone) in pure {
                 let noise = measured.error.zip(alone.error).map_or(0.0, |(a, b)| a.hypot(b));
                 if found / alone.iops - 1.0 > MATTERS.max(SIGNIFICANT * noise) {
-                    say(Doubt::Beyond { reads: *reads, what });
+                    warn(Warning::Beyond { reads: *reads, what });
                 }
             }
         }
         if knowledge.opposite(size, points.read.iops, points.write.iops) {
-            say(Doubt::Opposite);
+            warn(Warning::Opposite);
         } else if knowledge.links.is_none() && plateau(series, size) {
-            say(Doubt::Plateau);
+            warn(Warning::Plateau);
         }
         if points.plain().f_rw() < 1.0 {
-            say(Doubt::CheapWrites);
+            warn(Warning::CheapWrites);
         }
         if sequential && size < MERGED_BELOW {
-            say(Doubt::Sequential);
+            warn(Warning::Sequential);
         }
         if knowledge.is_coded() {
-            say(Doubt::Coded);
+            warn(Warning::Coded);
         }
         if let Some(error) = points.plain_error(half).filter(|error| *error > NOISE) {
-            say(Doubt::Noise { error });
+            warn(Warning::Noise { error });
         }
     }
     found
@@ -157,7 +157,7 @@ mod tests {
     use crate::survey::Survey;
 
     /// Size in KiB, percent of reads, requests a second.
-    fn found(points: &[(u64, f64, f64)], knowledge: Knowledge, sequential: bool) -> Vec<Doubt> {
+    fn found(points: &[(u64, f64, f64)], knowledge: Knowledge, sequential: bool) -> Vec<Warning> {
         let make = |(kib, percent, iops): &(u64, f64, f64)| Point {
             series: String::new(),
             size: Bytes::kib(*kib),
@@ -167,7 +167,10 @@ mod tests {
         };
         let points: Vec<Point> = points.iter().map(make).collect();
         let (survey, _) = Survey::new(&points, false).unwrap();
-        doubts(&survey.series[""], knowledge, sequential).into_iter().map(|found| found.1).collect()
+        warnings(&survey.series[""], knowledge, sequential)
+            .into_iter()
+            .map(|found| found.1)
+            .collect()
     }
 
     #[test]
@@ -185,21 +188,24 @@ mod tests {
         };
         // 4500 estimated, 4000 measured
         let mix = with(&[(4, 50.0, 4000.0)]);
-        assert!(matches!(mix[..], [Doubt::Mix { error, .. }] if (error - 0.125).abs() < 1e-9));
+        assert!(matches!(mix[..], [Warning::Mix { error, .. }] if (error - 0.125).abs() < 1e-9));
         assert_eq!(
             with(&[(16, 100.0, 2250.0), (16, 0.0, 750.0)]),
-            [Doubt::Plateau, Doubt::Plateau]
+            [Warning::Plateau, Warning::Plateau]
         );
-        assert_eq!(with(&[(16, 100.0, 3000.0), (16, 0.0, 4000.0)]), [Doubt::CheapWrites]);
+        assert_eq!(with(&[(16, 100.0, 3000.0), (16, 0.0, 4000.0)]), [Warning::CheapWrites]);
         // at 90 %: 9900 reads a second, but 9000 alone
         let beyond = with(&[(4, 90.0, 11_000.0)]);
-        let what = Doubt::Beyond { reads: ReadShare::from_percent(90.0).unwrap(), what: "reads" };
-        assert!(matches!(&beyond[..], [Doubt::Mix { .. }, found] if *found == what), "{beyond:?}");
+        let what = Warning::Beyond { reads: ReadShare::from_percent(90.0).unwrap(), what: "reads" };
+        assert!(
+            matches!(&beyond[..], [Warning::Mix { .. }, found] if *found == what),
+            "{beyond:?}"
+        );
         let noise = with(&[(4, 100.0, 4000.0), (4, 0.0, 9000.0)]);
-        assert!(matches!(noise[..], [Doubt::Noise { .. }]), "{noise:?}");
-        assert_eq!(found(&pure, Knowledge::default(), true), [Doubt::Sequential]);
+        assert!(matches!(noise[..], [Warning::Noise { .. }]), "{noise:?}");
+        assert_eq!(found(&pure, Knowledge::default(), true), [Warning::Sequential]);
         let coded = Knowledge { needed: 3, stored: 5, ..Knowledge::default() };
-        assert_eq!(found(&pure, coded, false), [Doubt::Coded]);
+        assert_eq!(found(&pure, coded, false), [Warning::Coded]);
     }
 
     #[test]
