@@ -16,9 +16,9 @@ pub(crate) struct RawCpu {
     /// Cores, as the operating system counts them.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) cores: At<i64>,
-    /// Simultaneous multithreading: two cores are the hardware threads of one physical core. The value is
-    /// the throughput of both together, as a multiple of one alone. Without it, each core is a physical
-    /// core.
+    /// Simultaneous multithreading: every two cores are the hardware threads of one physical core. The
+    /// value is the throughput of both together, as a multiple of one alone. Without it, each core is a
+    /// physical core.
     #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
     pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait.

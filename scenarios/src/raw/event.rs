@@ -40,10 +40,10 @@ pub(crate) struct RawEvent {
     #[schemars(extend("minimum" = 1.0, "maximum" = 1000.0, "x-when" = { "what": ["slow"] }))]
     pub(crate) factor: Option<At<f64>>,
     /// New values of settings, by their paths in the scenario. Of a volume, with `ursa-minor`: `encoding`,
-    /// `cipher`, `nodes`, `placement`, `write_quorum` and `min_write`. Its data are moved and encoded
-    /// again, group by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`. With Ceph
-    /// also the weights of OSDs, `osd.brick3.disk0.reweight`, from 0 to 1, as `ceph osd reweight` sets
-    /// them. A weight is the share of its placement groups that an OSD keeps.
+    /// `cipher`, `nodes`, `placement`, `write_quorum` and `min_write`. The volume's data are moved and
+    /// encoded again, group by group. Of `recovery`: `parallel`, `pause` and, with Ceph, `max_backfills`.
+    /// With Ceph also the weights of OSDs, `osd.brick3.disk0.reweight`, from 0 to 1, as `ceph osd reweight`
+    /// sets them. A weight is the share of its placement groups that an OSD keeps.
     #[schemars(extend("x-when" = { "what": ["set"] }, "examples" = [{ "volume.mail.encoding": "3-of-5" }]))]
     #[allow(clippy::zero_sized_map_values, reason = "what is set is read from the tree")]
     pub(crate) set: Option<BTreeMap<String, Setting>>,
