@@ -87,30 +87,30 @@ impl Array {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawArray {
-    /// What kind of device it is.
+    /// Kind of device.
     #[schemars(extend("enum" = ["array"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
     /// Where the figures come from: a data sheet, a measurement, or why something was assumed.
     #[allow(dead_code, reason = "must be there")]
     pub(crate) source: At<String>,
-    /// How data lies on the members.
+    /// How data is distributed over the members.
     pub(crate) level: At<RawLevel>,
-    /// How many devices there are, those for parity or copies included.
+    /// Number of members, including those for parity or copies.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) members: At<i64>,
-    /// Name of the members' profile. The order in which their waiting operations are served is
-    /// the `scheduler` of the node's disk.
+    /// Name of the members' profile. The `scheduler` of the node's disk is the order in which the members'
+    /// waiting operations are served.
     #[schemars(extend("examples" = ["cheetah-15k"]))]
     pub(crate) device: At<String>,
-    /// How much lies on one member before the next one follows.
+    /// Bytes on one member before the next member follows.
     #[schemars(extend("default" = "64 KiB"))]
     pub(crate) stripe_unit: Size,
-    /// Memory of the controller for pages, read and written; `none`: none fitted.
+    /// Memory of the controller for pages that were read or written. `none`: there is no cache.
     #[schemars(extend("default" = "none", "x-words" = ["none"], "examples" = ["50 GiB"]))]
     pub(crate) read_cache: At<String>,
-    /// Memory of the controller that keeps written data without power until it is on the members,
-    /// as a second copy; `none`: none fitted, and a write is done when it is on the members.
+    /// Memory of the controller that keeps written data without power, as a second copy, until it is on the
+    /// members. `none`: there is no write cache, and a write is complete when it is on the members.
     #[schemars(extend("default" = "none", "x-words" = ["none"], "examples" = ["2 GiB"]))]
     pub(crate) write_cache: At<String>,
     /// Size of a page of the caches.
@@ -119,26 +119,26 @@ pub(crate) struct RawArray {
     /// Replacement policy of the caches.
     #[schemars(extend("default" = "lru", "enum" = policies()))]
     pub(crate) policy: At<String>,
-    /// Most that is read ahead of a sequential stream; `0 B` for none.
+    /// Maximum read-ahead of a sequential stream. `0 B`: no read-ahead.
     #[schemars(extend("default" = "1 MiB"))]
     pub(crate) read_ahead: Size,
     /// When written data goes to the members.
     #[schemars(extend("default" = "marks"))]
     pub(crate) destage: At<RawDestage>,
-    /// Share of the write cache beyond which written data goes to the members (with `linear`, as fast
-    /// as it can).
+    /// Share of the write cache above which destaging begins. With `linear`, destaging is as fast as it can
+    /// be above this share.
     #[schemars(extend("default" = "90%"))]
     pub(crate) destage_high: At<Share>,
-    /// Share of the write cache at which that ends.
+    /// Share of the write cache at which destaging stops.
     #[schemars(extend("default" = "80%"))]
     pub(crate) destage_low: At<Share>,
-    /// Transfer rate of the link over which the second copy of written data goes.
+    /// Transfer rate of the link for the second copy of written data.
     #[schemars(extend("default" = "1 GB/s"))]
     pub(crate) mirror_rate: Speed,
     /// Transfer rate of the host interface in each direction.
     #[schemars(extend("default" = "800 MB/s"))]
     pub(crate) rate: Speed,
-    /// Time that each operation takes in the controller, without keeping others waiting.
+    /// Time that each operation takes in the controller. Other operations are not delayed.
     #[schemars(extend("default" = "0.1 ms"))]
     pub(crate) overhead: Time,
 }
@@ -148,16 +148,16 @@ fn policies() -> Vec<&'static str> {
     PolicyKind::ALL.iter().map(|policy| policy.name()).collect()
 }
 
-/// How data lies on the members.
+/// How data is distributed over the members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum RawLevel {
     /// Striped.
     Raid0,
-    /// The same on every member.
+    /// The same data on every member.
     Raid1,
-    /// Striped over pairs of equal members.
+    /// Striped over mirrored pairs of members.
     Raid10,
     /// Striped, with a parity unit in each stripe.
     Raid5,
@@ -168,10 +168,10 @@ pub(crate) enum RawLevel {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawDestage {
-    /// From the high mark down to the low one, as fast as members can.
+    /// From the high mark down to the low mark, as fast as the members can.
     Marks,
-    /// All the time: from the low mark to the high one the stripes under way grow in number from none to
-    /// as many as members can.
+    /// Continuously: between the low mark and the high mark, the number of stripes that are being destaged
+    /// grows from none to as many as the members can take.
     Linear,
 }
 

@@ -32,7 +32,7 @@ pub struct Curves {
 pub struct Curve {
     /// Whether they are sequential.
     pub order: Order,
-    /// Read or write.
+    /// Operation of the requests.
     pub op: Op,
     /// Share of reads among all requests to the device at the same time, 0 to 1.
     pub reads: f64,
@@ -47,9 +47,9 @@ pub struct Curve {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Order {
-    /// Anywhere.
+    /// At any address.
     Random,
-    /// Where an earlier one ended.
+    /// At the end of an earlier request.
     Sequential,
 }
 
@@ -63,12 +63,12 @@ impl Order {
     }
 }
 
-/// A device of which latencies were measured, not the inside.
+/// A device known only by the measured latencies of its requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCurves {
-    /// What kind of device it is.
+    /// Kind of device.
     #[schemars(extend("enum" = ["curves"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
@@ -77,32 +77,32 @@ pub(crate) struct RawCurves {
     pub(crate) source: At<String>,
     /// Bytes that a host can address.
     pub(crate) capacity: Size,
-    /// Requests that the device takes before one is done; others wait in the node's scheduler.
+    /// Maximum number of requests in the device. Others wait in the node's scheduler.
     #[schemars(extend("default" = 65_535, "minimum" = 1, "maximum" = 1_048_576))]
     pub(crate) queue_depth: At<i64>,
-    /// How long requests last: `[[device.NAME.curve]]`, in a device file `[[curve]]`.
+    /// Latencies of the device: `[[device.NAME.curve]]`, or `[[curve]]` in a device file.
     #[schemars(length(min = 1))]
     pub(crate) curve: At<Vec<RawCurve>>,
 }
 
-/// How long requests of one kind last.
+/// Latency of one kind of requests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCurve {
-    /// Whether requests lie anywhere or begin where earlier ones ended.
+    /// Whether requests are at any address or begin where earlier ones ended.
     #[schemars(extend("default" = "random"))]
     pub(crate) order: At<Order>,
-    /// Read or write.
+    /// Operation of the requests.
     pub(crate) op: At<RawOp>,
-    /// Share of reads among all requests meanwhile.
+    /// Share of reads among all requests to the device at the same time.
     pub(crate) reads: At<Share>,
     /// Size of the requests.
     pub(crate) block: Size,
-    /// How many requests the device has, ascending.
+    /// Numbers of requests in the device, including the measured request, in ascending order.
     #[schemars(length(min = 1))]
     pub(crate) outstanding: At<Vec<i64>>,
-    /// Mean latency of a request with as many in the device.
+    /// Mean latency of a request at each of these numbers.
     #[schemars(length(min = 1))]
     pub(crate) latency: At<Vec<Time>>,
 }

@@ -22,7 +22,7 @@ pub struct Ssd {
     pub over_provisioning: f64,
     /// Channels: independent buses.
     pub channels: u32,
-    /// Chips on each channel.
+    /// Number of chips on each channel.
     pub chips: u32,
     /// Dies in each chip; each works independently.
     pub dies: u32,
@@ -137,7 +137,7 @@ impl Ssd {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawSsd {
-    /// What kind of device it is.
+    /// Kind of device.
     #[schemars(extend("enum" = ["ssd"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
@@ -146,19 +146,19 @@ pub(crate) struct RawSsd {
     pub(crate) source: At<String>,
     /// Bytes that a host can address.
     pub(crate) capacity: Size,
-    /// Share of the flash that a host cannot address; more of it means less write amplification.
+    /// Share of the flash that a host cannot address. A larger share means less write amplification.
     #[schemars(extend("default" = "7%"))]
     pub(crate) over_provisioning: At<Share>,
-    /// Channels: independent buses between controller and flash.
+    /// Number of channels: independent buses between controller and flash.
     #[schemars(extend("default" = 8, "minimum" = 1, "maximum" = 256))]
     pub(crate) channels: At<i64>,
-    /// Chips on each channel.
+    /// Number of chips on each channel.
     #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 256))]
     pub(crate) chips: At<i64>,
-    /// Dies in each chip; each works by itself.
+    /// Number of dies in each chip. Each die works independently.
     #[schemars(extend("default" = 2, "minimum" = 1, "maximum" = 64))]
     pub(crate) dies: At<i64>,
-    /// Planes of each die, which program and erase together.
+    /// Number of planes of each die. They program and erase together.
     #[schemars(extend("default" = 2, "minimum" = 1, "maximum" = 16))]
     pub(crate) planes: At<i64>,
     /// Size of a page.
@@ -167,17 +167,17 @@ pub(crate) struct RawSsd {
     /// Pages of a block, the unit of erasure.
     #[schemars(extend("default" = 256, "minimum" = 2, "maximum" = 65_536))]
     pub(crate) pages_per_block: At<i64>,
-    /// What one entry of the mapping table maps: `page`, or a part of a page. A write of less
-    /// reads the rest first.
+    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A write of less first
+    /// reads the rest.
     #[schemars(extend("default" = "page", "x-words" = ["page"], "examples" = ["4 KiB"]))]
     pub(crate) mapping: At<String>,
-    /// Reading a page: from its cells to the die's register.
+    /// Time to read a page from its cells into the die's register.
     #[schemars(extend("default" = "75 us"))]
     pub(crate) read: Time,
-    /// Programming a page of each plane: from the register to the cells.
+    /// Time to program a page of each plane, from the register into the cells.
     #[schemars(extend("default" = "750 us"))]
     pub(crate) program: Time,
-    /// Erasing a block of each plane.
+    /// Time to erase a block of each plane.
     #[schemars(extend("default" = "3.8 ms"))]
     pub(crate) erase: Time,
     /// Transfer rate of each channel.
@@ -186,12 +186,12 @@ pub(crate) struct RawSsd {
     /// Memory for written data that is not yet in flash.
     #[schemars(extend("default" = "256 MiB"))]
     pub(crate) buffer: Size,
-    /// Whether capacitors save what is in that memory when power fails. Without them a write is done when it
-    /// is in flash: each write is taken to be followed by a flush, as storage systems, databases and journals
-    /// do that must not lose what they have acknowledged.
+    /// Whether capacitors save the data in `buffer` when power fails. Without them, a write is complete
+    /// when it is in flash: each write is assumed to be followed by a flush. Storage systems, databases and
+    /// journals flush if they must not lose data that they have acknowledged.
     #[schemars(extend("default" = true))]
     pub(crate) power_loss_protection: At<bool>,
-    /// Commands that the drive takes before one is done.
+    /// Maximum number of outstanding commands in the drive.
     #[schemars(extend("default" = 65_535, "minimum" = 1, "maximum" = 1_048_576))]
     pub(crate) queue_depth: At<i64>,
     /// Transfer rate of the host interface.
@@ -201,24 +201,25 @@ pub(crate) struct RawSsd {
     /// one at a time (as with Serial ATA).
     #[schemars(extend("default" = "full"))]
     pub(crate) duplex: At<RawDuplex>,
-    /// Time of the host interface that a command takes besides its data: it limits operations
+    /// Time for which a command occupies the host interface, in addition to its data. It limits operations
     /// per second.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) command: Time,
-    /// Time that a command takes besides, in firmware and driver, without keeping others waiting.
+    /// Additional time of a command, in firmware and driver. Other commands are not delayed.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) latency: Time,
     /// What was written before the simulation begins.
     #[schemars(extend("default" = "random"))]
     pub(crate) precondition: At<RawPrecondition>,
-    /// Bytes that a host may write before the drive is worn, as its maker rates it (TBW). Nothing
-    /// slows down or fails with wear; `truth.json` tells how long the drive would last.
+    /// Bytes that a host may write before the drive is worn out, as its maker rates it (TBW). Wear slows
+    /// nothing down, and nothing fails with it. `truth.json` shows how long the drive would last.
     #[schemars(extend("examples" = ["6160 TB"]))]
     pub(crate) endurance: Option<Size>,
-    /// The same, rated as times its capacity that a host may write each day of its warranty (DWPD).
+    /// Endurance as a multiple of the capacity that a host may write each day of the warranty (DWPD). It
+    /// replaces `endurance`.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
     pub(crate) drive_writes_per_day: Option<At<f64>>,
-    /// How long the warranty lasts for which `drive_writes_per_day` is rated, years.
+    /// Warranty, in years, for which `drive_writes_per_day` is rated.
     #[schemars(extend("default" = 5, "minimum" = 1, "maximum" = 100))]
     pub(crate) warranty_years: At<i64>,
 }
@@ -239,9 +240,9 @@ pub(crate) enum RawDuplex {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawPrecondition {
-    /// Everything, and then at random until collecting garbage has reached its steady state.
+    /// Everything once, and then random writes until garbage collection has reached its steady state.
     Random,
-    /// Everything, once, in order: all spare blocks are free.
+    /// Everything once, in order. All spare blocks are free.
     Sequential,
 }
 

@@ -8,8 +8,7 @@ use serde::Deserialize;
 use super::cpu::RawCost;
 use super::leaf::{At, HostPatterns, Size, Time};
 
-/// The storage system. `system` says which, and each is read as the struct of its
-/// own.
+/// The storage system. Its key `system` determines which of the structs below is read.
 pub(crate) enum RawCluster {}
 
 impl JsonSchema for RawCluster {
@@ -33,74 +32,77 @@ impl JsonSchema for RawCluster {
     }
 }
 
-/// Clients encode and send fragments to all nodes themselves, as in Thereska et al. 2006.
+/// Clients encode data themselves and send the fragments to all nodes, as in Thereska et al. 2006.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawUrsaMinor {
-    /// What storage system it is.
+    /// Name of the storage system.
     #[schemars(extend("enum" = ["ursa-minor"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
 }
 
-/// Ceph: each disk of a node is an OSD with a device of its own, a volume is a pool, and the first
-/// OSD of a placement group does for the others what clients ask for.
+/// Ceph: each disk of a node is an OSD with a device of its own, and a volume is a pool. Clients send
+/// requests to the first OSD of a placement group, its primary, which works with the other OSDs for them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCeph {
-    /// What storage system it is.
+    /// Name of the storage system.
     #[schemars(extend("enum" = ["ceph"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
     /// How an OSD writes to its device.
     #[schemars(extend("default" = "bluestore"))]
     pub(crate) store: At<RawStore>,
-    /// Writes shorter than this go to the write-ahead log, and to their place later: 16 KiB on flash
+    /// Writes shorter than this go to the write-ahead log first, and to their place later. 16 KiB on flash
     /// (`min_alloc_size` up to Octopus), 64 KiB on disks.
     #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
     pub(crate) deferred_below: Option<Size>,
-    /// Metadata that a write leaves in the log beside its data: the object's, the placement group's log.
-    /// Assumed: two or three records of the key-value store, of about a kilobyte in all; a commit of several
-    /// writes takes whole blocks of 4 KiB.
+    /// Metadata that a write adds to the log besides its data: those of the object, and the log of the
+    /// placement group. Assumed: two or three records of the key-value store, about a kilobyte in total. A
+    /// commit of several writes takes whole blocks of 4 KiB.
     #[schemars(extend("default" = "1 KiB"))]
     pub(crate) metadata: Size,
-    /// Copies of placement groups on each OSD, as `mon_target_pg_per_osd`; the groups of a pool are
-    /// the next power of two.
+    /// Number of copies of placement groups on each OSD, as `mon_target_pg_per_osd`. The number of groups
+    /// of a pool is rounded up to the next power of two.
     #[schemars(extend("default" = 100, "minimum" = 1, "maximum" = 10_000))]
     pub(crate) placement_groups_per_osd: At<i64>,
-    /// Processor time of an OSD for a client's read, beside messages and copies. Assumed: see
+    /// Processor time of an OSD for a client's read, in addition to messages and copies. Assumed: see
     /// `docs/systems.md`.
     #[schemars(extend("default" = { "fixed": "100 us", "rate": "2 GB/s" }))]
     pub(crate) read: RawCost,
     /// Processor time of the primary for a client's write. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "60 us" }))]
     pub(crate) write: RawCost,
-    /// Processor time of an OSD, the primary too, for each copy or shard that it writes: transaction,
-    /// check sums, the key-value store. Assumed, as above.
+    /// Processor time of an OSD, including the primary, for each copy or shard that it writes: transaction,
+    /// checksums, key-value store. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "150 us", "rate": "1 GB/s" }))]
     pub(crate) commit: RawCost,
-    /// The threads of an OSD, and the processors that it may use. Without it, its work runs on any core of
-    /// its host.
+    /// The threads of an OSD, and the processors that they may use. Without this table, an OSD's work runs
+    /// on any core of its host.
     pub(crate) threads: Option<RawThreads>,
-    /// Order in which the threads of an OSD serve operations; without it, first come, first served. Only with `threads`.
+    /// Order in which the threads of an OSD serve operations. Without it, first come, first served. Only
+    /// with `threads`.
     pub(crate) scheduler: Option<RawOpScheduler>,
-    /// Objects whose metadata (onodes) an OSD holds in memory. For others it first reads two blocks of the device, one
-    /// after the other. Without it, those of all objects. Only with `threads`.
+    /// Number of objects whose metadata (onodes) an OSD keeps in memory. For any other object, it first
+    /// reads two blocks of the device, one after the other. Without it, the onodes of all objects are in
+    /// memory. Only with `threads`.
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000_000, "examples" = [100_000]))]
     pub(crate) onodes: Option<At<i64>>,
-    /// Whether clients join writes, as librbd does (`rbd_io_scheduler = simple`, the default since Octopus): while a
-    /// write to an object is under way, others of the same client to that object wait, and go out as one where they
-    /// follow each other. Not with events.
+    /// Whether clients merge writes, as librbd does (`rbd_io_scheduler = simple`, the default since
+    /// Octopus). While a write to an object is outstanding, other writes of the same client to that object
+    /// wait. Adjacent ones among them are then sent as one write. Not with events.
     #[schemars(extend("default" = false))]
     pub(crate) coalesce: At<bool>,
-    /// Monitors: hosts of client groups, to which each node reports every five seconds.
+    /// Monitors: hosts of client groups. Each node reports to one of them every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
-    /// Ceph's own placement: a file that `ceph report`, `ceph osd crush dump` or `crushtool -d` wrote, or
-    /// `ceph-map.json` of `foretell import ceph -o`; or the text of such a file. A relative path is taken
-    /// from the scenario's directory, or in a change from the current one. Without it, copies are on
-    /// distinct hosts, by capacity. OSDs are taken to be up, and `in` or `out` as the map says.
+    /// CRUSH map that places the data. It is a file written by `ceph report`, `ceph osd crush dump` or
+    /// `crushtool -d`, or `ceph-map.json` as written by `foretell import ceph -o`, or the text of such a
+    /// file. A relative path starts at the scenario's directory; in a change, at the current directory.
+    /// Without it, copies are on distinct hosts, in proportion to capacity. All OSDs are assumed to be up,
+    /// and `in` or `out` as in the map.
     #[schemars(extend("examples" = ["ceph-map.json"]))]
     #[allow(dead_code, reason = "read when all volumes are known")]
     pub(crate) crush: Option<At<String>>,
@@ -111,71 +113,76 @@ pub(crate) struct RawCeph {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawThreads {
-    /// Threads that carry out operations, `osd_op_num_shards` times `osd_op_num_threads_per_shard`: 16 on
-    /// flash, 5 on disks. A thread that reads waits for the device.
+    /// Number of threads that carry out operations: `osd_op_num_shards` times
+    /// `osd_op_num_threads_per_shard`. 16 on flash, 5 on disks. A thread that reads waits for the device.
     #[schemars(extend("default" = 16, "minimum" = 1, "maximum" = 4096))]
     pub(crate) op: At<i64>,
-    /// Threads that read and write messages, `ms_async_op_threads`.
+    /// Number of threads that read and write messages (`ms_async_op_threads`).
     #[schemars(extend("default" = 3, "minimum" = 1, "maximum" = 4096))]
     pub(crate) messenger: At<i64>,
-    /// Processors that all threads of an OSD may use at a time, as a container's quota; without it, all of the
-    /// host's.
+    /// Maximum number of processors that all threads of an OSD use at a time, such as a container's quota.
+    /// Without it, they may use all processors of the host.
     #[schemars(extend("minimum" = 1, "maximum" = 4096))]
     pub(crate) processors: Option<At<i64>>,
-    /// Time of a messenger thread for each message, beside the network's. Assumed: see `docs/systems.md`.
+    /// Time that a messenger thread takes for each message, in addition to the time for the network.
+    /// Assumed: see `docs/systems.md`.
     #[schemars(extend("default" = { "fixed": "10 us", "rate": "2 GB/s" }))]
     pub(crate) message: RawCost,
-    /// Time of the kv thread for each round of commits: all that wait go in one. Assumed, as above.
+    /// Time that the kv thread takes for each round of commits. A round commits all transactions that wait
+    /// when it begins. Assumed, as above.
     #[schemars(extend("default" = "20 us"))]
     pub(crate) kv_round: Time,
-    /// Time of the kv thread for each transaction in a round. Assumed, as above.
+    /// Time that the kv thread takes for each transaction in a round. Assumed, as above.
     #[schemars(extend("default" = "10 us"))]
     pub(crate) kv_transaction: Time,
-    /// Processor time of the key-value store's background threads for each transaction: they write and merge
-    /// its tables. No request waits for them. Assumed, as above.
+    /// Processor time of the key-value store's background threads for each transaction. They write and
+    /// merge its tables. No request waits for them. Assumed, as above.
     #[schemars(extend("default" = "60 us"))]
     pub(crate) merge: Time,
-    /// What each round waits for the drive to flush data and log: some milliseconds on drives without power-loss
-    /// protection, nothing on others.
+    /// Time that each round waits until the drive has flushed data and log: some milliseconds on drives
+    /// without power-loss protection, zero on others.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) flush: Time,
-    /// Whether operations wait for locks: an op thread has the lock of its operation's placement group while it works
-    /// or reads the device, and others with operations of the group wait with it. A read also waits until writes to
-    /// its object are committed. Not with events.
+    /// Whether operations wait for locks. An op thread holds the lock of its operation's placement group
+    /// while it works or reads the device. Other threads with operations of the same group wait for the
+    /// lock and do nothing else. A read also waits until outstanding writes to its object are committed.
+    /// Not with events.
     #[schemars(extend("default" = false))]
     pub(crate) locks: At<bool>,
 }
 
-/// What the threads of an OSD do next, as `osd_op_queue` and the settings that belong to it.
+/// How the threads of an OSD choose their next operation: `osd_op_queue` and related settings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawOpScheduler {
-    /// How a queue chooses.
+    /// How a queue chooses the next operation.
     #[schemars(extend("default" = "wpq"))]
     pub(crate) kind: At<RawOpQueue>,
-    /// Queues of an OSD, each with its part of the op threads: `osd_op_num_shards`, 8 on flash, 1 to 5 on disks.
+    /// Number of queues of an OSD. Each queue has its part of the op threads. `osd_op_num_shards`: 8 on
+    /// flash, 1 to 5 on disks.
     #[schemars(extend("default" = 8, "minimum" = 1, "maximum" = 4096))]
     pub(crate) shards: At<i64>,
-    /// Operations of 4 KiB a second that the OSD is taken to be able to do, as `ceph tell osd.N bench` measures
-    /// and `osd_mclock_max_capacity_iops_ssd` keeps.
+    /// Assumed capacity of the OSD, in operations of 4 KiB per second. `ceph tell osd.N bench` measures it,
+    /// and `osd_mclock_max_capacity_iops_ssd` holds it.
     #[schemars(extend(
         "default" = 21_500.0, "exclusiveMinimum" = 0.0, "maximum" = 1e9, "x-when" = { "kind": ["mclock"] }
     ))]
     pub(crate) capacity: Option<At<f64>>,
-    /// Who has how much of it: `osd_mclock_profile`, with the shares of Pacific and Quincy.
+    /// How clients and recovery share the capacity: `osd_mclock_profile`, with the shares of Pacific and
+    /// Quincy.
     #[schemars(extend("default" = "high_client_ops", "x-when" = { "kind": ["mclock"] }))]
     pub(crate) profile: Option<At<RawProfile>>,
-    /// Whether a thread of each shard spins, which takes a core, while all that waits has reached its limit: so
-    /// before Ceph 17.2.4 (issue 56530 of its tracker).
+    /// Whether a thread of each shard spins, and so occupies a core, while all waiting operations have
+    /// reached their limits. Ceph did so before 17.2.4 (issue 56530 of its tracker).
     #[schemars(extend("default" = false, "x-when" = { "kind": ["mclock"] }))]
     pub(crate) spins: Option<At<bool>>,
-    /// Bytes that may be on their way to the store, `bluestore_throttle_bytes`: a thread whose transaction is
-    /// beyond that waits with it. Without it, any number.
+    /// Maximum bytes on the way to the store (`bluestore_throttle_bytes`). A thread whose transaction
+    /// exceeds this waits with it. Without it, there is no limit.
     pub(crate) throttle: Option<Size>,
 }
 
-/// How a queue chooses.
+/// How a queue chooses the next operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -191,11 +198,13 @@ pub(crate) enum RawOpQueue {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum RawProfile {
-    /// Clients have half of the OSD reserved, and twice the weight of recovery.
+    /// Half of the capacity is reserved for clients. Their weight is twice that of recovery.
     HighClientOps,
-    /// Both have two fifths reserved, and equal weights.
+    /// Two fifths of the capacity are reserved for clients, and two fifths for recovery. Their weights are
+    /// equal.
     Balanced,
-    /// Recovery has three fifths reserved, twice the weight of clients, and twice the capacity as its limit.
+    /// Three fifths of the capacity are reserved for recovery. Its weight is twice that of clients, and its
+    /// limit is twice the capacity.
     HighRecoveryOps,
 }
 
@@ -204,37 +213,38 @@ pub(crate) enum RawProfile {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawStore {
-    /// Large writes go to their place at once, small ones through the log of the key-value store.
+    /// Large writes go directly to their place on the device. Small writes go through the log of the
+    /// key-value store first.
     Bluestore,
-    /// All writes go to a journal, and to the file system later.
+    /// All writes go to a journal first, and to the file system later.
     Filestore,
 }
 
-/// Swift: proxies take requests, a ring says which object servers have the copies, and a write is
-/// complete when most of them have it.
+/// Swift: clients send requests to proxies. A ring determines the object servers that have the copies. A
+/// write is complete when most of them have it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawSwift {
-    /// What storage system it is.
+    /// Name of the storage system.
     #[schemars(extend("enum" = ["swift"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
-    /// Hosts that run proxies, of client groups: a client's instances take them in turn.
+    /// Hosts that run proxies; they belong to client groups. The instances of a client use them in turn.
     pub(crate) proxies: At<HostPatterns>,
-    /// The ring has two to the power of this many partitions.
+    /// The ring has 2 to the power of this number of partitions.
     #[schemars(extend("default" = 10, "minimum" = 1, "maximum" = 24))]
     pub(crate) partition_power: At<i64>,
-    /// Metadata that an object server writes with an object: its extended attributes, directory
-    /// entries, the file system's journal. Assumed: two blocks.
+    /// Metadata that an object server writes with an object: its extended attributes, directory entries,
+    /// and the file system's journal. Assumed: two blocks.
     #[schemars(extend("default" = "8 KiB"))]
     pub(crate) metadata: Size,
-    /// Processor time of a proxy for a request, beside messages and copies. Assumed: see
+    /// Processor time of a proxy for a request, in addition to messages and copies. Assumed: see
     /// `docs/systems.md`.
     #[schemars(extend("default" = { "fixed": "1 ms", "rate": "2 GB/s" }))]
     pub(crate) proxy: RawCost,
-    /// Processor time of a proxy for each exchange with an object server: one for a read, two with each of
-    /// the servers that write (headers and `100 Continue`, then data). Assumed, as above.
+    /// Processor time of a proxy for each exchange with an object server. A read has one exchange. A write
+    /// has two with each server that writes: headers and `100 Continue`, then data. Assumed, as above.
     #[schemars(extend("default" = { "fixed": "400 us", "rate": "2 GB/s" }))]
     pub(crate) relay: RawCost,
     /// Processor time of an object server for a read. Assumed, as above.

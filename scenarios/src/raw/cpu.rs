@@ -16,15 +16,16 @@ pub(crate) struct RawCpu {
     /// Cores, as the operating system counts them.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) cores: At<i64>,
-    /// Simultaneous multithreading: two of the cores are threads of one physical core, and this is what both do
-    /// together, as a multiple of what one does alone. Without it each is a core of its own.
+    /// Simultaneous multithreading: every two cores are the hardware threads of one physical core. The
+    /// value is the throughput of both together, as a multiple of one alone. Without it, each core is a
+    /// physical core.
     #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
     pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait.
     pub(crate) quantum: Time,
-    /// Lost at every switch from one thread to another.
+    /// Time lost at every switch from one thread to another.
     pub(crate) context_switch: Time,
-    /// Handling one request, whatever it does: system calls, look-ups.
+    /// Handling one request of any kind: system calls, look-ups.
     pub(crate) request: RawCost,
     /// TCP processing of a message sent.
     pub(crate) send: RawCost,
@@ -36,26 +37,26 @@ pub(crate) struct RawCpu {
     pub(crate) encrypt: RawCost,
     /// Decryption.
     pub(crate) decrypt: RawCost,
-    /// Erasure coding, one multiply-and-add pass: encoding a block m-of-n takes n - m passes over
-    /// the block, decoding one for each missing data fragment.
+    /// Erasure coding: one multiply-and-add pass. Encoding a block m-of-n takes n - m passes over the
+    /// block. Decoding takes one pass for each missing data fragment.
     pub(crate) code: RawCost,
     /// Posting one activity record.
     pub(crate) post: Time,
 }
 
-/// The cost of an operation: a fixed part, and one by size.
+/// The cost of an operation: a fixed time, and a time per byte.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCost {
-    /// Time whatever the size.
+    /// Time that does not depend on the size.
     #[schemars(extend("default" = "0 s"))]
     pub(crate) fixed: Time,
-    /// How fast bytes are worked through; without it, size does not matter.
+    /// Rate at which bytes are processed. Without it, the size does not matter.
     pub(crate) rate: Option<Speed>,
 }
 
-/// A host's processor: a profile, and what differs from it. A text alone is the profile.
+/// A host's processor: a profile, and the values that differ from it. A text alone is the profile.
 ///
 /// Laid over the profile as a table, and then read as a [`RawCpu`].
 #[allow(dead_code, reason = "its schema is used, and that it can be read")]
@@ -69,13 +70,13 @@ pub(crate) struct RawCpuUse {
     /// Cores, if not as in the profile.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) cores: Option<At<i64>>,
-    /// What two cores do together, as a multiple of one, where they are threads of one physical core, if not as in
-    /// the profile.
+    /// Throughput of the two hardware threads of a physical core together, as a multiple of one alone, if
+    /// not as in the profile.
     #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
     pub(crate) smt: Option<At<f64>>,
     /// Longest time that a thread runs while others wait, if not as in the profile.
     pub(crate) quantum: Option<Time>,
-    /// Lost at every switch from one thread to another, if not as in the profile.
+    /// Time lost at every switch from one thread to another, if not as in the profile.
     pub(crate) context_switch: Option<Time>,
     /// Handling one request, if not as in the profile.
     pub(crate) request: Option<RawCostChange>,
@@ -95,14 +96,14 @@ pub(crate) struct RawCpuUse {
     pub(crate) post: Option<Time>,
 }
 
-/// What differs from a cost of the profile.
+/// The values that differ from a cost of the profile.
 #[allow(dead_code, reason = "its schema is used, and that it can be read")]
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCostChange {
-    /// Time whatever the size, if not as in the profile.
+    /// Time that does not depend on the size, if not as in the profile.
     pub(crate) fixed: Option<Time>,
-    /// How fast bytes are worked through, if not as in the profile.
+    /// Rate at which bytes are processed, if not as in the profile.
     pub(crate) rate: Option<Speed>,
 }

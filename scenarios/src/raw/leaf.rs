@@ -158,7 +158,7 @@ written_as!(Share, "a share", {
     "examples": [0.7, "70%"]
 });
 
-/// How often: requests per second, or a text such as `200/s`.
+/// A frequency: requests per second, or a text such as `200/s`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Frequency {
@@ -199,7 +199,7 @@ written_as!(PartSize, "a size or a percentage", {
     "type": "string", "x-what": "a size or a percentage", "examples": ["64 MiB", "10%"]
 });
 
-/// What a setting is changed to. It is read where it is set.
+/// The new value of a setting. It is read where it is set.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting;
 

@@ -42,7 +42,7 @@ pub(crate) use workload::{
 };
 
 // Its parts are read one by one, so that one that is wrong does not hide the others.
-/// A storage cluster, what it is asked to do, and for how long.
+/// A storage cluster, its workloads, and the length of the run.
 #[derive(JsonSchema)]
 #[schemars(inline, deny_unknown_fields)]
 #[allow(dead_code, clippy::zero_sized_map_values, reason = "only its schema is used")]
@@ -50,99 +50,100 @@ pub(crate) struct RawScenario {
     /// Seed of every random stream: the same scenario with the same seed gives the same run.
     #[schemars(extend("default" = 42, "minimum" = 0))]
     pub(crate) seed: At<i64>,
-    /// Simulated time before measuring begins. `auto` is 5 s, or none if every workload replays a
-    /// trace, or ends by itself and no duration is given.
+    /// Simulated time before measuring begins. `auto` is 5 s. It is zero if every workload replays a trace,
+    /// or if every workload ends by itself and there is no `duration`.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"]))]
     pub(crate) warmup: At<String>,
-    /// Measured time after the warm-up. May be left out if every workload ends by itself: a
-    /// trace, or one with `requests`.
+    /// Measured time after the warm-up. It may be left out if every workload ends by itself, as a trace
+    /// does, or a workload with `requests`.
     pub(crate) duration: Option<Time>,
-    /// Divides the measured time into intervals; their means show the accuracy of the run.
+    /// Divides the measured time into intervals. Their means show the accuracy of the run.
     pub(crate) intervals: Option<RawIntervals>,
-    /// Which requests leave records in `run.db`: `all`, `none`, or `every 1/100 requests` for a
-    /// sample of whole requests. Records that are kept also cost the simulated system something;
-    /// see `tracking.overhead`.
+    /// Requests whose records are kept in `run.db`: `all`, `none`, or a sample such as `every 1/100
+    /// requests`. A sampled request has all its records. Keeping records also costs the simulated system
+    /// something; see `tracking.overhead`.
     #[schemars(extend("default" = "all", "examples" = ["all", "none", "every 1/100 requests"]))]
     pub(crate) record: At<String>,
-    /// Whether requests carry bytes.
+    /// Whether requests carry real bytes.
     #[schemars(extend("default" = "none"))]
     pub(crate) payload: At<RawPayload>,
-    /// The storage system; without it, that of Thereska et al. 2006, `ursa-minor`.
+    /// The storage system. Without it, `ursa-minor`, the system of Thereska et al. 2006.
     pub(crate) cluster: Option<RawCluster>,
     /// Groups of storage nodes: `[node.brick]` with `count = 8` is `brick0` to `brick7`.
     #[schemars(extend("default" = {}))]
     pub(crate) node: BTreeMap<String, RawNode>,
-    /// Groups of client machines, which issue requests, encode and decode.
+    /// Groups of client machines. They issue requests, encode and decode.
     #[schemars(extend("default" = {}))]
     pub(crate) client: BTreeMap<String, RawClient>,
-    /// Single hosts that differ from their group: `[host.brick3]`. What is given here is laid
-    /// over the group's table; a list, such as `disk`, and a `cpu` with a `profile` replace the
-    /// group's.
+    /// Single hosts that differ from their group: `[host.brick3]`. The keys given here are laid over the
+    /// group's table. A list, such as `disk`, and a `cpu` with a `profile` replace those of the group.
     #[schemars(extend("default" = {}))]
     pub(crate) host: BTreeMap<String, RawHost>,
-    /// What joins the hosts.
+    /// The switch between the hosts.
     #[schemars(extend("default" = {}))]
     pub(crate) switch: RawSwitch,
-    /// Sets of data with one distribution each.
+    /// Volumes: sets of data, each with its own distribution over nodes.
     #[schemars(extend("default" = {}))]
     pub(crate) volume: BTreeMap<String, RawVolume>,
-    /// What is requested of the volumes.
+    /// Workloads: the requests to the volumes.
     #[schemars(extend("default" = {}))]
     pub(crate) workload: BTreeMap<String, RawWorkload>,
-    /// Rules by which Ceph places volumes over the nodes, their racks, rooms and classes of devices. Only
-    /// with `system = "ceph"`, and without `crush`.
+    /// Rules by which Ceph places volumes over nodes, racks, rooms and classes of devices. Only with
+    /// `system = "ceph"` and without `crush`.
     pub(crate) rule: Option<BTreeMap<String, RawRule>>,
-    /// What happens to the cluster during the run: hosts that fail, return, slow down.
+    /// Events in the cluster during the run: hosts fail, return or slow down.
     pub(crate) event: Option<BTreeMap<String, RawEvent>>,
     /// How the storage system notices failures and recovers from them. Only with events.
     pub(crate) recovery: Option<RawRecovery>,
-    /// Activity tracking: what is recorded, and what that costs in the simulated system.
+    /// Activity tracking: what is recorded, and the cost of recording in the simulated system.
     #[schemars(extend("default" = {}))]
     pub(crate) tracking: RawTracking,
-    /// Processor profiles of this scenario, before those in `cpus/NAME.toml` beside it and those
-    /// that come with `foretell`.
+    /// Processor profiles of this scenario. They take precedence over those in `cpus/NAME.toml` beside it,
+    /// and over those that come with `foretell`.
     #[schemars(extend("default" = {}))]
     pub(crate) cpu: BTreeMap<String, RawCpu>,
-    /// Device profiles of this scenario, before those in `devices/NAME.toml` beside it and those
-    /// that come with `foretell`.
+    /// Device profiles of this scenario. They take precedence over those in `devices/NAME.toml` beside it,
+    /// and over those that come with `foretell`.
     #[schemars(extend("default" = {}))]
     pub(crate) device: BTreeMap<String, RawDevice>,
 }
 
-/// The measured time in intervals of equal length.
+/// Division of the measured time into intervals of equal length.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawIntervals {
-    /// How many.
+    /// Number of intervals.
     #[schemars(extend("default" = 5, "minimum" = 2, "maximum" = 1000))]
     pub(crate) count: At<i64>,
-    /// Least requests of a workload in each interval. If one has fewer, the run is measured again, for twice as long.
-    /// Short intervals agree by mistake: slow changes affect all of them alike.
+    /// Minimum number of requests of a workload in each interval. If a workload has fewer, the run is
+    /// measured again, for twice as long. The means of short intervals can agree by mistake, because slow
+    /// changes affect all of them alike.
     #[schemars(extend("default" = 1, "minimum" = 1))]
     pub(crate) requests: At<i64>,
-    /// Target of the relative standard error of the intervals' mean response times. While the error of the reads or
-    /// the writes of a workload exceeds it, the run is measured again, for twice as long; what was measured before
-    /// then counts as warm-up.
+    /// Maximum relative standard error of the intervals' mean response times. While the error of the reads
+    /// or the writes of a workload exceeds it, the run is measured again, for twice as long. The time
+    /// measured before then counts as warm-up.
     #[schemars(extend("default" = "5%"))]
     pub(crate) error: At<Share>,
-    /// Longest measured time; `auto` is `duration`, which is then never doubled.
+    /// Maximum measured time. `auto` is `duration`: the measured time is then never doubled.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["5 min"]))]
     pub(crate) longest: At<String>,
 }
 
-/// Whether requests carry bytes.
+/// Whether requests carry real bytes.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawPayload {
-    /// Sizes only.
+    /// Only sizes are simulated.
     None,
-    /// Real bytes are encrypted, encoded, stored, read back and compared: slower, and a check.
+    /// Real bytes are encrypted, encoded, stored, read back and compared. This takes longer, but checks the
+    /// result of every read.
     Real,
 }
 
-/// What joins the hosts.
+/// The switch between the hosts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -153,29 +154,30 @@ pub(crate) struct RawSwitch {
     /// Buffer of each output port. Segments that do not fit are dropped and sent again.
     #[schemars(extend("default" = "512 KiB", "x-when" = { "model": ["tcp"] }))]
     pub(crate) port_buffer: Option<Size>,
-    /// Buffer that all output ports draw on, each at most `port_buffer` of it; without it each port has
-    /// its own.
+    /// Buffer shared by all output ports. Each port uses at most `port_buffer` of it. Without it, each port
+    /// has its own buffer.
     #[schemars(extend("x-when" = { "model": ["tcp"] }))]
     pub(crate) shared_buffer: Option<Size>,
-    /// With a shared buffer, a port may queue this multiple of the free buffer (dynamic threshold,
-    /// Choudhury and Hahne 1998).
+    /// With a shared buffer, a port may queue at most this multiple of the buffer's free part (dynamic
+    /// threshold, Choudhury and Hahne 1998).
     #[schemars(extend(
         "default" = 1.0, "minimum" = 0.001, "maximum" = 1000, "x-when" = { "model": ["tcp"] }
     ))]
     pub(crate) shared_buffer_alpha: Option<At<f64>>,
-    /// Least time, beyond a round trip, before a sender sends unacknowledged data again: `RTO_min`.
+    /// `RTO_min`: minimum time, in addition to a round trip, before a sender sends unacknowledged data
+    /// again.
     #[schemars(extend("default" = "200 ms", "x-when" = { "model": ["tcp"] }))]
     pub(crate) retransmit_timeout: Option<Time>,
-    /// Data that a receiver lets be under way to it on one connection.
+    /// Maximum data in flight that a receiver accepts on one connection.
     #[schemars(extend("default" = "4 MiB", "x-when" = { "model": ["tcp"] }))]
     pub(crate) receive_window: Option<Size>,
-    /// Congestion window of a new or long idle connection, in segments (RFC 6928: 10).
+    /// Congestion window, in segments, of a connection that is new or was idle for long (RFC 6928: 10).
     #[schemars(extend(
         "default" = 10, "minimum" = 1, "maximum" = 65535, "x-when" = { "model": ["tcp"] }
     ))]
     pub(crate) initial_window: Option<At<i64>>,
-    /// Whether senders probe for losses at the end of what they sent, instead of waiting for the
-    /// timeout (RACK-TLP, RFC 8985): Linux does so since 2013.
+    /// Whether senders probe for losses at the end of their data instead of waiting for the timeout
+    /// (RACK-TLP, RFC 8985). Linux has done so since 2013.
     #[schemars(extend("default" = true, "x-when" = { "model": ["tcp"] }))]
     pub(crate) loss_probes: Option<At<bool>>,
 }
@@ -187,43 +189,44 @@ pub(crate) struct RawSwitch {
 pub(crate) enum RawNetworkModel {
     /// TCP over ports with finite buffers: windows, losses, fast retransmits, timeouts.
     Tcp,
-    /// Queues for cables alone: buffers and windows have no end.
+    /// Only queues for cables: buffers and windows are unlimited.
     Queue,
 }
 
-/// Activity tracking: what is recorded, and what that costs in the simulated system.
+/// Activity tracking: what is recorded, and the cost of recording in the simulated system.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawTracking {
-    /// Types of records that are kept, by the names of their tables; an empty list keeps all.
+    /// Types of records that are kept, by the names of their tables. An empty list keeps all types.
     #[schemars(extend("default" = []))]
     pub(crate) types: Vec<At<RawRecordType>>,
-    /// Whether tracking costs the simulated system anything: CPU for each record posted, memory
-    /// of each node, network and disk for shipping. Thereska et al. 2006 saw less than 6 %.
+    /// Whether tracking uses resources of the simulated system: CPU for each record posted, memory of each
+    /// node, and network and disk for shipping. Thereska et al. 2006 saw a cost of less than 6 %.
     #[schemars(extend("default" = true))]
     pub(crate) overhead: At<bool>,
-    /// Memory taken from each node's cache for records that wait (20 MB in Thereska et al. 2006).
+    /// Memory taken from each node's cache for records that wait to be shipped (20 MB in Thereska et al.
+    /// 2006).
     #[schemars(extend("default" = "20 MB", "x-when" = { "overhead": [true] }))]
     pub(crate) buffer: Option<Size>,
     /// Size of a record when shipped.
     #[schemars(extend("default" = "64 B", "x-when" = { "overhead": [true] }))]
     pub(crate) record_size: Option<Size>,
-    /// Records are shipped when this many bytes wait.
+    /// Bytes of waiting records at which they are shipped.
     #[schemars(extend("default" = "64 KiB", "x-when" = { "overhead": [true] }))]
     pub(crate) batch: Option<Size>,
-    /// The storage node that keeps the records. `auto` is the first.
+    /// The storage node that stores the records. `auto` is the first node.
     #[schemars(extend("default" = "auto", "x-when" = { "overhead": [true] }))]
     pub(crate) store: Option<At<String>>,
-    /// Whether the 32 metrics of dstat are collected on each host each second, and what clients see
-    /// every 5 s. It costs the simulated system nothing.
+    /// Whether the 32 metrics of dstat are collected on each host every second, and the measurements of
+    /// clients every 5 s. Collecting them costs the simulated system nothing.
     #[schemars(extend("default" = false))]
     pub(crate) metrics: At<bool>,
-    /// Standard deviation of hosts' clocks around the true time; NTP on one network leaves
+    /// Standard deviation of the hosts' clocks around the true time. NTP on one network leaves
     /// milliseconds.
     #[schemars(extend("default" = "5 ms", "x-when" = { "metrics": [true] }))]
     pub(crate) clock_skew: Option<Time>,
-    /// How late a collector wakes, on average.
+    /// Mean delay with which a collector wakes.
     #[schemars(extend("default" = "2 ms", "x-when" = { "metrics": [true] }))]
     pub(crate) sample_delay: Option<Time>,
 }

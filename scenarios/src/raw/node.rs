@@ -21,25 +21,25 @@ fn policies() -> Vec<&'static str> {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawNode {
-    /// How many; the hosts are called by the group's name and a number from 0.
+    /// Number of hosts. Each is named by the group's name and a number from 0.
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 10_000_000))]
     #[allow(dead_code, reason = "read when groups are expanded")]
     pub(crate) count: At<i64>,
-    /// The processor: a profile, and what differs from it.
+    /// The processor: a profile, and the values that differ from it.
     #[allow(dead_code, reason = "laid over its profile first")]
     pub(crate) cpu: RawCpuUse,
     /// The buffer cache.
     pub(crate) cache: At<RawCache>,
-    /// Battery-backed memory that holds written data until it is on disk; `none`: none fitted.
+    /// Battery-backed memory that holds written data until it is on disk. `none`: there is no such memory.
     #[schemars(extend("default" = "none", "x-words" = ["none"], "examples" = ["64 MiB"]))]
     pub(crate) nvram: At<String>,
-    /// Where written pages go on disk.
+    /// Where written pages are stored on disk.
     #[schemars(extend("default" = "in-place"))]
     pub(crate) layout: At<RawLayout>,
     /// Bytes that a log-structured layout writes in one disk operation.
     #[schemars(extend("default" = "512 KiB", "x-when" = { "layout": ["log-structured"] }))]
     pub(crate) segment: Option<Size>,
-    /// How much of a file is on one disk before the next one follows.
+    /// Stripe unit: bytes of a file on one disk before the next disk follows.
     #[schemars(extend("default" = "1 MiB"))]
     pub(crate) stripe: Size,
     /// The disks, in order.
@@ -48,44 +48,44 @@ pub(crate) struct RawNode {
     /// The network adapter.
     #[schemars(extend("default" = {}))]
     pub(crate) nic: RawNic,
-    /// The hosts of the group are virtual machines, several of which may share a machine's adapter and
-    /// disks. Without it each is a machine.
+    /// With this table, the hosts of the group are virtual machines. Several of them may share the adapter
+    /// and the disks of a machine. Without it, each host is a machine of its own.
     #[allow(dead_code, reason = "read when groups are expanded")]
     pub(crate) machine: Option<RawMachine>,
-    /// Monitors that these nodes report to: hosts of client groups. Without it, those of the `cluster`.
+    /// Monitors to which these nodes report: hosts of client groups. Without it, the monitors of `cluster`.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) monitors: Option<At<HostPatterns>>,
-    /// Numbers of the OSDs on these nodes, host by host and disk by disk: `0-11, 24-35`. Without it in any
-    /// group, they count from 0 over all nodes. Only where a CRUSH map places volumes.
+    /// Numbers of the OSDs on these nodes, host by host and disk by disk: `0-11, 24-35`. If no group has
+    /// this key, OSDs are numbered from 0 over all nodes. Only if a CRUSH map places volumes.
     #[schemars(extend("examples" = ["0-11"]))]
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) osds: Option<At<String>>,
-    /// The rack of these nodes. With a list of racks, the first node is in the first rack, the second in the
-    /// second, and so on, over and over. Only with `system = "ceph"`, and without `crush`; or where an event names a
-    /// rack.
+    /// The rack of these nodes. With a list of racks, the first node is in the first rack, the second node
+    /// in the second rack, and so on. After the last rack, the list begins again. Only with `system =
+    /// "ceph"` and without `crush`, or if an event names a rack.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) rack: Option<At<HostPatterns>>,
-    /// The room of these nodes, as `rack`. A rack is in one room.
+    /// The room of these nodes, written like `rack`. Each rack is in one room.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) room: Option<At<HostPatterns>>,
-    /// The datacenter of these nodes, as `rack`. A room is in one datacenter.
+    /// The datacenter of these nodes, written like `rack`. Each room is in one datacenter.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) datacenter: Option<At<HostPatterns>>,
 }
 
-/// Machines that virtual machines run on: `count`, or those `of` another group.
+/// The machines on which virtual machines run: `count` machines, or those `of` another group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawMachine {
-    /// How many machines the hosts are dealt to in turn. Their adapters and disks are the group's `nic`
-    /// and `disk`.
+    /// Number of machines. The hosts are assigned to them in turn. Their adapters and disks are the group's
+    /// `nic` and `disk`.
     #[schemars(extend("minimum" = 1, "maximum" = 10_000_000))]
     pub(crate) count: Option<At<i64>>,
-    /// Another group, whose machines these nodes share, instead of `count`.
+    /// Another group whose machines these nodes share. It replaces `count`.
     pub(crate) of: Option<At<String>>,
-    /// Bandwidth of each virtual machine, in each direction; without it, its machine's cable alone limits
-    /// it.
+    /// Bandwidth of each virtual machine, in each direction. Without it, only the cable of its machine
+    /// limits it.
     #[schemars(extend("examples" = ["250 Mbit/s"]))]
     pub(crate) bandwidth: Option<Speed>,
 }
@@ -95,22 +95,22 @@ pub(crate) struct RawMachine {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawClient {
-    /// How many; the hosts are called by the group's name and a number from 0.
+    /// Number of hosts. Each is named by the group's name and a number from 0.
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 10_000_000))]
     #[allow(dead_code, reason = "read when groups are expanded")]
     pub(crate) count: At<i64>,
-    /// The processor: a profile, and what differs from it.
+    /// The processor: a profile, and the values that differ from it.
     #[allow(dead_code, reason = "laid over its profile first")]
     pub(crate) cpu: RawCpuUse,
     /// The network adapter.
     #[schemars(extend("default" = {}))]
     pub(crate) nic: RawNic,
-    /// Virtual machines: the hosts of the group are guests of one machine, and share its processor and
-    /// its adapter.
+    /// With this table, the hosts of the group are virtual machines (guests) on one machine. They share its
+    /// processor and its adapter.
     pub(crate) guest: Option<RawGuest>,
 }
 
-/// What a virtual machine has of its own: a block layer, as Linux's, that requests go through.
+/// The block layer of a virtual machine, as in Linux. All its requests go through it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -118,18 +118,18 @@ pub(crate) struct RawGuest {
     /// The order in which waiting requests are sent.
     #[schemars(extend("default" = "cfq"))]
     pub(crate) scheduler: At<RawScheduler>,
-    /// Most outstanding requests of a guest; others wait in its scheduler.
+    /// Maximum number of outstanding requests of a guest. Further requests wait in its scheduler.
     #[schemars(extend("default" = 32, "minimum" = 1, "maximum" = 65536))]
     pub(crate) queue_depth: At<i64>,
-    /// The largest request that is sent: larger ones are split.
+    /// Maximum size of a request that is sent. Larger requests are split.
     #[schemars(extend("default" = "512 KiB"))]
     pub(crate) largest: Size,
-    /// Time of the machine's processor that the hypervisor takes for each request sent, beside the
+    /// Processor time of the machine that the hypervisor takes for each request sent, in addition to the
     /// guest's own.
     #[schemars(extend("default" = "5 us"))]
     pub(crate) hypervisor: Time,
-    /// How often the file system's journal is committed, if files were written: their inodes, which
-    /// lie in a block for each 256 MiB, and two blocks more. `0 s`: never.
+    /// Interval between commits of the file system's journal while files are written. A commit writes the
+    /// inodes of these files, one block for each 256 MiB, and two more blocks. `0 s`: there are no commits.
     #[schemars(extend("default" = "5 s"))]
     pub(crate) journal_commit: Time,
 }
@@ -137,8 +137,8 @@ pub(crate) struct RawGuest {
 /// Keys of `[node.NAME]` that single hosts do not have.
 const OF_GROUPS: [&str; 7] = ["count", "machine", "monitors", "osds", "rack", "room", "datacenter"];
 
-/// A host that differs from its group: any keys of `[node.NAME]` (of a client: of
-/// `[client.NAME]`) but those of [`OF_GROUPS`]. Never read as such: it is laid over the group first.
+/// A host that differs from its group: any keys of `[node.NAME]` (of a client: of `[client.NAME]`) except
+/// those of [`OF_GROUPS`]. It is never read in this form: it is laid over the group first.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawHost {}
 
@@ -167,7 +167,7 @@ pub(crate) struct RawCache {
     /// Replacement policy.
     #[schemars(extend("default" = "lru", "enum" = policies()))]
     pub(crate) policy: At<String>,
-    /// Memory for pages. `0 B`: none, and every access goes to the disks as it is.
+    /// Memory for pages. `0 B`: there is no cache, and every access goes to the disks unchanged.
     pub(crate) size: Size,
     /// Size of a page: a power of two, 512 B or more.
     #[schemars(extend("default" = "4 KiB"))]
@@ -175,21 +175,21 @@ pub(crate) struct RawCache {
     /// When a write is acknowledged.
     #[schemars(extend("default" = "back"))]
     pub(crate) write: At<RawWrite>,
-    /// Written data not yet on disk beyond which the flusher starts: a size, or a percentage of
-    /// the cache. `auto` is 10 %, as in Linux, or half of the NVRAM where fitted.
+    /// Amount of dirty pages above which the flusher starts: a size, or a percentage of the cache. `auto`
+    /// is 10 %, as in Linux, or half of the NVRAM if there is one.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_background: Option<At<PartSize>>,
-    /// Written data not yet on disk beyond which writers wait: a size, or a percentage of the
-    /// cache. `auto` is 40 %, as in Linux, or all of the NVRAM where fitted.
+    /// Amount of dirty pages above which writers wait: a size, or a percentage of the cache. `auto` is 40
+    /// %, as in Linux, or all of the NVRAM if there is one.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_limit: Option<At<PartSize>>,
-    /// Age at which a written page is flushed in any case.
+    /// Age at which a dirty page is always flushed.
     #[schemars(extend("default" = "30 s", "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_expire: Option<Time>,
-    /// How often the flusher looks; each node's at times of its own.
+    /// Interval at which the flusher looks for old pages. Each node's flusher has its own phase.
     #[schemars(extend("default" = "5 s", "x-when" = { "write": ["back"] }))]
     pub(crate) flush_interval: Option<Time>,
-    /// Most that is read ahead of a sequential stream; `0 B` for none.
+    /// Maximum read-ahead of a sequential stream. `0 B`: no read-ahead.
     #[schemars(extend("default" = "128 KiB"))]
     pub(crate) read_ahead: Size,
 }
@@ -199,18 +199,18 @@ pub(crate) struct RawCache {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawWrite {
-    /// As soon as it is in the cache (or in NVRAM, where fitted).
+    /// As soon as it is in the cache (or in the NVRAM, if there is one).
     Back,
-    /// When the disk has it (which may report it from its own buffer, see `early_write`).
+    /// When the disk reports it as written. A disk may report it from its own buffer, see `early_write`.
     Through,
 }
 
-/// Where written pages go on disk.
+/// Where written pages are stored on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawLayout {
-    /// A page has one place.
+    /// Each page has a fixed place.
     InPlace,
     /// Pages are appended to a log in segments, as on Ursa Minor's nodes.
     LogStructured,
@@ -224,24 +224,24 @@ pub(crate) struct RawNodeDisk {
     /// Name of the device's profile.
     #[schemars(extend("examples" = ["barracuda-7200.8"]))]
     pub(crate) device: At<String>,
-    /// The order in which waiting operations are served: of a solid-state drive, those that it does
-    /// not take (`queue_depth`); of an array, those that wait at each of its members.
+    /// The order in which waiting operations are served. Of a solid-state drive, these are the operations
+    /// beyond its `queue_depth`. Of an array, they are those that wait at each of its members.
     #[schemars(extend("default" = "elevator"))]
     pub(crate) scheduler: At<RawScheduler>,
-    /// How many of these.
+    /// Number of these disks.
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 1024))]
     pub(crate) count: At<i64>,
-    /// The device class by which a step of a rule names them (`take default class nvme`). Without it, disks
-    /// with moving heads are `hdd`, all others `ssd`. Only with rules in `[rule]`.
+    /// Device class of these disks, as a step of a rule names it (`take default class nvme`). Without it,
+    /// disks with moving heads are `hdd`, and all others are `ssd`. Only with rules in `[rule]`.
     #[schemars(extend("examples" = ["nvme"]))]
     pub(crate) class: Option<At<String>>,
-    /// A device on which these disks, each of them an OSD, have the tables of their key-value stores, in equal parts.
-    /// Their logs are on it, too, unless `wal` names another device. Without it, both are on the disk itself. Only with
-    /// `system = "ceph"` and `store = "bluestore"`.
+    /// A device for the key-value stores' tables of these disks, each of which is an OSD. Each disk has an
+    /// equal part of it. The write-ahead logs are on it too, unless `wal` names another device. Without
+    /// `db`, tables and logs are on the disk itself. Only with `system = "ceph"` and `store = "bluestore"`.
     #[schemars(extend("examples" = ["optane-p4800x"]))]
     pub(crate) db: Option<RawLogDevice>,
-    /// A device on which these disks, each of them an OSD, have their write-ahead logs, in equal parts. Only with
-    /// `system = "ceph"` and `store = "bluestore"`.
+    /// A device for the write-ahead logs of these disks, each of which is an OSD. Each disk has an equal
+    /// part of it. Only with `system = "ceph"` and `store = "bluestore"`.
     #[schemars(extend("examples" = ["optane-p4800x"]))]
     pub(crate) wal: Option<RawLogDevice>,
 }
@@ -254,10 +254,10 @@ pub(crate) struct RawLogDevice {
     /// Name of the device's profile.
     #[schemars(extend("examples" = ["optane-p4800x"]))]
     pub(crate) device: At<String>,
-    /// The order in which waiting operations are served, as of a disk.
+    /// The order in which waiting operations are served, as for a disk.
     #[schemars(extend("default" = "elevator"))]
     pub(crate) scheduler: At<RawScheduler>,
-    /// How many of these. The disks are dealt to them in turn.
+    /// Number of these devices. The disks are assigned to them in turn.
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 1024))]
     pub(crate) count: At<i64>,
 }
@@ -267,20 +267,22 @@ pub(crate) struct RawLogDevice {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawScheduler {
-    /// Upwards from the head's position, then again from the lowest (C-LOOK).
+    /// By ascending address from the head's position, then again from the lowest (C-LOOK).
     Elevator,
     /// First come, first served.
     Fcfs,
     /// The nearest block first.
     Sstf,
-    /// Linux's noop: first come, first served; operations that follow each other are merged.
+    /// Linux's noop: first come, first served. Adjacent operations are merged.
     Noop,
-    /// Linux's deadline: batches of up to 16 upwards, reads before writes; a read that has waited
-    /// 500 ms or a write that has waited 5 s begins the next batch. Operations are merged.
+    /// Linux's deadline: batches of up to 16 operations by ascending address, reads before writes. A read
+    /// that has waited 500 ms, or a write that has waited 5 s, begins the next batch. Adjacent operations
+    /// are merged.
     Deadline,
-    /// Linux's CFQ: the reads of each workload of each client (in a guest, reads and writes of each
-    /// thread) have the disk for 100 ms in turn, in which it waits up to 8 ms for the next one;
-    /// writes share a turn of 40 ms. Operations are merged.
+    /// Linux's CFQ: queues have the disk in turn. The reads of each workload of each client are a queue (in
+    /// a guest: the reads and writes of each thread), and its turn lasts 100 ms. During a turn, the disk
+    /// waits up to 8 ms for the queue's next operation. All writes share one queue, whose turn lasts 40 ms.
+    /// Adjacent operations are merged.
     Cfq,
 }
 
@@ -306,7 +308,7 @@ pub(crate) struct RawNic {
     /// Line rate in each direction.
     #[schemars(extend("default" = "1 Gbit/s"))]
     pub(crate) rate: Speed,
-    /// From the last bit sent to the last bit arrived at the switch, or from switch to host.
+    /// Time from the last bit sent to its arrival at the switch, or from the switch to the host.
     #[schemars(extend("default" = "50 us"))]
     pub(crate) latency: Time,
 }

@@ -5,20 +5,20 @@ use serde::Deserialize;
 
 use super::leaf::{At, CountOrWord, HostPatterns, Size};
 
-/// A set of data with one distribution.
+/// A set of data with one distribution over nodes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawVolume {
     /// Bytes that clients can address: a whole number of blocks.
     pub(crate) size: Size,
-    /// Storage nodes that may hold its fragments, in order: `brick[0-4]`, `brick[0,2,5-7]`,
-    /// `brick3`, `brick` or `brick*` for the whole group, several with commas, or a list of
-    /// these.
+    /// Storage nodes that may hold its fragments, in order: `brick[0-4]`, `brick[0,2,5-7]`, `brick3`, or
+    /// `brick` or `brick*` for the whole group. Several of these are separated by commas or written as a
+    /// list.
     pub(crate) nodes: At<HostPatterns>,
-    /// `m-of-n`: a block is written as n fragments, any m suffice to read it. m = 1 is
-    /// replication. `lrc(k,l,r)`: k data fragments in l groups with a parity each, and r global parities, not with
-    /// Ceph and Swift.
+    /// `m-of-n`: a block is written as n fragments, and any m of them suffice to read it. m = 1 is
+    /// replication. `lrc(k,l,r)`: k data fragments in l groups, each with a parity fragment, and r global
+    /// parity fragments. `lrc` is not available with Ceph and Swift.
     #[schemars(extend(
         "default" = "1-of-1",
         "pattern" = r"^\s*([0-9]+-of-[0-9]+|lrc\(\s*[0-9]+\s*,\s*[0-9]+\s*,\s*[0-9]+\s*\))\s*$",
@@ -28,50 +28,54 @@ pub(crate) struct RawVolume {
     /// Encryption before encoding.
     #[schemars(extend("default" = "none"))]
     pub(crate) cipher: At<RawCipher>,
-    /// Unit of encoding: a block is encoded whole.
+    /// Unit of encoding: a block is encoded as a whole.
     #[schemars(extend("default" = "8 KiB"))]
     pub(crate) block: Size,
     /// How block groups are spread over the nodes.
     #[schemars(extend("default" = "rotate"))]
     pub(crate) placement: At<RawPlacement>,
-    /// Bytes, in whole blocks, that go to one set of n nodes before the next: an object of Ceph. `auto`
-    /// is 1 MiB, or 4 MiB with Ceph and Swift, rounded up to whole blocks.
+    /// Bytes of the volume that go to one set of n nodes before the next set follows: a whole number of
+    /// blocks. With Ceph, this is the size of an object. `auto` is 1 MiB, or 4 MiB with Ceph and Swift,
+    /// rounded up to whole blocks.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["1 MiB"]))]
     pub(crate) group: At<String>,
-    /// Acknowledgements that complete a write, m to n, or `all` n.
+    /// Number of acknowledgements that complete a write: m to n, or `all` for n. With `lrc`, the minimum is
+    /// not m, but the number of fragments that suffice to read a block whichever they are.
     #[schemars(extend("default" = "all"))]
     pub(crate) write_quorum: At<CountOrWord>,
-    /// With events: least fragments that a write needs while nodes are down, m to `write_quorum`; without it, m.
+    /// With events: minimum number of fragments that a write needs while nodes are down, from m to
+    /// `write_quorum`. Without it, m. With `lrc`, the minimum of `write_quorum` replaces m.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_write: Option<At<i64>>,
-    /// With Ceph and events: least copies or shards with which a placement group serves requests, m to n. Without
-    /// it, as in Ceph: of n copies n - n/2, of shards m + 1.
+    /// With Ceph and events: minimum number of copies or shards with which a placement group serves
+    /// requests, m to n. Without it, as in Ceph: n - n/2 of n copies (n/2 is rounded down), and m + 1
+    /// shards, but at most n.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_size: Option<At<i64>>,
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,
-    /// How long a read waits for its nodes before it asks one more and takes the answers that come first: a time, or
-    /// `p95` for the 95th percentile of the client's own last reads (`p50` to `p99`). Without it, reads wait. Not
-    /// with Ceph, Swift and guests.
+    /// Time for which a read waits for its nodes. It then asks one more node and takes the answers that
+    /// come first. Either a time, or `p95` for the 95th percentile of the client's own recent read times
+    /// (`p50` to `p99`). Without it, a read asks no further node. Not with Ceph, Swift and guests.
     #[schemars(extend("examples" = ["20 ms", "p95"]))]
     pub(crate) hedge: Option<At<String>>,
-    /// With `crush` in `cluster`: the name of the map's pool that this volume stands for. Where the map has no pool
-    /// of this name, or of the volume's own, it is a new pool.
+    /// With `crush` in `cluster`: name of the map's pool that this volume represents. Without it, the pool
+    /// with the volume's name. If the map has no such pool, the volume is a new pool.
     pub(crate) pool: Option<At<String>>,
-    /// With Ceph's own placement: the rule that places it, of the map (by name or number) or of `[rule]`;
-    /// without it, the pool's, or one for `failure_domain`.
+    /// With placement by a CRUSH map: the rule that places the volume, from the map (by name or number) or
+    /// from `[rule]`. Without it, the rule of the pool, or a rule for `failure_domain`.
     pub(crate) rule: Option<At<String>>,
-    /// With Ceph's own placement: how many placement groups there are; without it as many as the map's pool
-    /// has, or as `placement_groups_per_osd` says.
+    /// With placement by a CRUSH map: number of placement groups. Without it, as many as the map's pool
+    /// has, or as follow from `placement_groups_per_osd`.
     #[schemars(extend("minimum" = 1, "maximum" = 65536))]
     pub(crate) placement_groups: Option<At<i64>>,
-    /// With Ceph, and without `crush`: what no two copies or shards may share. Where a CRUSH map is made of
-    /// the nodes and neither this nor `rule` is given: a host.
+    /// With Ceph and without `crush`: failure domain, which no two copies or shards share. If neither this
+    /// nor `rule` is given, and a CRUSH map is made of the nodes, it is a host.
     pub(crate) failure_domain: Option<At<RawDomain>>,
 }
 
-/// What copies and shards do not share.
+/// Failure domain of copies and shards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
@@ -93,7 +97,7 @@ pub(crate) enum RawDomain {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawRule {
-    /// The steps in the words of `crushtool`, in order, from a `take` to an `emit`.
+    /// The steps in the notation of `crushtool`, in order, from a `take` to an `emit`.
     #[schemars(extend(
         "minItems" = 1,
         "examples" = [["take default", "choose firstn 2 type rack", "chooseleaf firstn 2 type host", "emit"]]
@@ -118,7 +122,7 @@ pub(crate) enum RawCipher {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawPlacement {
-    /// Group g begins at node g mod N and takes the n that follow.
+    /// Group g is on n consecutive nodes, from node g mod N on.
     Rotate,
     /// n nodes chosen by a hash of volume and group.
     Hash,
@@ -129,8 +133,9 @@ pub(crate) enum RawPlacement {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawReadFrom {
-    /// The first m: data fragments of a systematic code, no decoding.
+    /// The first m fragments. The code is systematic, so these are the data fragments, and nothing is
+    /// decoded.
     Primary,
-    /// m at random.
+    /// m fragments at random.
     Random,
 }

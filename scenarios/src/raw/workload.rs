@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::leaf::{At, Frequency, HostPatterns, PartSize, Share, Size, Time};
 
-/// Requests to a volume. `kind` says which, and each is read as the struct of its kind.
+/// Requests to a volume. Its key `kind` determines which of the structs below is read.
 pub(crate) enum RawWorkload {}
 
 impl JsonSchema for RawWorkload {
@@ -37,8 +37,8 @@ impl JsonSchema for RawWorkload {
     }
 }
 
-/// Declares a kind of workload that makes its own requests: keys that all have, those of its own,
-/// and when it issues. `$outstanding` is what it calls the things that a closed loop keeps going.
+/// Declares a kind of workload that makes its own requests: the keys that all kinds have, its own keys, and
+/// when it issues. `$outstanding` is its name for the number that a closed loop keeps outstanding.
 macro_rules! generated {
     (
         $(#[$about:meta])*
@@ -54,10 +54,10 @@ macro_rules! generated {
         pub(crate) struct $name {
             /// The volume that is read and written.
             pub(crate) volume: At<String>,
-            /// Where it runs, as hosts of a volume are given; each client runs an instance of its
-            /// own.
+            /// Hosts that run the workload, written like `nodes` of a volume. Each of them runs its own
+            /// instance.
             pub(crate) client: At<HostPatterns>,
-            /// What is requested.
+            /// Kind of workload.
             #[schemars(extend("enum" = [$kind]))]
             #[allow(dead_code, reason = "decides which struct is read")]
             pub(crate) kind: At<String>,
@@ -71,7 +71,7 @@ macro_rules! generated {
                 "x-when" = { "arrivals": ["closed"] }
             ))]
             pub(crate) $outstanding: Option<At<i64>>,
-            /// Time between a completion and the next issue: always the same, `10 ms`, or random,
+            /// Think time, from a completion to the next issue. It is either fixed, `10 ms`, or random,
             /// `exponential 10 ms`.
             #[schemars(extend(
                 "default" = "0 s", "x-when" = { "arrivals": ["closed"] },
@@ -89,17 +89,18 @@ macro_rules! generated {
             /// Mean length of a burst.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
             pub(crate) burst: Option<Time>,
-            /// Requests (or transactions) per second between bursts; without it, none.
+            /// Requests (or transactions) per second between bursts. Without it, none.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }))]
             pub(crate) quiet_rate: Option<At<Frequency>>,
             /// Mean time between bursts.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
             pub(crate) quiet: Option<Time>,
-            /// A block trace, of which only the times of its requests are used; after its last one
-            /// nothing more is issued. A relative path is taken as that of a replayed trace is.
+            /// A block trace. Only the times of its requests are used. Nothing more is issued after its
+            /// last request. A relative path starts at the scenario's directory; in a change, at the
+            /// current directory.
             #[schemars(extend("x-when" = { "arrivals": ["times"] }, "x-required" = true))]
             pub(crate) times: Option<At<String>>,
-            /// How much faster than recorded: 2 issues in half the time.
+            /// Factor by which requests are issued faster than recorded: 2 issues them in half the time.
             #[schemars(extend(
                 "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6,
                 "x-when" = { "arrivals": $at_times }
@@ -142,8 +143,8 @@ pub(crate) struct RawPace<'a> {
 }
 
 generated! {
-    /// Thereska et al. 2006's SSIO benchmark: requests of one size with a given share of reads and order of
-    /// addresses.
+    /// Thereska et al. 2006's SSIO benchmark: requests of one size, with a given share of reads and a given
+    /// order of addresses.
     RawSsio, "ssio", RawArrivals at ["times"],
     outstanding = 1: "Requests that each instance keeps outstanding." {
         /// Share of reads among the requests.
@@ -151,12 +152,12 @@ generated! {
         /// Order of addresses.
         #[schemars(extend("default" = "random"))]
         pattern: At<RawPattern>,
-        /// Exponent of the Zipf law; more is more skewed (0.99 is what YCSB takes).
+        /// Exponent of the Zipf law. A larger exponent is more skewed. YCSB uses 0.99.
         #[schemars(extend(
             "default" = 0.99, "minimum" = 0, "maximum" = 16, "x-when" = { "pattern": ["zipf"] }
         ))]
         alpha: Option<At<f64>>,
-        /// From the beginning of one access to that of the next.
+        /// Distance from the beginning of one access to the beginning of the next.
         #[schemars(extend("x-when" = { "pattern": ["strided"] }, "x-required" = true))]
         step: Option<Size>,
         /// Fraction of the blocks that is hot.
@@ -168,68 +169,69 @@ generated! {
         /// Bytes of each request (32 KiB in Thereska et al. 2006).
         #[schemars(extend("default" = "32 KiB"))]
         access: Size,
-        /// Part of the volume that is used, from its beginning: a size, or a percentage.
+        /// Working set: the part of the volume that is used, from its beginning. A size, or a percentage of
+        /// the volume.
         #[schemars(extend("default" = "100%"))]
         working_set: At<PartSize>,
-        /// Requests after which an instance stops; without it, it goes on.
+        /// Number of requests after which an instance stops. Without it, the instance does not stop.
         #[schemars(extend("minimum" = 1))]
         requests: Option<At<i64>>,
     }
 }
 
 generated! {
-    /// Thereska et al. 2006's OLTP workload: transactions that read records of a database and write them back,
-    /// counted per minute. All instances share the database.
+    /// Thereska et al. 2006's OLTP workload: transactions read records of a database and write them back.
+    /// The result is transactions per minute. All instances share the database.
     RawOltp, "oltp", RawArrivals at ["times"],
     outstanding = 1: "Transactions that each instance keeps going." {
-        /// Bytes of the database, from the beginning of the volume (5 GB in Thereska et al. 2006).
+        /// Bytes of the database, which begins at the start of the volume (5 GB in Thereska et al. 2006).
         #[schemars(extend("default" = "5 GiB"))]
         database: Size,
         /// Bytes of a record (8 KB in Thereska et al. 2006).
         #[schemars(extend("default" = "8 KiB"))]
         record: Size,
-        /// Records that a transaction reads and writes back, one after the other. Assumed: the paper
-        /// says a small number.
+        /// Number of records that a transaction reads and writes back, one after the other. Assumed: the
+        /// paper only says that it is small.
         #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 10_000))]
         records: At<i64>,
         /// How records are chosen.
         #[schemars(extend("default" = "random"))]
         pattern: At<RawChoice>,
-        /// Exponent of the Zipf law; more is more skewed (0.99 is what YCSB takes).
+        /// Exponent of the Zipf law. A larger exponent is more skewed. YCSB uses 0.99.
         #[schemars(extend(
             "default" = 0.99, "minimum" = 0, "maximum" = 16, "x-when" = { "pattern": ["zipf"] }
         ))]
         alpha: Option<At<f64>>,
-        /// What stands between the benchmark and the volume.
+        /// What is between the benchmark and the volume.
         #[schemars(extend("default" = "file-server"))]
         through: At<RawThrough>,
-        /// The file server's own cache. Assumed: Thereska et al. 2006 does not give it.
+        /// Memory of the file server's cache. Assumed: Thereska et al. 2006 does not give it.
         #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
         server_cache: Option<Size>,
-        /// Transactions after which an instance stops; without it, it goes on.
+        /// Number of transactions after which an instance stops. Without it, the instance does not stop.
         #[schemars(extend("minimum" = 1))]
         transactions: Option<At<i64>>,
     }
 }
 
 generated! {
-    /// `PostMark`: small files are created, deleted, read and appended to; transactions are counted
-    /// per second. Each instance has files of its own and ends with its last transaction.
+    /// `PostMark`: transactions create, delete and read small files, and append to them. The result is
+    /// transactions per second. Each instance has its own files and ends with its last transaction.
     RawPostmark, "postmark", RawArrivals at ["times"],
     outstanding = 1: "Transactions that each instance keeps going." {
-        /// Files at the start.
+        /// Number of files at the start.
         #[schemars(extend("default" = 20_000, "minimum" = 1, "maximum" = 100_000_000))]
         files: At<i64>,
-        /// Transactions.
+        /// Number of transactions.
         #[schemars(extend("default" = 20_000, "minimum" = 1))]
         transactions: At<i64>,
         /// Number of subdirectories.
         #[schemars(extend("default" = 140, "minimum" = 1, "maximum" = 100_000_000))]
         subdirectories: At<i64>,
-        /// The smallest file.
+        /// Size of the smallest file.
         #[schemars(extend("default" = "500 B"))]
         smallest: Size,
-        /// The largest file (9.77 KB).
+        /// Size of the largest file (9.77 KB).
         #[schemars(extend("default" = "10000 B"))]
         largest: Size,
         /// Share of the transactions that read a file; the others append to one.
@@ -238,18 +240,18 @@ generated! {
         /// Share of the transactions that create a file; the others delete one.
         #[schemars(extend("default" = "50%"))]
         creations: At<Share>,
-        /// What stands between the benchmark and the volume.
+        /// What is between the benchmark and the volume.
         #[schemars(extend("default" = "file-server"))]
         through: At<RawThrough>,
-        /// The file server's own cache. Assumed: Thereska et al. 2006 does not give it.
+        /// Memory of the file server's cache. Assumed: Thereska et al. 2006 does not give it.
         #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
         server_cache: Option<Size>,
     }
 }
 
 generated! {
-    /// `IOzone`: one file is written sequentially and then read, counted in MB/s. Each instance has a
-    /// file of its own and ends with it.
+    /// `IOzone`: one file is written sequentially and then read. The result is MB/s. Each instance has its
+    /// own file and ends with it.
     RawIozone, "iozone", RawArrivals at ["times"],
     outstanding = 1: "Records that each instance keeps going." {
         /// Bytes of the file (2 GB in Thereska et al. 2006).
@@ -258,26 +260,26 @@ generated! {
         /// Bytes of a record (64 KB in Thereska et al. 2006).
         #[schemars(extend("default" = "64 KiB"))]
         record: Size,
-        /// How often the file is written and read.
+        /// Number of times that the file is written and read.
         #[schemars(extend("default" = 1, "minimum" = 1))]
         passes: At<i64>,
-        /// What stands between the benchmark and the volume.
+        /// What is between the benchmark and the volume.
         #[schemars(extend("default" = "file-server"))]
         through: At<RawThrough>,
-        /// The file server's own cache. Assumed: Thereska et al. 2006 does not give it.
+        /// Memory of the file server's cache. Assumed: Thereska et al. 2006 does not give it.
         #[schemars(extend("default" = "32 MiB", "x-when" = { "through": ["file-server"] }))]
         server_cache: Option<Size>,
     }
 }
 
 generated! {
-    /// FFSB as Noorshams et al. 2013 runs it: threads that read or write files, each operation by sub-requests
-    /// of one size to one file. All instances share the files.
+    /// FFSB as in Noorshams et al. 2013: threads read or write files. Each operation goes to one file, in
+    /// sub-requests of one size. Each client has its own files.
     RawFfsb, "ffsb", RawArrivals at ["times"],
     threads = 100: "Threads of each instance (100 in Noorshams et al. 2013)." {
         /// Share of operations that read.
         reads: At<Share>,
-        /// Bytes of all files of a client; whole files of it are used.
+        /// Bytes of all files of a client. Only whole files are used.
         #[schemars(extend("default" = "25 GiB"))]
         file_set: Size,
         /// Bytes of a file (16 MB in Noorshams et al. 2013).
@@ -286,63 +288,65 @@ generated! {
         /// Bytes of a sub-request.
         #[schemars(extend("default" = "4 KiB"))]
         request: Size,
-        /// Sub-requests of an operation (256 in Noorshams et al. 2013).
+        /// Number of sub-requests of an operation (256 in Noorshams et al. 2013).
         #[schemars(extend("default" = 256, "minimum" = 1, "maximum" = 1_000_000))]
         sub_requests: At<i64>,
-        /// Where in its file each sub-request of an operation goes.
+        /// Where in the file the sub-requests of an operation go.
         #[schemars(extend("default" = "random"))]
         pattern: At<RawWithin>,
-        /// Operations after which an instance stops; without it, it goes on.
+        /// Number of operations after which an instance stops. Without it, the instance does not stop.
         #[schemars(extend("minimum" = 1))]
         operations: Option<At<i64>>,
     }
 }
 
 generated! {
-    /// Requests that are known from the records of a run alone: what `run.db` says of a workload. It
-    /// can be asked about, but not run.
+    /// Requests known only from the records of a run, as `run.db` describes a workload for `foretell ask`.
+    /// It cannot be simulated.
     RawRecorded, "recorded", RawRecordedArrivals at ["times", "trace"],
     outstanding = 1: "Requests that each instance keeps outstanding." {
-        /// Requests after which an instance stops; without it, it goes on.
+        /// Number of requests after which an instance stops. Without it, the instance does not stop.
         #[schemars(extend("minimum" = 1))]
         requests: Option<At<i64>>,
     }
 }
 
-/// The jobs of a fio job file: what is requested when is all in there. It ends with its last job.
+/// The jobs of a fio job file. The file determines all requests and their times. The workload ends with its
+/// last job.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawFio {
     /// The volume that is read and written.
     pub(crate) volume: At<String>,
-    /// Where it runs, as hosts of a volume are given; each client runs all jobs.
+    /// Hosts that run the workload, written like `nodes` of a volume. Each of them runs all jobs.
     pub(crate) client: At<HostPatterns>,
-    /// What is requested.
+    /// Kind of workload.
     #[schemars(extend("enum" = ["fio"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
-    /// The job file. A relative path is taken from the scenario's directory, or in a change from the
-    /// current one.
+    /// The job file. A relative path starts at the scenario's directory; in a change, at the current
+    /// directory.
     pub(crate) file: At<String>,
 }
 
-/// The stages of a COSBench workload file: objects in containers are written, read and deleted, by
-/// workers. It ends with its last stage.
+/// The stages of a COSBench workload file: workers write, read and delete objects in containers. The
+/// workload ends with its last stage.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCosbench {
     /// The volume that is read and written.
     pub(crate) volume: At<String>,
-    /// Where it runs, as hosts of a volume are given; each client (driver) runs all workers.
+    /// Hosts that run the workload, written like `nodes` of a volume. Each of them is a driver and runs all
+    /// workers.
     pub(crate) client: At<HostPatterns>,
-    /// What is requested.
+    /// Kind of workload.
     #[schemars(extend("enum" = ["cosbench"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
-    /// The workload file (XML). A relative path is taken from the scenario's directory, or in a
-    /// change from the current one.
+    /// The workload file (XML). A relative path starts at the scenario's directory; in a change, at the
+    /// current directory.
     pub(crate) file: At<String>,
 }
 
@@ -353,19 +357,19 @@ pub(crate) struct RawCosbench {
 pub(crate) enum RawChoice {
     /// Uniformly at random.
     Random,
-    /// At random by a Zipf law: the first record is the most popular.
+    /// At random by a Zipf law. The first record is the most popular.
     Zipf,
 }
 
-/// What stands between a benchmark and the volume.
+/// What is between the benchmark and the volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawThrough {
-    /// A file server on the client, such as Thereska et al. 2006's NFS server: a cache that reads are served
-    /// from and writes go through.
+    /// A file server on the client, such as the NFS server of Thereska et al. 2006. Its cache serves reads,
+    /// and writes go through it.
     FileServer,
-    /// Nothing.
+    /// Nothing: the benchmark reads and writes the volume itself.
     Direct,
 }
 
@@ -374,9 +378,9 @@ pub(crate) enum RawThrough {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawWithin {
-    /// Each at a random place.
+    /// Each at a random place in the file.
     Random,
-    /// One after the other, from a random place.
+    /// One after the other, beginning at a random place.
     Sequential,
 }
 
@@ -387,11 +391,11 @@ pub(crate) enum RawWithin {
 pub(crate) enum RawPattern {
     /// Uniformly at random, aligned to the access size.
     Random,
-    /// One after the other, from the beginning again after the end.
+    /// One after the other. After the end, the beginning follows.
     Sequential,
-    /// At random by a Zipf law: the first access-sized block is the most popular.
+    /// At random by a Zipf law. The first access-sized block is the most popular.
     Zipf,
-    /// A fixed distance apart.
+    /// At a fixed distance from each other.
     Strided,
     /// A share of the accesses goes to a fraction of the blocks.
     HotCold,
@@ -402,20 +406,20 @@ pub(crate) enum RawPattern {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawArrivals {
-    /// A fixed number is always outstanding: a completed one is followed by the next.
+    /// Closed loop: a fixed number is always outstanding. Each completion is followed by the next issue.
     Closed,
     /// At random times with exponential gaps, independent of completions.
     Poisson,
-    /// At regular times, different for each client, independent of completions.
+    /// At regular intervals, independent of completions. Each client has its own phase.
     Deterministic,
-    /// At random times of two rates that take turns (a Markov-modulated Poisson process), whatever
-    /// has completed.
+    /// At random times, at two rates in turn (a Markov-modulated Poisson process), independent of
+    /// completions.
     Bursty,
     /// At the times of a trace, independent of completions.
     Times,
 }
 
-/// Names of the trace formats that there are, and `auto`.
+/// Names of the known trace formats, and `auto`.
 fn formats() -> Vec<&'static str> {
     ["auto"].into_iter().chain(crate::check::TRACE_FORMATS).collect()
 }
@@ -427,39 +431,40 @@ fn formats() -> Vec<&'static str> {
 pub(crate) struct RawTrace {
     /// The volume that is read and written.
     pub(crate) volume: At<String>,
-    /// Where it runs, as hosts of a volume are given; each client runs an instance of its own.
+    /// Hosts that run the workload, written like `nodes` of a volume. Each of them runs its own instance.
     pub(crate) client: At<HostPatterns>,
-    /// What is requested.
+    /// Kind of workload.
     #[schemars(extend("enum" = ["trace"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) kind: At<String>,
-    /// The trace. A relative path is taken from the scenario's directory, or in a change from the
-    /// current one.
+    /// The trace. A relative path starts at the scenario's directory; in a change, at the current
+    /// directory.
     pub(crate) file: At<String>,
-    /// Its format. `auto`: found out from name and content.
+    /// Format of the trace. `auto` detects it by name and content.
     #[schemars(extend("default" = "auto", "enum" = formats()))]
     pub(crate) format: At<String>,
-    /// Whether addresses beyond the volume wrap around.
+    /// Whether addresses beyond the end of the volume wrap around.
     #[schemars(extend("default" = false))]
     pub(crate) wrap: At<bool>,
-    /// What a block number counts, where it is not fixed by the format: 4 KiB in lists of bare
-    /// block numbers, 512 B in `spc`, `disksim` and `oracle-general`, unless given.
+    /// Bytes that a block number counts, if the format does not fix it. Without it, 4 KiB in lists of bare
+    /// block numbers, and 512 B in `spc`, `disksim` and `oracle-general`.
     pub(crate) block: Option<Size>,
-    /// The device whose requests are replayed, in formats that tell devices apart; without it, all,
-    /// as if they were one.
+    /// The device whose requests are replayed, in formats that distinguish devices. Without it, the
+    /// requests of all devices are replayed as if they were one device.
     pub(crate) device: Option<At<String>>,
-    /// Whether lines and records that are wrong are left out; otherwise the first one is an error.
+    /// Whether invalid lines and records are skipped. Otherwise the first one is an error.
     #[schemars(extend("default" = false))]
     pub(crate) skip_bad: At<bool>,
-    /// Share of reads, drawn for each request whatever the trace says; without it, as in the trace.
+    /// Share of reads. Whether a request reads or writes is drawn at random, independent of the trace.
+    /// Without it, as in the trace.
     pub(crate) reads: Option<At<Share>>,
-    /// Bytes of each request, which begins at the multiple of this below its address in the trace; without
-    /// it, as in the trace.
+    /// Bytes of each request. A request begins at the multiple of this at or below its address in the
+    /// trace. Without it, size and address are as in the trace.
     pub(crate) access: Option<Size>,
     /// When requests are issued.
     #[schemars(extend("default" = "trace"))]
     pub(crate) arrivals: At<RawTraceArrivals>,
-    /// How much faster than recorded: 2 replays in half the time.
+    /// Factor by which the trace is replayed faster than recorded: 2 replays it in half the time.
     #[schemars(extend(
         "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6, "x-when" = { "arrivals": ["trace"] }
     ))]
@@ -470,14 +475,15 @@ pub(crate) struct RawTrace {
         "x-when" = { "arrivals": ["closed"] }
     ))]
     pub(crate) outstanding: Option<At<i64>>,
-    /// Time between a completion and the next issue: always the same, `10 ms`, or random,
+    /// Think time, from a completion to the next issue. It is either fixed, `10 ms`, or random,
     /// `exponential 10 ms`.
     #[schemars(extend(
         "default" = "0 s", "x-when" = { "arrivals": ["closed"] },
         "examples" = ["10 ms", "exponential 10 ms"]
     ))]
     pub(crate) think: Option<At<String>>,
-    /// Requests after which an instance stops; without it, it goes on to the end of the trace.
+    /// Number of requests after which an instance stops. Without it, the instance goes on to the end of the
+    /// trace.
     #[schemars(extend("minimum" = 1))]
     pub(crate) requests: Option<At<i64>>,
 }
@@ -487,9 +493,9 @@ pub(crate) struct RawTrace {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawTraceArrivals {
-    /// At the recorded times, which lists of blocks do not have.
+    /// At the recorded times. Lists of bare block numbers have none.
     Trace,
-    /// A fixed number is always outstanding: a completed one is followed by the next.
+    /// Closed loop: a fixed number is always outstanding. Each completion is followed by the next issue.
     Closed,
 }
 
@@ -498,13 +504,13 @@ pub(crate) enum RawTraceArrivals {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawRecordedArrivals {
-    /// A fixed number is always outstanding: a completed one is followed by the next.
+    /// Closed loop: a fixed number is always outstanding. Each completion is followed by the next issue.
     Closed,
     /// At random times with exponential gaps, independent of completions.
     Poisson,
-    /// At regular times, different for each client, independent of completions.
+    /// At regular intervals, independent of completions. Each client has its own phase.
     Deterministic,
-    /// At random times of two rates that take turns, whatever has completed.
+    /// At random times, at two rates in turn, independent of completions.
     Bursty,
     /// At the times of a trace, independent of completions.
     Times,
