@@ -26,15 +26,25 @@ const WORKER: &str = concat!(
 /// The program that made the page.
 const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
 
+/// A script without indentation and without lines that are comments: the page has a limit. No text in the scripts spans
+/// several lines.
+fn compact(script: &str) -> String {
+    let lines = script.lines().map(str::trim_start);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .fold(String::with_capacity(script.len()), |text, line| text + line + "\n")
+}
+
 /// The laboratory with these lessons, as HTML.
 pub fn page(title: &str, lessons: &[Lesson], engine: &Engine) -> String {
+    let (script, worker) = (compact(SCRIPT), compact(WORKER));
     // a `<` in the data could end the script
     let data = serde_json::to_string(lessons).expect("lessons are JSON").replace('<', "\\u003c");
     let digest = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!(
         "default-src 'none'; script-src {} 'wasm-unsafe-eval'; worker-src blob:; style-src {}; base-uri 'none'; \
          form-action 'none'",
-        digest(SCRIPT),
+        digest(&script),
         digest(STYLE)
     );
     let markup = html! {
@@ -70,11 +80,30 @@ pub fn page(title: &str, lessons: &[Lesson], engine: &Engine) -> String {
                     p { "Simulated in this page by " (GENERATOR) ", without a network. " span id="speed" {} }
                 }
                 script type="application/json" id="lessons" { (PreEscaped(data)) }
-                script type="text/plain" id="worker" { (PreEscaped(WORKER)) }
-                script { (PreEscaped(SCRIPT)) }
+                script type="text/plain" id="worker" { (PreEscaped(&worker)) }
+                script { (PreEscaped(&script)) }
                 (PreEscaped(BEGINS)) (PreEscaped(engine.text())) (PreEscaped(ENDS))
             }
         }
     };
     markup.into_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SCRIPT, WORKER, compact};
+
+    #[test]
+    fn scripts_lose_indentation_and_comments_alone() {
+        let script = "// head\nif (a) {\n    // why\n    b(`x // y`);\n\n}\n";
+        assert_eq!(compact(script), "if (a) {\nb(`x // y`);\n}\n");
+    }
+
+    #[test]
+    fn no_text_in_the_scripts_spans_several_lines() {
+        for line in SCRIPT.lines().chain(WORKER.lines()).map(str::trim_start) {
+            let ticks = line.matches('`').count();
+            assert!(line.starts_with("//") || line.starts_with('*') || ticks % 2 == 0, "{line}");
+        }
+    }
 }
