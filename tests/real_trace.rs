@@ -1,5 +1,5 @@
 //! A real block trace through the whole cluster: two hours of one virtual machine, libCacheSim's
-//! cloudPhysicsIO (`../shared/data/README.md`): 113,872 requests, of which 46,974 read.
+//! cloudPhysicsIO (`../shared/data/README.md`): 113,872 requests; 46,974 are reads.
 
 mod common;
 

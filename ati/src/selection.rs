@@ -24,7 +24,7 @@ pub enum Requests {
     None,
 }
 
-/// The records to keep: of which requests, and of which types.
+/// Selects the records to keep, by request and by type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Selection {
     requests: Requests,

@@ -22,7 +22,7 @@ pub const SCENARIO_FILE: &str = "run.toml";
 /// What clients saw.
 pub const TRUTH_FILE: &str = "truth.json";
 
-/// A directory that a run is kept in. Nobody else writes into it in the meantime.
+/// The directory of a run. It is locked: no other process of foretell writes into it meanwhile.
 pub struct RunDirectory {
     directory: Directory,
     /// Files of the new run that are written but do not have their final names yet.

@@ -1,6 +1,6 @@
 //! The constant-capacity rule of Ra and Lee, equations 1 to 7.
 //!
-//! A system has a constant capacity, of which a write uses `f_rw` times as much as a read:
+//! A system has a constant capacity. A write uses `f_rw` times as much of it as a read:
 //! `C = T_read + f_rw · T_write`. Both parameters follow from two points, only reads and only writes.
 
 use crate::point::ReadShare;

@@ -1,6 +1,6 @@
 //! Reads files written by others: it limits which files may be opened, and how much is read.
 //!
-//! A file may be a device that never ends, a pipe that nobody writes to, or ten gigabytes of zeros in
+//! A file may be a device that never ends, a pipe without a writer, or ten gigabytes of zeros in
 //! place of a table. The result must always be a message, not a process that has taken all memory. So
 //! every reader of the workspace opens its files here, and all limits are in one place, [`Limit`]. Files
 //! that are only streamed (traces, journals) have no limit as a whole; each of their lines or frames has

@@ -3,7 +3,7 @@
 //! It has the models of "predictive performance modeling of virtualized storage systems" (Noorshams et
 //! al. 2013): linear regression, MARS, CART, M5, Cubist, and the iterative search of their parameters.
 //! It also has ridge, lasso, elastic net, and random forests, and the models of "Inside-Out" (Hsu et
-//! al. 2016): regression on principal components, and two levels, of which the first selects features.
+//! al. 2016): regression on principal components, and a two-level model whose first level selects features.
 //! Gradient boosting and Gaussian processes complete the list. This crate knows nothing about storage.
 
 mod boost;

@@ -4,7 +4,7 @@
 //! [`View`] is chosen from the training rows alone, so that nothing leaks from the rows to be predicted.
 //! Columns that are positive and span a factor of [`SPAN`] can be taken as logarithms; for two such columns,
 //! the logarithms of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100) mixes
-//! two kinds of work, of which the rarer may take most of the time. A quantity such as 1/(share·a + rest·b)
+//! two kinds of work; the rarer one may take most of the time. A quantity such as 1/(share·a + rest·b)
 //! changes most where one of them vanishes. So the logarithms of the share and of the rest, each plus
 //! [`RARE`], can be additional inputs. [`Transform::Auto`] takes the view with the smallest error in
 //! cross-validation: the relative error where the target is positive, the squared error otherwise. A Gaussian

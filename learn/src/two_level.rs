@@ -212,7 +212,7 @@ mod tests {
     }
 
     /// Training loads, or larger ones; every fifth load is 0. The target is proportional to the difference
-    /// of two counters, of which the second counts other work; both have an error of 2 %. The other
+    /// of two counters; the second one counts other work; both have an error of 2 %. The other
     /// columns do not depend on the load, and with larger loads they are far from all training rows.
     fn loads(rows: usize, is_larger: bool, stream: &mut Stream) -> (Matrix, Vec<f64>) {
         let noise = |stream: &mut Stream| 2.0 * stream.unit() - 1.0;

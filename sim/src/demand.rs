@@ -10,7 +10,7 @@ use foretell_ati::{Demand, Resource};
 use foretell_units::{HostId, SimSpan, WorkloadId};
 
 /// No workload: a host's own work.
-pub(crate) use foretell_algorithms::node::NOBODY;
+pub(crate) use foretell_algorithms::node::NO_CLIENT;
 
 /// Accounts of each workload at each resource of each host.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Demands {
         workload: u32,
         busy: SimSpan,
     ) {
-        if workload != NOBODY {
+        if workload != NO_CLIENT {
             let place = resource.index() * self.workloads + workload as usize;
             let account = &mut self.hosts[host.index()][place];
             account.busy += busy;
@@ -91,7 +91,7 @@ mod tests {
         demands.charge(HostId(0), Resource::Disk(0), 0, span(7));
         demands.charge(HostId(0), Resource::Disk(0), 0, span(3));
         demands.charge(HostId(0), Resource::Receive, 1, span(2));
-        demands.charge(HostId(0), Resource::Cpu, NOBODY, span(100));
+        demands.charge(HostId(0), Resource::Cpu, NO_CLIENT, span(100));
         let rows = demands.rows();
         let rows: Vec<_> = rows
             .iter()

@@ -10,7 +10,7 @@ use foretell_scenarios::outages::Action;
 use foretell_sim::truth::{Truth, WorkloadTruth};
 use foretell_units::{Bytes, SimSpan};
 
-/// Requests of 8 KiB on five nodes, of which a share are reads.
+/// Requests of 8 KiB on five nodes. A share of them are reads.
 fn small(encoding: &str, reads: f64, outstanding: u32) -> Scenario {
     let encoding: Encoding = encoding.parse().unwrap();
     let mut scenario = cluster_with((encoding.n() as u32).max(5), 1, encoding);

@@ -35,7 +35,7 @@ pub struct Exchange {
     awaiting: u32,
     /// The request that it belongs to.
     pub breadcrumb: Breadcrumb,
-    /// The workload, or [`foretell_algorithms::node::NOBODY`].
+    /// The workload, or [`foretell_algorithms::node::NO_CLIENT`].
     pub workload: u32,
 }
 

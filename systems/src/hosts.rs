@@ -128,7 +128,7 @@ pub trait Hosts {
 pub struct Work {
     /// The host.
     pub host: HostId,
-    /// The workload, or [`foretell_algorithms::node::NOBODY`].
+    /// The workload, or [`foretell_algorithms::node::NO_CLIENT`].
     pub workload: u32,
     /// The thread that works.
     pub thread: Thread,
@@ -196,7 +196,7 @@ pub enum Then {
         /// Its number.
         job: u32,
     },
-    /// A computation of the engine itself, of which the protocol is not told.
+    /// A computation of the engine itself. The protocol does not see it.
     Load {
         /// A number chosen by the engine.
         number: u32,

@@ -1,6 +1,6 @@
 //! Batches of activity records that are sent to the Activity DB, and the file of that database.
 
-use foretell_algorithms::node::{FileAccess, NOBODY};
+use foretell_algorithms::node::{FileAccess, NO_CLIENT};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op};
 
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -17,9 +17,9 @@ impl Core {
         (host, store): (HostId, HostId),
         data: Bytes,
     ) {
-        let of_nobody = (Breadcrumb::NONE, NOBODY);
+        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
         let exchange =
-            Exchange::new(Purpose::Records, Asks::Tracker, (host, store), data, of_nobody);
+            Exchange::new(Purpose::Records, Asks::Tracker, (host, store), data, of_no_client);
         let id = self.exchanges.insert(exchange);
         if host == store {
             self.store_records(hosts, id);
@@ -54,7 +54,7 @@ impl Core {
             size,
             breadcrumb: Breadcrumb::NONE,
             thread: exchange_thread(exchange, TRACKER),
-            workload: NOBODY,
+            workload: NO_CLIENT,
             reader: u64::MAX,
         })
     }

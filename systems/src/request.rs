@@ -1,6 +1,6 @@
 //! Requests of clients: beginning, division into parts, counting of answers, completion.
 
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
 
 use crate::guest::NO_OPERATION;
@@ -142,7 +142,7 @@ impl Core {
         then: Then,
     ) {
         let Issue { client: host, workload, breadcrumb, .. } = self.requests[id].issue;
-        let thread = if workload == NOBODY {
+        let thread = if workload == NO_CLIENT {
             Thread { pid: SERVER, ..request_thread(id, 0) }
         } else {
             request_thread(id, workload)

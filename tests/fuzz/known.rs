@@ -163,7 +163,7 @@ fn records_that_no_run_has_are_named() {
     }
 }
 
-/// The sweep of which only this is different.
+/// The sweep with only this changed.
 fn sweep(constraint: &str, count: &str) -> String {
     format!(
         "scenario = \"tiny.toml\"\nconstraints = [{constraint:?}]\n[factor.outstanding]\n\

@@ -127,7 +127,7 @@ fn tokens(text: &[u8]) -> Vec<Token> {
     found
 }
 
-/// Some mutations of a text; `others`: texts of the same kind, of which parts may be taken.
+/// Some mutations of a text. `others`: texts of the same kind, whose parts may be inserted.
 pub(crate) fn text(stream: &mut Stream, original: &[u8], others: &[Vec<u8>]) -> Vec<u8> {
     let mut text = original.to_vec();
     // most often one or two: the less is wrong, the farther it gets

@@ -65,7 +65,7 @@ impl Run {
 pub struct Owner {
     /// The request.
     pub breadcrumb: Breadcrumb,
-    /// Its workload, or [`super::NOBODY`].
+    /// Its workload, or [`super::NO_CLIENT`].
     pub workload: u32,
 }
 

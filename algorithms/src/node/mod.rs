@@ -29,8 +29,8 @@ pub use address::{AddressSpace, Extent};
 pub use buffer::{Buffer, Effects, Owner, PageKey, Run};
 pub use read_ahead::Streams;
 
-/// The workload of a node's own activity.
-pub const NOBODY: u32 = u32::MAX;
+/// In place of a workload: a node's own activity, which no client's request caused.
+pub const NO_CLIENT: u32 = u32::MAX;
 /// The kernel's flusher thread.
 pub const FLUSHER: Thread = Thread { pid: 2, tid: 1 };
 /// Maximum bytes that the flusher writes in one operation in the in-place layout.
@@ -154,7 +154,7 @@ pub struct FileAccess {
     pub breadcrumb: Breadcrumb,
     /// The thread that serves it.
     pub thread: Thread,
-    /// The workload, or [`NOBODY`].
+    /// The workload, or [`NO_CLIENT`] for work that no client's request caused.
     pub workload: u32,
     /// The reader on whose behalf it is. Disk schedulers that serve threads in turn use it.
     pub reader: u64,
@@ -208,7 +208,7 @@ pub struct DiskOperation {
     pub op: Op,
     /// The request that caused it.
     pub breadcrumb: Breadcrumb,
-    /// The workload, or [`NOBODY`].
+    /// The workload, or [`NO_CLIENT`] for work that no client's request caused.
     pub workload: u32,
     /// The thread that started it.
     pub thread: Thread,
@@ -267,7 +267,7 @@ impl HitCounts {
     /// Counts requested pages of a workload, and the hits among them.
     pub fn add(&mut self, workload: u32, pages: u64, hits: u64) {
         // reads of nodes for each other belong to no workload
-        if workload == NOBODY {
+        if workload == NO_CLIENT {
             return;
         }
         let workload = workload as usize;
@@ -472,7 +472,7 @@ impl Node {
     /// The pages, at most the first and the last, that a write covers in part and that are not in
     /// the cache. A log stores bytes as they come, and the Activity DB is only appended to.
     fn missing_parts(&self, access: &FileAccess) -> [Option<PageKey>; 2] {
-        if self.addresses.segment().is_some() || access.workload == NOBODY {
+        if self.addresses.segment().is_some() || access.workload == NO_CLIENT {
             return [None; 2];
         }
         let page = self.buffer.page().get();

@@ -83,7 +83,7 @@ mod tests {
     fn the_window_doubles_up_to_the_limit() {
         let mut streams = Streams::new(32);
         assert_eq!(streams.read(run(0, 2), 1000), None);
-        // 4 × 2 pages from page 4 on; then a window of 16, of which 6 are there
+        // 4 × 2 pages from page 4 on; then a window of 16 pages: 6 are in the cache already
         assert_eq!(streams.read(run(2, 2), 1000), Some(run(4, 8)));
         assert_eq!(streams.read(run(4, 2), 1000), Some(run(12, 10)));
         // limit 32, 14 ahead of page 8

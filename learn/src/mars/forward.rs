@@ -9,7 +9,7 @@ const EQUAL: f64 = 1e-10;
 /// A pass whose 1 − GCV/GCV₀ falls below this has gone astray and ends.
 const LEAST_GRSQ: f64 = -10.0;
 
-/// A place for a term. A pair takes two slots, of which the second may stay unused.
+/// A place for a term. A pair takes two slots; the second may stay unused.
 struct Slot {
     basis: Basis,
     /// Values by row.

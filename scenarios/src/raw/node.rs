@@ -235,12 +235,12 @@ pub(crate) struct RawNodeDisk {
     /// disks with moving heads are `hdd`, and all others are `ssd`. Only with rules in `[rule]`.
     #[schemars(extend("examples" = ["nvme"]))]
     pub(crate) class: Option<At<String>>,
-    /// A device for the key-value stores' tables of these disks, each of which is an OSD. Each disk has an
+    /// A device for the key-value tables of these OSDs (each disk is one OSD). Each disk has an
     /// equal part of it. The write-ahead logs are on it too, unless `wal` names another device. Without
     /// `db`, tables and logs are on the disk itself. Only with `system = "ceph"` and `store = "bluestore"`.
     #[schemars(extend("examples" = ["optane-p4800x"]))]
     pub(crate) db: Option<RawLogDevice>,
-    /// A device for the write-ahead logs of these disks, each of which is an OSD. Each disk has an equal
+    /// A device for the write-ahead logs of these OSDs (each disk is one OSD). Each disk has an equal
     /// part of it. Only with `system = "ceph"` and `store = "bluestore"`.
     #[schemars(extend("examples" = ["optane-p4800x"]))]
     pub(crate) wal: Option<RawLogDevice>,

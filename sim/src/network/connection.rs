@@ -141,7 +141,7 @@ pub(super) struct Backlog {
     /// Messages that cannot be complete at the receiver yet, in the order of the stream.
     pub(super) incomplete: VecDeque<u32>,
     unsent: VecDeque<Piece>,
-    /// Dropped segments of which the sender does not know yet, in the order in which they were sent.
+    /// Dropped segments that the sender has not learned of yet, in the order in which they were sent.
     lost: VecDeque<Lost>,
     /// Segments known to be lost.
     resend: VecDeque<Piece>,

@@ -8,7 +8,7 @@
 //! erasure-coded group are in order (`objects/pipeline`), those of librbd may be joined (`objects/coalesce`). OSDs
 //! that fail: `objects/outages`.
 
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};
 use foretell_scenarios::model::{
     self, CpuProfile, OpScheduler, OsdStore, Scenario, SystemTraits as _, Threads,
@@ -232,8 +232,8 @@ impl Rules for Ceph {
             return;
         }
         let between = (node, monitor);
-        let of_nobody = (Breadcrumb::NONE, NOBODY);
-        let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_nobody);
+        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
+        let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_no_client);
         let report = core.exchanges.insert(report);
         core.send(hosts, report);
         hosts.set_timer(next, Timer::System { host: host.0 });

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_scenarios::model::{Hedge, Scenario};
 use foretell_units::{HostId, SimSpan};
 
@@ -52,7 +52,7 @@ impl Hedging {
 
     /// Counts a read of a workload that asks one more node.
     pub(crate) fn count(&mut self, workload: u32) {
-        if workload != NOBODY {
+        if workload != NO_CLIENT {
             self.sent[workload as usize] += 1;
         }
     }

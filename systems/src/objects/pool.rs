@@ -107,7 +107,7 @@ impl Pool {
         volume.distribution.partial_blocks(piece.start, piece.size).count() as u64
     }
 
-    /// Time to encode the blocks of which a server has the shard `shard`.
+    /// Time to encode the blocks whose shard `shard` is on a server.
     pub(crate) fn encoding_time(
         &self,
         volume: &crate::Volume,
@@ -199,7 +199,7 @@ impl Pool {
         }
     }
 
-    /// Number of objects, of a volume of that size, of which each device has a copy or a shard.
+    /// Number of objects of a volume of that size that have a copy or a shard on each device.
     pub(super) fn objects(&self, volume: Bytes) -> f64 {
         let copies = volume.get() as f64 / self.object as f64 * self.encoding.n() as f64;
         copies / self.devices.max(1) as f64

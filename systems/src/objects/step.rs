@@ -3,7 +3,7 @@
 //! A messenger thread reads a message, an op thread carries it out, and a messenger thread answers it. A
 //! transaction goes through the kv thread before it reaches the device.
 
-use foretell_algorithms::node::{FLUSHER, NOBODY};
+use foretell_algorithms::node::{FLUSHER, NO_CLIENT};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::daemon::{CHORE, Following, Job, Next, Place};
@@ -148,7 +148,7 @@ impl<R: Rules> Objects<R> {
         let daemons = self.daemons.as_ref().expect("servers have threads");
         let Job { host, exchange, span, .. } = daemons.jobs[id];
         let (workload, thread, breadcrumb) = if exchange == NO_EXCHANGE {
-            (NOBODY, FLUSHER, Breadcrumb::NONE)
+            (NO_CLIENT, FLUSHER, Breadcrumb::NONE)
         } else {
             let asked = &core.exchanges[exchange];
             (asked.workload, exchange_thread(exchange, SERVER), asked.breadcrumb)

@@ -20,7 +20,7 @@
 use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::mix;
 use foretell_algorithms::node::{
-    DiskOperation, FLUSHER, HitCounts, Machine, NOBODY, Note, Stretch,
+    DiskOperation, FLUSHER, HitCounts, Machine, NO_CLIENT, Note, Stretch,
 };
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Storage;
@@ -391,7 +391,7 @@ impl Stores {
         bytes: Bytes,
         by: Thread,
     ) {
-        let (breadcrumb, workload) = (Breadcrumb::NONE, NOBODY);
+        let (breadcrumb, workload) = (Breadcrumb::NONE, NO_CLIENT);
         let data = bytes.get();
         let commit =
             Commit { leg, data, metadata: 0, later: None, breadcrumb, workload, thread: by };
@@ -569,7 +569,7 @@ impl Stores {
 
     /// Rewrites metadata, if there are enough of them.
     fn merge(&mut self, machine: &mut impl Machine, disk: u32) {
-        let whose = Whose { breadcrumb: Breadcrumb::NONE, workload: NOBODY, thread: FLUSHER };
+        let whose = Whose { breadcrumb: Breadcrumb::NONE, workload: NO_CLIENT, thread: FLUSHER };
         if self.devices[disk as usize].merge < MERGED_AT_ONCE {
             return;
         }

@@ -9,7 +9,7 @@
 //! simpler, and costs a request that meets it some tens of milliseconds.
 
 use foretell_algorithms::message::MESSAGE_HEADER;
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::{Fragment, degraded};
@@ -164,8 +164,8 @@ impl Core {
         }
         let (offset, size) = self.stretch_of(volume, group);
         let issue = Issue {
-            instance: NOBODY,
-            workload: NOBODY,
+            instance: NO_CLIENT,
+            workload: NO_CLIENT,
             client: host,
             volume: from,
             op: Op::Read,

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use foretell_algorithms::message::MESSAGE_HEADER;
-use foretell_algorithms::node::{FileAccess, NOBODY};
+use foretell_algorithms::node::{FileAccess, NO_CLIENT};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use super::{Fragment, degraded};
@@ -182,8 +182,8 @@ impl Core {
         let piece = distribution.pieces(offset, size).next().expect("it is not empty");
         job.at_hand = stretch;
         let issue = Issue {
-            instance: NOBODY,
-            workload: NOBODY,
+            instance: NO_CLIENT,
+            workload: NO_CLIENT,
             client: job.host,
             volume: slot.volume,
             op: Op::Read,
@@ -258,8 +258,9 @@ impl Core {
             carried: small(piece.carried),
             is_own: true,
         });
-        let of_nobody = (Breadcrumb::NONE, NOBODY);
-        let exchange = Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_nobody);
+        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
+        let exchange =
+            Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_no_client);
         let exchange = self.exchanges.insert(exchange);
         job.stage = Stage::Writing { exchange };
         let access = Access::File(FileAccess {
@@ -270,7 +271,7 @@ impl Core {
             size: piece.stored,
             breadcrumb: Breadcrumb::NONE,
             thread: exchange_thread(exchange, SERVER),
-            workload: NOBODY,
+            workload: NO_CLIENT,
             reader: self.exchanges[exchange].reader(),
         });
         let waits = hosts.store(host, &access);

@@ -5,7 +5,7 @@
 
 use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::cores::Slice;
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_systems::{Access, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work};
@@ -72,7 +72,7 @@ impl Engine<'_> {
         workload: u32,
         busy: impl Into<Busy>,
     ) {
-        if self.measuring && workload != NOBODY {
+        if self.measuring && workload != NO_CLIENT {
             let usage = &mut self.usage[workload as usize][host.index()];
             usage[resource.index()].add(busy.into());
         }

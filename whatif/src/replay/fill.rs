@@ -19,6 +19,7 @@ use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 use super::fill_requests::{OVERFLOW, choose};
 use super::instance::{Instance, Position};
 use super::node::Node;
+use super::pass::Appends;
 use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
@@ -273,15 +274,10 @@ impl Replay<'_> {
             let first = following(&mut self.instances, index, SimTime::ZERO);
             next.extend(first.map(|at| Reverse((at, index))));
         }
-        let (mut appended_at, every) = self.database_grows(until, records_per_request);
+        let mut appends = self.appends_until(until, records_per_request);
         loop {
             let first = next.peek().map_or(until, |Reverse((at, _))| *at);
-            while appended_at < until && appended_at <= first {
-                self.work_goes_on(span)?;
-                self.engine.skipped = appended_at.saturating_since(SimTime::ZERO);
-                self.touch_database();
-                appended_at += every;
-            }
+            self.append_batches(&mut appends, (first, until))?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.work_goes_on(span)?;
             self.engine.skipped = at.saturating_since(SimTime::ZERO);
@@ -294,21 +290,19 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// When batches are appended to the Activity DB before a time, the first one and how long after each the next: as
-    /// many as overflow the cache at most.
-    fn database_grows(&mut self, until: SimTime, records_per_request: f64) -> (SimTime, SimSpan) {
-        let scenario = self.engine.scenario;
-        let Some(cost) = &scenario.tracking.cost else { return (until, SimSpan::MAX) };
-        let requests: usize = self.instances.iter().map(|one| one.recorded_before(until)).sum();
-        let records = requests as f64 * records_per_request;
-        let batches = records * cost.record.get() as f64 / cost.batch.get().max(1) as f64;
-        let storage = scenario.host(cost.store).role.storage();
-        let cache = storage.map_or(Bytes::ZERO, |storage| storage.cache.size);
-        let most = (OVERFLOW * cache.get() as f64 / cost.batch.get().max(1) as f64).ceil();
+    /// The batches that the recorded run appended to the Activity DB until then, but at most those that overflow the
+    /// cache.
+    fn appends_until(&self, until: SimTime, records_per_request: f64) -> Appends {
         let whole = until.saturating_since(SimTime::ZERO);
-        let every = whole.as_secs_f64() / batches.max(1e-9);
-        let span = SimSpan::from_secs_f64((every * most).min(whole.as_secs_f64()));
-        let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
-        (SimTime::ZERO + whole.saturating_sub(span) + every / 2, every)
+        let scenario = self.engine.scenario;
+        let Some(cost) = &scenario.tracking.cost else { return Appends::new(until, whole, 0.0) };
+        let requests: usize = self.instances.iter().map(|one| one.recorded_before(until)).sum();
+        let bytes = requests as f64 * records_per_request * cost.record.get() as f64;
+        let storage = scenario.host(cost.store).role.storage();
+        let cache = storage.map_or(0.0, |storage| storage.cache.size.get() as f64);
+        let appended = bytes.min(OVERFLOW * cache);
+        let span = SimSpan::from_secs_f64(whole.as_secs_f64() * appended / bytes.max(1.0));
+        let batches = appended / cost.batch.get().max(1) as f64;
+        Appends::new(SimTime::ZERO + whole.saturating_sub(span), span, batches)
     }
 }

@@ -27,7 +27,7 @@ mod tracking;
 use std::sync::Arc;
 
 use foretell_algorithms::bandwidth::Limit;
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Host, Scenario};
 use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
@@ -408,7 +408,7 @@ impl<'a> Replay<'a> {
             let Taken { service, work, alone } = served.taken;
             let busy = Busy { seen: service, worked: work };
             engine.charge(machine, Resource::Disk(disk), served.workload, busy);
-            if engine.measuring && served.workload != NOBODY && served.op == Op::Read {
+            if engine.measuring && served.workload != NO_CLIENT && served.op == Op::Read {
                 let place = Resource::Disk(disk).index();
                 let usage = &mut engine.usage[served.workload as usize][machine.index()][place];
                 usage.reading += alone;

@@ -94,6 +94,21 @@ pub(super) struct Plan {
     pub(super) periods: Vec<Period>,
 }
 
+/// When batches of records are appended to the Activity DB while simulated time is skipped.
+pub(super) struct Appends {
+    next: SimTime,
+    every: SimSpan,
+}
+
+impl Appends {
+    /// This number of batches, evenly spaced over a span.
+    pub(super) fn new(begin: SimTime, span: SimSpan, batches: f64) -> Self {
+        let every = span.as_secs_f64() / batches.max(1e-9);
+        let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
+        Self { next: begin + every, every }
+    }
+}
+
 /// A detailed stretch, and the skipped time after it.
 #[derive(Clone, Copy)]
 pub(super) struct Period {
@@ -181,19 +196,12 @@ impl Replay<'_> {
         // the Activity DB grows at the rate of the stretch before
         let batch = self.engine.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
         let grown = self.protocol.database().saturating_sub(self.database_before).get() as f64;
-        let every = span.as_secs_f64() / (grown * longer / batch as f64).max(1e-9);
-        let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
-        let mut stores_at = begin + every;
+        let mut appends = Appends::new(begin, span, grown * longer / batch as f64);
         loop {
             let whole = until.saturating_since(SimTime::ZERO);
             self.work_goes_on(whole)?;
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
-            while stores_at < until && stores_at <= first {
-                self.work_goes_on(whole)?;
-                self.engine.skipped = stores_at.saturating_since(now);
-                self.touch_database();
-                stores_at += every;
-            }
+            self.append_batches(&mut appends, (first, until))?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.engine.skipped = at.saturating_since(now);
             self.tick_all();
@@ -260,8 +268,23 @@ impl Replay<'_> {
         }
     }
 
+    /// Appends the batches that come before the first request and before the end of the skipped time.
+    pub(super) fn append_batches(
+        &mut self,
+        appends: &mut Appends,
+        (first, until): (SimTime, SimTime),
+    ) -> Result<(), WhatIfError> {
+        while appends.next < until && appends.next <= first {
+            self.work_goes_on(until.saturating_since(SimTime::ZERO))?;
+            self.engine.skipped = appends.next.saturating_since(self.engine.now);
+            self.touch_database();
+            appends.next += appends.every;
+        }
+        Ok(())
+    }
+
     /// Appends a batch of records to the Activity DB.
-    pub(super) fn touch_database(&mut self) {
+    fn touch_database(&mut self) {
         let Some(cost) = self.engine.tracking.cost() else { return };
         let (host, size) = (cost.store, cost.batch);
         let access = self.protocol.append_records(size);

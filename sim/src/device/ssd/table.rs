@@ -1,4 +1,4 @@
-//! A table of 32-bit numbers of which most are zero.
+//! A table of 32-bit numbers that are mostly zero.
 //!
 //! A mapping table of a terabyte has 10⁸ entries, and a run of random writes sets some of them, far apart.
 //! A line of eight neighbours is created when one of them is first set, and found by a hash of its number.

@@ -4,7 +4,7 @@
 //! A chore has one step pending at a time. If its group has begun a new interval, or its recovery was cancelled,
 //! it ends when that step completes.
 
-use foretell_algorithms::node::NOBODY;
+use foretell_algorithms::node::NO_CLIENT;
 use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
 
 use super::group::Osd;
@@ -68,7 +68,7 @@ impl<R: Rules> Objects<R> {
         let out = self.out();
         let id = out.chores.insert(duty);
         let [from, to] = [duty.from, duty.to].map(|osd| out.servers[osd as usize].target);
-        let whose = (Breadcrumb::NONE, NOBODY);
+        let whose = (Breadcrumb::NONE, NO_CLIENT);
         let (purpose, between) = (Purpose::Own(id), (from.host, to.host));
         let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, whose);
         let exchange = core.exchanges.insert(exchange);
@@ -81,7 +81,7 @@ impl<R: Rules> Objects<R> {
             let host = to.host;
             hosts.compute(Work {
                 host,
-                workload: NOBODY,
+                workload: NO_CLIENT,
                 thread: exchange_thread(exchange, SERVER),
                 breadcrumb: Breadcrumb::NONE,
                 span: self.chore_span(core, hosts, id),
@@ -245,7 +245,7 @@ impl<R: Rules> Objects<R> {
             lookups: 0,
             breadcrumb: Breadcrumb::NONE,
             thread: exchange_thread(exchange, SERVER),
-            workload: NOBODY,
+            workload: NO_CLIENT,
             reader: asked.reader(),
         });
         let waits = hosts.store(target.host, &access);
