@@ -36,6 +36,8 @@ pub struct Scenario {
     pub hosts: Vec<Host>,
     /// The switch between the hosts.
     pub switch: Switch,
+    /// Uplinks of racks; `None`: all hosts are at one switch.
+    pub uplinks: Option<Uplinks>,
     /// Volumes, by [`VolumeId`].
     pub volumes: Vec<Volume>,
     /// Workloads, by [`WorkloadId`].
@@ -593,6 +595,37 @@ pub struct Switch {
     pub initial_window: u32,
     /// Whether senders probe for losses at the end of their data instead of waiting for the timeout (RACK-TLP).
     pub loss_probes: bool,
+}
+
+/// Uplinks from the switches of racks to the core of the network. Hosts in no rack are at the core.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Uplinks {
+    /// Rate of each uplink, in each direction.
+    pub rate: Rate,
+    /// The racks, in the order of their names.
+    pub racks: Vec<Rack>,
+}
+
+/// A rack: hosts that share a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rack {
+    /// Its name.
+    pub name: String,
+    /// Its hosts, ascending.
+    pub hosts: Vec<HostId>,
+}
+
+impl Uplinks {
+    /// The rack of each host, by its index in [`Uplinks::racks`]; `None`: the host is at the core.
+    pub fn by_host(&self, hosts: usize) -> Vec<Option<u32>> {
+        let mut by_host = vec![None; hosts];
+        for (index, rack) in (0..).zip(&self.racks) {
+            for host in &rack.hosts {
+                by_host[host.index()] = Some(index);
+            }
+        }
+        by_host
+    }
 }
 
 impl Switch {

@@ -15,6 +15,7 @@ use foretell_input::Limit;
 use foretell_units::HostId;
 
 use super::topology::LEVELS;
+use super::uplinks::uplink;
 use super::{Context, Hosts, section, volumes};
 use crate::error::Problem;
 use crate::model::{Ceph, Places, Remap, Volume};
@@ -100,8 +101,9 @@ impl Context<'_> {
         };
         let found: Vec<(Place, &str)> =
             of("node", &OF_NODES).chain(of("volume", &OF_VOLUMES)).collect();
-        // racks have a meaning if events concern them
-        let has_racks = section(tree, "event").any(|entry| key(entry, "rack").is_some());
+        // racks have a meaning if events concern them, or if they have uplinks
+        let has_racks = section(tree, "event").any(|entry| key(entry, "rack").is_some())
+            || uplink(tree).is_some();
         for (place, name) in found.into_iter().filter(|(_, name)| *name != "rack" || !has_racks) {
             let message = format!("`{name}` has no effect without a CRUSH map");
             let help = "set `system = \"ceph\"` and `crush` in `[cluster]`, or leave it out";

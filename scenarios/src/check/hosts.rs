@@ -232,6 +232,21 @@ impl Hosts {
         self.groups.iter().any(|group| group.is_node).then_some(HostId(0))
     }
 
+    /// Number of hosts.
+    pub(crate) fn count(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The first host on the machine of a host; the host itself if it has a machine of its own.
+    pub(crate) fn first_on_machine(&self, id: HostId) -> HostId {
+        let Some(host) = self.get(id) else { return id };
+        if let Some(machine) = host.machine {
+            return machine.host;
+        }
+        let group = self.groups.iter().find(|group| group.name == host.group);
+        group.filter(|_| host.guest.is_some()).map_or(id, |group| HostId::from(group.first))
+    }
+
     pub(crate) fn get(&self, id: HostId) -> Option<&Host> {
         self.list.get(id.index())?.as_ref()
     }

@@ -16,6 +16,7 @@ mod quantities;
 mod settings;
 mod storage;
 mod topology;
+mod uplinks;
 mod volumes;
 mod workloads;
 
@@ -239,6 +240,7 @@ impl Context<'_> {
         self.keeps_objects = traits.is_some_and(SystemTraits::servers_keep_objects);
         self.disks_are_servers = traits.is_some_and(SystemTraits::disks_are_servers);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
+        let uplinks = self.uplinks(tree, &hosts);
         let volumes = self.volumes(tree, &hosts);
         let ceph = match &mut system {
             Some(System::Ceph(ceph)) => Some(ceph),
@@ -282,6 +284,7 @@ impl Context<'_> {
             system: system?,
             hosts: hosts.into_model()?,
             switch: switch?,
+            uplinks: uplinks?,
             volumes: volumes.into_iter().map(|volume| volume.model).collect::<Option<_>>()?,
             workloads: workloads
                 .into_iter()

@@ -42,8 +42,16 @@ type Seen = BTreeMap<(u16, String), (Vec<String>, Place)>;
 
 /// Storage nodes by rack. Errors in the racks are reported with the map.
 pub(super) fn racks(tree: &Table, hosts: &Hosts) -> BTreeMap<String, Vec<HostId>> {
+    by_rack(section(tree, "node"), hosts)
+}
+
+/// Hosts by rack, of the groups of nodes, or of all groups: nodes come first.
+pub(super) fn by_rack<'t>(
+    groups: impl Iterator<Item = &'t Entry>,
+    hosts: &Hosts,
+) -> BTreeMap<String, Vec<HostId>> {
     let mut racks: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
-    for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
+    for (entry, group) in groups.zip(hosts.groups.iter()) {
         let Some(node) = key(entry, "rack") else { continue };
         let names: Vec<&str> = match &node.value {
             Value::List(names) => names.iter().filter_map(Node::text).collect(),

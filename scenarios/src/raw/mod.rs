@@ -180,6 +180,11 @@ pub(crate) struct RawSwitch {
     /// (RACK-TLP, RFC 8985). Linux has done so since 2013.
     #[schemars(extend("default" = true, "x-when" = { "model": ["tcp"] }))]
     pub(crate) loss_probes: Option<At<bool>>,
+    /// Rate, in each direction, of the uplink from each rack's switch to the core. All hosts of a rack share
+    /// it. Hosts without a `rack` are connected to the core directly. Without it, racks have no effect on
+    /// the network.
+    #[schemars(extend("examples" = ["40 Gbit/s"]))]
+    pub(crate) uplink: Option<Speed>,
 }
 
 /// How closely the network is modelled.

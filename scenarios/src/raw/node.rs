@@ -62,7 +62,7 @@ pub(crate) struct RawNode {
     pub(crate) osds: Option<At<String>>,
     /// The rack of these nodes. With a list of racks, the first node is in the first rack, the second node
     /// in the second rack, and so on. After the last rack, the list begins again. Only with `system =
-    /// "ceph"` and without `crush`, or if an event names a rack.
+    /// "ceph"` and without `crush`, with `uplink` in `[switch]`, or if an event names a rack.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) rack: Option<At<HostPatterns>>,
     /// The room of these nodes, written like `rack`. Each rack is in one room.
@@ -108,6 +108,9 @@ pub(crate) struct RawClient {
     /// With this table, the hosts of the group are virtual machines (guests) on one machine. They share its
     /// processor and its adapter.
     pub(crate) guest: Option<RawGuest>,
+    /// The rack of these clients, written like that of nodes. Only with `uplink` in `[switch]`.
+    #[allow(dead_code, reason = "read when all hosts are known")]
+    pub(crate) rack: Option<At<HostPatterns>>,
 }
 
 /// The block layer of a virtual machine, as in Linux. All its requests go through it.

@@ -162,6 +162,7 @@ impl Key {
             system,
             hosts,
             switch: _,
+            uplinks: _,
             volumes,
             workloads,
             tracking,
