@@ -1,4 +1,4 @@
-//! Points from files: results of fio, of COSBench and of the simulator, and tables.
+//! Reads measured points from files: results of fio, COSBench and the simulator, and tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -20,10 +20,10 @@ const SAME_SIZE: f64 = 0.01;
 /// The first line of a COSBench report ends within this number of bytes.
 const HEADING: u64 = 4096;
 
-/// All that was read.
+/// Everything that was read.
 #[derive(Debug, Default)]
 pub struct MeasuredPoints {
-    /// In the order of the sources.
+    /// The points, in the order of the sources.
     pub points: Vec<Point>,
     /// Requests outstanding at a time, by series, where the results say it.
     pub outstanding: BTreeMap<String, NonZeroU32>,
@@ -78,7 +78,7 @@ fn files(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf
     for entry in std::fs::read_dir(directory).map_err(fault)? {
         let entry = entry.map_err(fault)?;
         let path = entry.path();
-        // links are not followed, so that there is an end
+        // links are not followed, so that the search ends
         if entry.file_type().map_err(fault)?.is_dir() {
             found.extend(files(&path, wanted)?);
         } else if wanted(&path) {
@@ -119,7 +119,7 @@ fn fio(
                 }
                 found.points.push(point);
             }
-            // it measured something else, and well
+            // the run is sound, but it measured something else
             Err(why) => {
                 found.notes.insert(format!("not used: `{}`: {why}", run.name));
             }
@@ -312,7 +312,7 @@ fn is_report(path: &Path) -> Result<bool, Error> {
     Ok(header.starts_with("Stage,") && header.contains("Op-Type"))
 }
 
-/// The place of a column by its name.
+/// The positions of columns, by their names.
 fn columns(
     reader: &mut csv::Reader<&[u8]>,
     path: &Path,
@@ -362,7 +362,7 @@ fn table(path: &Path, found: &mut MeasuredPoints) -> Result<(), Error> {
     Ok(())
 }
 
-/// The part of a truth that is needed; the truth of a large cluster has far more.
+/// The part of `truth.json` that is needed. The file of a large cluster has far more.
 #[derive(Deserialize)]
 struct Truth {
     workloads: Option<BTreeMap<String, Seen>>,

@@ -1,7 +1,7 @@
 //! The hits that caches would have had on a real trace.
 //!
-//! The trace is read once and given to all caches (policy × size) and to the curve of LRU. No time
-//! passes: a cache sees references in the order of the trace, and admits each object that it
+//! The trace is read once and given to all caches (one for each policy and size) and to the curve of LRU.
+//! Time plays no role: a cache sees references in the order of the trace, and admits each object that it
 //! misses.
 
 mod curve;
@@ -35,7 +35,7 @@ pub struct CacheProgress {
     pub requests: u64,
     /// Bytes of the file that were read.
     pub read_bytes: u64,
-    /// Bytes of the whole file; `None` if it is not a plain file.
+    /// Size of the file in bytes; `None` if it is not a plain file.
     pub of_bytes: Option<u64>,
 }
 
@@ -74,9 +74,9 @@ pub fn replay_cache(
 
 /// What is to be replayed.
 pub(crate) struct Plan {
-    /// Each once.
+    /// Policies, each once.
     kinds: Vec<PolicyKind>,
-    /// Each once: in objects, pages or bytes.
+    /// Sizes in objects, pages or bytes, each once.
     sizes: Vec<u64>,
     objects: Objects,
     /// Whether the curve of LRU is computed. It gives the hits of LRU caches of all sizes, so these
@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// A cache's size in its unit. `all` gives the total for a share.
+/// A cache's size in its unit. `all` gives the total, of which a share is taken.
 fn capacity(
     size: CacheSize,
     objects: Objects,
@@ -166,7 +166,7 @@ fn capacity(
                  their requests (`--by-size`)"
             )));
         }
-        // one part in 10^12 more, so that 29 % of 100 are 29
+        // one part in 10^12 is added, so that 29 % of 100 is 29 despite rounding
         (CacheSize::Share(share), _) => {
             ((all()? as f64 * share * (1.0 + 1e-12)).floor() as u64).max(1)
         }
@@ -183,7 +183,7 @@ fn capacity(
     Ok(capacity)
 }
 
-/// The same without repetitions, in the order of first occurrence.
+/// Removes repetitions. Each element stays where it occurs first.
 fn each_once<T: Copy + PartialEq>(things: Vec<T>) -> Vec<T> {
     let mut once = Vec::new();
     for thing in things {
