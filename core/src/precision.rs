@@ -143,7 +143,7 @@ impl Precision {
             if length >= longest {
                 let what = format!(
                     "`{}` reaches no steady state within {} of simulated time: its response times still \
-                     change; give it more (`--limit`), or less load",
+                     change; allow more time (`--limit`), or reduce the load",
                     self.workload, longest
                 );
                 return Err(Error::Invalid(what));

@@ -29,7 +29,8 @@ impl Scenario {
         let inner = inner.rsplit_once("scenarios/").map_or(inner, |(_, inner)| inner);
         let help = if shipped_names().any(|name| name == inner) {
             format!(
-                "one of that name comes with the program: `{inner}`, without directory and ending"
+                "a scenario of this name comes with the program: write `{inner}`, without directory and \
+                 ending"
             )
         } else {
             let near = meant(inner, shipped_names()).unwrap_or_default();

@@ -27,10 +27,10 @@ use thiserror::Error;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
     /// It is a directory.
-    #[error("it is a directory; a file is wanted")]
+    #[error("it is a directory; expected a file")]
     Directory,
     /// It is a device, a named pipe or a socket.
-    #[error("it is {what}; a file is wanted")]
+    #[error("it is {what}; expected a file")]
     Special {
         /// The kind of file: `a device`.
         what: &'static str,
@@ -43,7 +43,7 @@ pub enum Refusal {
     },
     /// A row is too long.
     #[error(
-        "its row {row} is longer than {} MiB; wanted are rows of comma-separated values, each with an end \
+        "its row {row} is longer than {} MiB; expected rows of comma-separated values, each with an end \
          of line", MOST_RECORD >> 20
     )]
     LongRow {

@@ -829,16 +829,16 @@ mod tests {
             ),
             (
                 "cart:minsplit=1",
-                "`minsplit=1` of `cart`: a whole number from 2 to 1000000 is wanted",
+                "`minsplit=1` of `cart`: expected a whole number from 2 to 1000000",
             ),
             (
                 "cubist:ninstances=x",
-                "`ninstances=x` of `cubist`: a whole number from 0 to 9 is wanted",
+                "`ninstances=x` of `cubist`: expected a whole number from 0 to 9",
             ),
-            ("cart:prune=yes", "`prune=yes` of `cart`: one of `none`, `cv`, `cv1se` is wanted"),
+            ("cart:prune=yes", "`prune=yes` of `cart`: expected one of `none`, `cv`, `cv1se`"),
             (
                 "mars:threshold=NaN",
-                "`threshold=NaN` of `mars`: a number from 0 to 0.999999 is wanted",
+                "`threshold=NaN` of `mars`: expected a number from 0 to 0.999999",
             ),
         ] {
             assert_eq!(text.parse::<Spec>().unwrap_err().to_string(), fault);

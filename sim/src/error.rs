@@ -63,8 +63,8 @@ pub enum SimError {
     },
     /// Outstanding requests exceed the limit for memory.
     #[error(
-        "{outstanding} requests are outstanding after {at}, and more come than complete: the \
-         cluster cannot keep up with workload `{workload}`; lower its rate"
+        "{outstanding} requests are outstanding after {at}, and requests arrive faster than they complete: \
+         the cluster cannot keep up with workload `{workload}`; lower its rate"
     )]
     Overload {
         /// Number of outstanding requests.

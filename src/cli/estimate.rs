@@ -91,7 +91,9 @@ impl FromStr for SizeShares {
             let size = quantity::size(size).filter(|size| *size > Bytes::ZERO).ok_or_else(wrong)?;
             let share: f64 = share.trim().parse().map_err(|_| wrong())?;
             if !(share > 0.0 && share <= 1.0) {
-                return Err(format!("share `{share}` of {size}: wanted is above 0, 1 at most"));
+                return Err(format!(
+                    "share `{share}` of {size}: expected a number above 0 and at most 1"
+                ));
             }
             if found.iter().any(|other| other.size == size) {
                 return Err(format!("size {size} is there twice"));
@@ -119,6 +121,6 @@ mod tests {
         assert!(fault("x:1").contains("not SIZE:SHARE"));
         assert!(fault("16K:0.3,1M:0.6").contains("add up to 0.89"));
         assert!(fault("16K:0.5,16384:0.5").contains("twice"));
-        assert!(fault("16K:NaN").contains("wanted is above 0"));
+        assert!(fault("16K:NaN").contains("expected a number above 0"));
     }
 }

@@ -56,8 +56,8 @@ impl fmt::Display for Overload {
         let Self { resource, factor } = self;
         write!(
             f,
-            "overload, {factor:.2} times what `{resource}` can do; there is no steady state, and requests \
-             wait the longer the longer it lasts"
+            "overload, {factor:.2} times what `{resource}` can do; there is no steady state: requests wait \
+             longer and longer"
         )
     }
 }

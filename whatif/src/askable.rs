@@ -10,8 +10,8 @@ use crate::error::WhatIfError;
 use crate::load;
 use crate::observed::Observed;
 
-const OTHER_SYSTEM: &str = "what another storage system would do with the same requests is no change of a setting: simulate \
-     the changed scenario instead";
+const OTHER_SYSTEM: &str = "another storage system is not a change of a setting: simulate the changed \
+                            scenario instead";
 
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
@@ -35,20 +35,20 @@ pub(crate) fn by_its_path(
         ("workload", Some(name))
             if is_drawn(recorded, name, steps.get(2).copied()) && !is_described(before, name) =>
         {
-            "the records hold the requests that were made, not how they came to be; describe the \
-             workload anew, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or \
-             simulate the changed scenario"
+            "the records contain the requests, but not how the workload chose them; describe the whole \
+             workload, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or simulate the \
+             changed scenario"
         }
         ("device", Some(name)) if seen.measured.contains_key(name) => {
-            "the records say what was measured of it, not how it is made; describe the other one whole and \
-             under another name, `device.new={ kind = ..., ... }`, and put it in, \
-             `node.NAME.disk.0.device=new`"
+            "the records contain its measurements, but not its construction; describe a whole device under \
+             another name, `device.new={ kind = ..., ... }`, and use it, `node.NAME.disk.0.device=new`"
         }
         ("seed" | "warmup" | "duration" | "intervals" | "payload" | "record", _) => {
-            "a prediction is of the recorded time; run the scenario with it instead"
+            "a prediction covers the recorded time; run the scenario with it instead"
         }
         ("tracking", Some("metrics" | "clock_skew" | "sample_delay")) => {
-            "metrics cost the cluster nothing, and no answer has them; run the scenario with it instead"
+            "metrics take no time in the cluster, and answers do not contain them; run the scenario with \
+             it instead"
         }
         ("workload", _)
             if steps.get(2) == Some(&"times")
@@ -117,7 +117,7 @@ fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfErro
     let kind = if new.role.storage().is_some() { "node" } else { "client" };
     let of_it = |key: &str| format!("{kind}.{}.cpu.{key}", new.group);
     if old.cpu.quantum != new.cpu.quantum {
-        let reason = "the model leaves out that long tasks are interrupted for others";
+        let reason = "the model does not interrupt long tasks for others";
         return Err(refused(of_it("quantum"), reason));
     }
     let relays = after.system.traits().relays();
@@ -147,11 +147,11 @@ fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
         None => Ok(()),
         Some((name @ ("shared_buffer" | "shared_buffer_alpha"), _)) => Err(refused(
             format!("switch.{name}"),
-            "the model knows a buffer for each port, none that ports share",
+            "in the model, each port has its own buffer; ports do not share one",
         )),
         Some((name, _)) => Err(refused(
             format!("switch.{name}"),
-            "the model leaves out what senders do after losses: in it, who finds a port full waits",
+            "the model leaves out how senders react to losses: in it, a sender waits while a port is full",
         )),
     }
 }
@@ -167,7 +167,7 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
         }
         (Some(Arrivals::Bursty { .. }), Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals"),
-            "bursts come as they were recorded: the model cannot make them longer, denser or rarer",
+            "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
         )),
         (_, Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals=bursty"),

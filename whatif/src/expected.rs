@@ -84,7 +84,7 @@ impl FromStr for PastScore {
         let model = model.ok_or("names no model: bounds, mva, fast or replay")?;
         let number = |text: &str| {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-            number.ok_or_else(|| format!("has `{text}` where a number is wanted"))
+            number.ok_or_else(|| format!("has `{text}` instead of a number"))
         };
         let known = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
         let (utilization, about) = match *rest {

@@ -172,14 +172,14 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
         if cluster.scenario.outages.is_some() {
-            return Ok(Err("what failures do to clients takes a whole replay".to_owned()));
+            return Ok(Err("failures need a replay of the whole run".to_owned()));
         }
         if cluster.scenario.hedges() || self.scenario.hedges() {
-            return Ok(Err("hedged reads take a whole replay".to_owned()));
+            return Ok(Err("hedged reads need a replay of the whole run".to_owned()));
         }
         if !cluster.assumed.is_empty() {
             return Ok(Err(
-                "it changes what clients ask for, which moves what caches hold".to_owned()
+                "it changes the clients' requests, and so the content of caches".to_owned()
             ));
         }
         if self.unchanged_short.get().is_none() {
@@ -187,7 +187,7 @@ impl Observed {
             self.unchanged_short.get_or_init(|| self.replayed(&before, Detail::SHORT).ok());
         }
         if self.unchanged_short.get().is_some_and(Option::is_none) {
-            return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
+            return Ok(Err("the replay of the recorded run does not end".to_owned()));
         }
         let outcome = self.replayed(cluster, Detail::SHORT)?;
         let idle = self.idle(changes);
@@ -292,8 +292,7 @@ impl Observed {
 }
 
 /// Said where a change could have an effect, but has none on the recorded requests.
-const NO_DIFFERENCE: &str = "the requests that were recorded are served as they were: to them, what \
-                             was changed makes no difference";
+const NO_DIFFERENCE: &str = "the change makes no difference to the recorded requests";
 
 /// What the question is about, by workload of the changed cluster.
 fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
@@ -368,8 +367,8 @@ impl Prediction<'_> {
             return Ok(());
         }
         let what = match self.outcome.outages {
-            Some(_) => "it knows no failures of hosts",
-            None => "it knows no hedged reads",
+            Some(_) => "the model has no failures of hosts",
+            None => "the model has no hedged reads",
         };
         Err(WhatIfError::not_followed(model, changes, what))
     }

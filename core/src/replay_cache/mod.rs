@@ -93,8 +93,8 @@ impl Plan {
         let objects = arguments.objects;
         if arguments.sizes.is_empty() {
             if objects == Objects::BySize {
-                let fault = "objects as large as their requests need sizes of caches: a curve of \
-                             all sizes is of objects of one size";
+                let fault = "objects that have the sizes of their requests need sizes of caches: the curve \
+                             of all sizes needs objects of one size";
                 return Err(Error::Invalid(fault.to_owned()));
             }
             if let Some(kind) = kinds.iter().find(|kind| **kind != PolicyKind::Lru) {
@@ -161,9 +161,9 @@ fn capacity(
         }
         (CacheSize::Amount(amount), Objects::Addresses) => {
             return Err(Error::Invalid(format!(
-                "`--size` is {amount}, but objects have no size here; give a number of objects, \
-                 or split requests into pages (`--pages 4KiB`), or let objects be as large as \
-                 their requests (`--by-size`)"
+                "`--size` is {amount}, but objects have no size here; give a number of objects, or split \
+                 requests into pages (`--pages 4KiB`), or let objects have the sizes of their requests \
+                 (`--by-size`)"
             )));
         }
         // one part in 10^12 is added, so that 29 % of 100 is 29 despite rounding
@@ -177,7 +177,7 @@ fn capacity(
         Objects::Addresses => (MAX_CAPACITY as u64, "objects"),
     };
     if capacity > most {
-        let fault = format!("a cache of {capacity} {what} is too large; {most} are the most");
+        let fault = format!("a cache of {capacity} {what} is too large; the maximum is {most}");
         return Err(Error::Invalid(fault));
     }
     Ok(capacity)
@@ -213,6 +213,6 @@ mod tests {
         let fault = in_pages(CacheSize::Amount(Bytes(4095))).unwrap_err();
         assert_eq!(fault, "a cache of 4095 B does not hold one page of 4 KiB");
         let fault = in_pages(CacheSize::Count(1 << 30)).unwrap_err();
-        assert_eq!(fault, "a cache of 1073741824 pages is too large; 536870912 are the most");
+        assert_eq!(fault, "a cache of 1073741824 pages is too large; the maximum is 536870912");
     }
 }

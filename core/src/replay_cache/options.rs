@@ -88,7 +88,7 @@ impl FromStr for CacheSize {
         };
         match size {
             Self::Count(0) | Self::Amount(Bytes::ZERO) => {
-                Err(format!("`{text}` leaves no room; a cache holds one object at least"))
+                Err(format!("`{text}` leaves no room; a cache holds at least one object"))
             }
             size => Ok(size),
         }
@@ -116,8 +116,8 @@ impl FromStr for Sample {
         let objects = || text.parse().ok().filter(|objects| *objects > 1).map(Self::Objects);
         rate.map(Self::Rate).or_else(objects).ok_or_else(|| {
             format!(
-                "`{text}` is not a sample; write the share of the objects that is followed \
-                 (`0.01`, `1%`), or how many are at most (`8192`)"
+                "`{text}` is not a sample; write a share of the objects (`0.01`, `1%`), or a maximum \
+                 number of objects (`8192`)"
             )
         })
     }
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(sample("1"), Ok(Sample::Rate(1.0)));
         assert_eq!(sample("8192"), Ok(Sample::Objects(8192)));
         for text in ["0", "-0.1", "1.5", "200%", "nan", "some", ""] {
-            assert!(sample(text).unwrap_err().contains("write the share"), "{text}");
+            assert!(sample(text).unwrap_err().contains("write a share"), "{text}");
         }
     }
 }

@@ -67,7 +67,7 @@ impl<'a> References<'a> {
         let path = &arguments.trace;
         let objects = arguments.objects;
         if objects == Objects::Pages(Bytes::ZERO) {
-            return Err(Error::Invalid("pages of 0 B: a page has one byte at least".to_owned()));
+            return Err(Error::Invalid("pages of 0 B: a page has at least one byte".to_owned()));
         }
         let mut options = ReadOptions {
             format: arguments.format,

@@ -33,7 +33,11 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
             let misses = ((1.0 - predicted).max(1e-3) / (1.0 - was).max(1e-3)).ln().abs();
             found.push((
                 misses,
-                format!("{name}'s hit rate {} for {}", share(predicted), share(was)),
+                format!(
+                    "{name}'s hit rate: {} predicted, {} measured",
+                    share(predicted),
+                    share(was)
+                ),
             ));
         }
     }
@@ -44,7 +48,7 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
             if (predicted - was).abs() > SLIGHT.1 {
                 let full = if was > FULL { ", where it is full" } else { "" };
                 let text = format!(
-                    "{host}.{resource} {} busy for {}{full}",
+                    "{host}.{resource} busy: {} predicted, {} measured{full}",
                     share(*predicted),
                     share(was)
                 );

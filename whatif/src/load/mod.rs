@@ -115,7 +115,8 @@ impl Asked<'_> {
             Some(kind) if STAY.contains(&kind) => {
                 let end = known.of_clients.iter().flat_map(|all| all.iter()).map(Recorded::end);
                 if end.max().unwrap_or(0) > volume.get() {
-                    let reason = format!("workload `{name}` has asked for places behind {volume}");
+                    let reason =
+                        format!("workload `{name}` has requested addresses beyond {volume}");
                     return Err(self.refused(reason));
                 }
                 let mut load = if self.changes.is_empty() {
@@ -125,7 +126,7 @@ impl Asked<'_> {
                 };
                 if before != volume {
                     let stay = format!(
-                        "workload `{name}` asks for the places that were recorded, on a volume of {volume}"
+                        "workload `{name}` requests the recorded addresses, on a volume of {volume}"
                     );
                     let others = std::mem::take(&mut load.assumed);
                     load.assumed =
@@ -189,8 +190,8 @@ impl Asked<'_> {
         let shown = format!("{law}, as {} requests show", law.requests);
         if before == volume && is_alike(&kind, &as_recorded) {
             let assumed = format!(
-                "workload `{name}` ({shown}) keeps the places and times that were recorded; which of its \
-                 requests read, {:.1} % now, is drawn",
+                "workload `{name}` ({shown}) keeps its recorded addresses and times; which of its requests \
+                 are reads, now {:.1} %, is drawn at random",
                 100.0 * read_share
             );
             return Ok(Load {
@@ -213,8 +214,8 @@ impl Asked<'_> {
             (false, false) => "; it uses the same share of the volume as before",
         };
         let assumed = format!(
-            "workload `{name}` ({shown}) has other requests, drawn by the changed law{grown}; when they come \
-             is as recorded or as asked"
+            "workload `{name}` ({shown}) has other requests, drawn from the changed law{grown}; their \
+             times are as recorded or as requested"
         );
         Ok(Load { requests, assumed })
     }
@@ -245,16 +246,16 @@ impl Asked<'_> {
         if asks_for("access") {
             requests = again::of_size(&requests, access, volume);
             assumed.push(format!(
-                "are of {access} and begin at the multiple of it below the recorded place"
+                "have {access} and begin at the multiple of it at or below the recorded address"
             ));
         }
         if asks_for("reads") {
             requests = again::drawn_directions(&requests, name, read_share);
             let share = 100.0 * read_share;
-            assumed.push(format!("read with a chance of {share:.1} %, wherever they go"));
+            assumed.push(format!("are reads with a probability of {share:.1} %, at any address"));
         }
         let assumed = format!(
-            "requests of workload `{name}` come when they were recorded, {}",
+            "requests of workload `{name}` keep their recorded times, {}",
             assumed.join(", and ")
         );
         Ok(Load { requests, assumed })

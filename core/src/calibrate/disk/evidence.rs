@@ -129,8 +129,8 @@ pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
             && !one_device
         {
             return Err(Error::Invalid(format!(
-                "the results are of different devices, {} in `{first}` and {} in `{file}`; \
-                 calibrate each by itself, or say `--one-device` if they are alike",
+                "the results are of different devices, {} in `{first}` and {} in `{file}`; calibrate each \
+                 separately, or give `--one-device` if they are equal",
                 quoted(devices),
                 quoted(&found.devices)
             )));
@@ -256,11 +256,11 @@ impl Evidence {
             match result.job() {
                 Ok(job) => return Ok(job),
                 Err(FioError::Unsupported { key, .. }) if result.options.remove(&key).is_some() => {
-                    let value = format!("option `{key}` of fio is taken to change nothing");
+                    let value = format!("option `{key}` of fio is ignored");
                     self.notes.insert(value);
                 }
                 Err(FioError::Value { key, found, wanted, .. }) => {
-                    return Err(format!("option `{key}` is `{found}`; wanted {wanted}"));
+                    return Err(format!("option `{key}` is `{found}`; expected {wanted}"));
                 }
                 Err(error) => return Err(error.to_string()),
             }

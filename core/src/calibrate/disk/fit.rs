@@ -422,21 +422,26 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
     let mut notes = Vec::new();
     for op in [Op::Read, Op::Write] {
         if !points.iter().any(|point| point.op == op) {
-            notes.push(format!("{op}s were not measured: they are served as the others"));
+            notes.push(format!(
+                "{op}s were not measured: they are assumed to take as long as the others"
+            ));
         }
     }
     for order in [Order::Random, Order::Sequential] {
         if !points.iter().any(|point| point.order == order) {
             let name = order.name();
-            notes.push(format!("{name} requests were not measured: they are served as the others"));
+            notes.push(format!(
+                "{name} requests were not measured: they are assumed to take as long as the \
+                                others"
+            ));
         }
     }
     for job in jobs().filter(|job| !job.of.throttled()) {
         let share = job.gap_ns * job.of.iops() / f64::from(job.of.slots()) / 1e9;
         if share > OUTSIDE {
             notes.push(format!(
-                "{}: {:.0} % of the time passes outside the device, for IOPS × latency is less than \
-                 what may be outstanding; the simulated job pauses as long",
+                "{}: {:.0} % of the time passes outside the device, because IOPS × latency is less than \
+                 the number that may be outstanding; the simulated job pauses for this time",
                 words(&job.of),
                 share * 100.0
             ));
@@ -446,18 +451,18 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
     let (least, most) = (counts().min().unwrap_or(1), counts().max().unwrap_or(1));
     if least > 1 {
         notes.push(format!(
-            "fewer than {least} outstanding were not measured: one alone is taken to last as the \
-             fastest hundredth of those measured"
+            "fewer than {least} outstanding were not measured: a single one is assumed to take as long as \
+             the fastest 1 % of the measured ones"
         ));
     }
     notes.push(format!(
-        "more than {most} outstanding were not measured: the device is taken to serve no faster"
+        "more than {most} outstanding were not measured: the device is assumed to serve no faster"
     ));
     let sizes = || points.iter().map(|point| Bytes(point.block));
     if let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) {
         notes.push(format!(
-            "requests below {smallest} are taken to last as long, requests above {largest} to move \
-             as many bytes a second"
+            "requests below {smallest} are assumed to take as long as these, requests above {largest} to \
+             move as many bytes a second as these"
         ));
     }
     notes

@@ -81,7 +81,9 @@ pub enum TraceError {
         found: String,
     },
     /// A request reaches beyond the drive's end.
-    #[error("line {line}: sectors {first} to {last} are asked for, the drive ends before {total}")]
+    #[error(
+        "line {line}: sectors {first} to {last} are requested, but the drive ends before sector {total}"
+    )]
     Beyond {
         /// The line's number, from 1.
         line: u64,
