@@ -1,6 +1,7 @@
-//! Which settings can be asked about: those that the model knows and that the records say something about.
+//! Which settings a question may change: those that the model follows and about which the records contain
+//! something.
 //!
-//! A change that the model does not follow is refused by its name. Otherwise the answer would
+//! A change that the model does not follow is refused, and the error names it. Otherwise the answer would
 //! describe the unchanged cluster but look like an answer about the changed one.
 
 use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
@@ -19,9 +20,9 @@ const OTHER_TIMES: &str =
 const RECORDED_FAILURES: &str = "the recorded run had this event itself, and what a cluster without failures would do is not in its \
      records; ask of a run without events";
 
-/// Errors if a change is of a setting that the records say nothing about.
+/// Returns an error if the records say nothing about the changed setting.
 ///
-/// `before`: the changes that precede it in the question.
+/// `before`: the changes that precede this change in the question.
 pub(crate) fn by_its_path(
     change: &Change,
     before: &[Change],
@@ -69,7 +70,8 @@ pub(crate) fn by_its_path(
     Err(refused(change.to_string(), reason))
 }
 
-/// Whether a key describes the requests of a workload. Other kinds have such keys; recorded workloads do not.
+/// Whether a key describes how a workload draws its requests. A recorded workload has no such key, because
+/// its requests are known.
 fn is_drawn(recorded: &Scenario, workload: &str, key: Option<&str>) -> bool {
     let mut workloads = recorded.workloads.iter();
     let kinds = key.map_or_else(Vec::new, workload_kinds_with);
@@ -84,7 +86,8 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
     changes.iter().any(|change| change.path == whole || change.path == format!("{whole}.kind"))
 }
 
-/// Errors if the changed cluster differs from the recorded one in something that the model does not follow.
+/// Returns an error if the changed cluster differs from the recorded one in something that the model does not
+/// follow.
 pub(crate) fn by_what_differs(seen: &Observed, after: &Scenario) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
     if let Some(event) = before.outages.iter().flat_map(|outages| &outages.events).next() {
@@ -109,7 +112,8 @@ fn refused(change: String, reason: impl Into<String>) -> WhatIfError {
     WhatIfError::Refused { change, reason: reason.into() }
 }
 
-/// Compares settings within one profile. Another profile is another processor, which is replaced as a whole.
+/// Compares the processor's settings if old and new processor have the same profile. Another profile means
+/// another processor.
 fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfError> {
     if old.cpu.name != new.cpu.name {
         return Ok(());
@@ -177,7 +181,8 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     }
 }
 
-/// Checks the volume's size: only of some kinds is it known where requests would go on a volume of another size.
+/// Checks the volume's size. Only for some kinds of workloads is it known which addresses they would request
+/// on a volume of another size.
 fn addresses(seen: &Observed, after: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
     let Some(old) = recorded_as(before, workload) else { return Ok(()) };

@@ -1,19 +1,19 @@
-//! Predicts a changed load of a recorded workload: another share of reads, other sizes, other places.
+//! Predicts a changed load of a recorded workload: another share of reads, other sizes, other addresses.
 //!
-//! The records hold the requests, not the process that generated them. So a changed load is made
-//! from the recorded one. The documentation of the workload's kind decides how:
+//! The records contain the requests, not the process that generated them. So a changed load is made from the
+//! recorded one. How this is done depends on the kind of workload, according to its documentation:
 //!
-//! - `ssio` follows one of a few laws, whose parameters are estimated from the recorded places
-//!   ([`law`]). The change is applied to that law, and requests are drawn from it with a seed that
-//!   no run uses. If only the share of reads changes, recorded requests keep their places, and some
-//!   of them change direction.
-//! - a trace has no law. Its requests keep their times; [`again`] draws their directions, or gives
-//!   them another size at their places.
-//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their places when their volume grows,
-//!   because their files do not grow.
+//! - `ssio` follows one of a few laws. The law and its parameters are estimated from the recorded addresses
+//!   ([`law`]). The change is applied to the law, and requests are drawn from it with a seed that no run
+//!   uses. If only the share of reads changes, recorded requests keep their addresses, and some of them
+//!   change direction.
+//! - A trace has no law. Its requests keep their times. [`again`] draws their directions, or gives them
+//!   another size at the same addresses.
+//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their addresses when their volume grows, because
+//!   their files do not grow.
 //!
-//! Left out: users who read less may issue requests more often. Times and the number of outstanding
-//! requests stay as recorded, or as the question says.
+//! Left out: users who read less may issue requests more often. Here, times and the number of outstanding
+//! requests stay as recorded, or are as in the question.
 
 mod again;
 mod law;
@@ -27,10 +27,10 @@ use crate::observed::{Observed, Recorded, Streams};
 use crate::question::Shelf;
 use law::Law;
 
-/// The option that gives changes, for error messages.
+/// The name of the option for changes, for error messages.
 pub(crate) const OPTION: &str = "--what-if";
 
-/// Keys of a workload that describe its requests and can be asked about, by its kind.
+/// Keys that describe the requests of a workload and that a question may change, by kind of workload.
 const KEYS: [(&str, &[&str]); 2] = [
     (
         "ssio",
@@ -48,12 +48,13 @@ const KEYS: [(&str, &[&str]); 2] = [
     ("trace", &["reads", "access"]),
 ];
 
-/// Kinds whose requests keep their places when their volume grows.
+/// Kinds whose requests keep their addresses when their volume grows.
 const STAY: [&str; 5] = ["trace", "postmark", "oltp", "iozone", "ffsb"];
 
-/// The number of the recorded workload whose load a change affects; `None`: it affects something else.
+/// The number of the recorded workload whose load a change affects. `None` if it affects something else.
 ///
-/// `all`: the changes of the question. A workload that one of them describes has no recorded load.
+/// `all`: the changes of the question. If one of them describes a workload, that workload has no recorded
+/// load.
 pub(crate) fn of_change(seen: &Observed, change: &Change, all: &[Change]) -> Option<usize> {
     let steps: Vec<&str> = change.path.split('.').map(plain).collect();
     let ["workload", name, key] = steps[..] else { return None };
@@ -78,13 +79,14 @@ pub(crate) fn can_grow(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind == "ssio" || STAY.contains(&kind))
 }
 
-/// The requests of a changed load, and what they assume.
+/// The requests of a changed load, and the assumptions about them.
 pub(crate) struct Load {
     pub(crate) requests: Streams,
     pub(crate) assumed: String,
 }
 
-/// A changed load: number `recorded` of the run's workloads, and `workload` of the changed cluster's.
+/// A changed load. Its workload has number `recorded` in the run, and number `workload` in the changed
+/// cluster.
 pub(crate) struct Asked<'a> {
     pub(crate) recorded: usize,
     pub(crate) workload: usize,

@@ -15,9 +15,9 @@ use crate::error::WhatIfError;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Recorded {
     pub(crate) issued: SimTime,
-    /// Time from the completion that this request follows to its issue, if the client issues after
-    /// completions and has no known think time. The client worked by itself in this time, as a file server
-    /// does on a cache hit.
+    /// Time from the completion that this request follows to the issue of the request. It is set if the
+    /// client issues requests after completions and its think time is not known. In this time the client
+    /// worked on its own, as a file server does on a cache hit.
     pub(crate) pause: SimSpan,
     pub(crate) offset: Bytes,
     pub(crate) size: u32,
@@ -43,8 +43,8 @@ pub(crate) struct Streams {
     pub(crate) creates: bool,
     /// Whether every client had finished before the records end.
     pub(crate) ended: bool,
-    /// By position of the client: the requests of each of its threads. Only if threads have their own work
-    /// and something distinguishes them, as the block layer of a guest does; otherwise empty.
+    /// By position of the client: the requests of each of its threads. It is empty unless threads have their
+    /// own work and something distinguishes them, as the block layer of a guest does.
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
 }
 
@@ -71,7 +71,7 @@ fn is_finite(kind: &str) -> bool {
     matches!(kind, "oltp" | "postmark" | "iozone")
 }
 
-/// A client has ended if it has no request outstanding and has issued none for this many of its mean gaps.
+/// A client has ended if it has no request outstanding, and has issued none for this many times its mean gap.
 const GAPS_TO_END: u64 = 20;
 
 /// Whether a client without outstanding requests had finished at the `end` of the records.
@@ -86,7 +86,7 @@ fn has_ended(requests: &[Recorded], end: SimTime) -> bool {
 pub(crate) enum Sharing {
     /// They choose independently from the same addresses.
     Shared,
-    /// Each has its own addresses, beside those of the others.
+    /// Each has its own range of addresses.
     Beside,
     /// They issue the same requests.
     Same,
