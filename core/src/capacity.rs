@@ -154,7 +154,7 @@ fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
         _ if matches!(device, Device::Array(_)) => None,
         Some("ssd") if name.contains("nvme") => Some("nvme"),
         Some(class) => Some(class),
-        // a device of measured curves does not say what it is, but its name may
+        // a device of measured curves has no class, but its name may state one
         None => class_of(name),
     };
     let names: Vec<&str> = [Some(name), class].into_iter().flatten().collect();

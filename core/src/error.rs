@@ -26,7 +26,7 @@ pub enum Error {
     /// The run failed, or its observer ended it.
     #[error(transparent)]
     Run(#[from] SimError),
-    /// A file or directory may not be written, because the program did not make it, or it cannot be written.
+    /// A file or directory cannot be written, or may not be written because the program did not make it.
     #[cfg(feature = "files")]
     #[error(transparent)]
     Files(#[from] FilesError),
@@ -73,7 +73,7 @@ impl Error {
     }
 }
 
-/// The text of a change is not a change.
+/// The text cannot be read as a change.
 impl From<ChangeError> for Error {
     fn from(error: ChangeError) -> Self {
         Self::Invalid(error.to_string())

@@ -80,7 +80,7 @@ mod sweep;
 pub use foretell_ati as records;
 pub use foretell_ati::{MemoryRun, Record};
 /// Throughput of mixed loads from points that were measured elsewhere, by the constant-capacity rule of Ra
-/// and Lee (2017).
+/// and Lee (2018).
 pub use foretell_estimate as estimate;
 pub use foretell_scenarios::Change;
 pub use foretell_sim::Progress;

@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
-/// The figure that is wanted, and its precision: `mail mean 2%`.
+/// The requested figure, and its precision: `mail mean 2%`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Precision {
     /// The workload's name.

@@ -60,7 +60,8 @@ pub fn run(
 }
 
 /// Simulates a scenario and keeps its records in memory. [`crate::Run::in_memory`] answers questions from
-/// them. Records that no prediction needs are kept only if `wanted` is true.
+/// them. Records of requests are always kept. Other records, which no prediction needs, are kept if `wanted`
+/// returns true for them.
 pub fn remember(
     scenario: &Scenario,
     wanted: impl Fn(&Record) -> bool + Send + 'static,

@@ -127,7 +127,7 @@ impl<'a> Simulation<'a> {
                 let (summary, store) = recorder.conclude_unnamed(&conclusion)?;
                 Ok((truth, summary, store))
             }
-            // the store knows better than the simulation why it failed
+            // the store's own error says why it failed
             Err(SimError::StoreFailed) => {
                 recorder.finish(&Facts::default(), &[])?;
                 Err(SimError::StoreFailed.into())

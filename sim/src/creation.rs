@@ -7,10 +7,10 @@
 //! 1. *creation*: each instance's files are written one after the other, with all instances side by side. A file is
 //!    skipped if more than a cache holds is written after it;
 //! 2. *warm-up*: all threads do operations that are drawn from a separate random stream, one request each in
-//!   turn (where destaged data lie on the disks depends on how the writes of threads mix). The warm-up lasts
-//!   until they have written as much as the write cache holds, but for at most two million requests, or half
-//!   a million if no thread writes. (The paper's system did 575 000 requests on average in its warm-up of a
-//!   minute.) Above its high mark, the write cache destages stripes, for which disks take no time.
+//!    turn (where destaged data lie on the disks depends on how the writes of threads mix). The warm-up ends
+//!    when they have written as much as the write cache holds. It has at most two million requests, or half a
+//!    million if no thread writes. (The paper's system did 575 000 requests on average in its warm-up of a
+//!    minute.) Above its high mark, the write cache destages stripes, for which disks take no time.
 //!
 //! The dynamic state, that is queues and arm positions, is warmed up by simulated time (`warmup`). Files of other
 //! workloads, and devices other than arrays, are left unchanged.

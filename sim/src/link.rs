@@ -134,7 +134,7 @@ impl Link {
         self.arrived_ns += u128::from(at.as_ns());
     }
 
-    /// Enters the departure of a job that joined at `arrived`: at `leaves`, or when the one before has
+    /// Enters the departure of a job that joined at `arrived`: at `leaves`, or when the previous job has
     /// left.
     #[inline]
     pub(crate) fn leave(&mut self, arrived: SimTime, leaves: SimTime) {

@@ -206,7 +206,7 @@ pub struct TraceArguments {
     /// How its lines are read.
     #[command(flatten)]
     pub reading: ReadingArguments,
-    /// Print what was imported as one JSON document.
+    /// Print a summary of the import as one JSON document.
     #[arg(long, requires = "output")]
     pub json: bool,
 }

@@ -47,7 +47,7 @@ pub struct ReproduceArguments {
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// The names of papers, each with what it is about.
+/// The names of papers, each with its subject.
 fn papers() -> impl TypedValueParser<Value = Paper> {
     let value = |paper: Paper| PossibleValue::new(paper.name()).help(paper.about());
     let named = |name: String| Paper::named(&name).expect("only names of papers are accepted");

@@ -3,7 +3,7 @@
 //!
 //! In this module, *misfit* is the model's error for the recorded run, and *movement* is the change of the
 //! mean response time that the question causes, according to the model. Left out: the amounts in the question
-//! (how many more clients, how much more cache). The movement stands for them.
+//! (how many more clients, how much more cache). The movement represents them.
 
 use std::fmt;
 use std::str::FromStr;

@@ -18,11 +18,11 @@ use ursa_minor::Cluster;
 pub enum System {
     /// Clients encode and place data themselves.
     UrsaMinor,
-    /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
+    /// Ceph: replicated and erasure-coded pools, on disks and on flash.
     Ceph,
     /// Swift: proxies and object servers.
     Swift,
-    /// Virtual machines with block layers of their own.
+    /// Virtual machines, each with its own block layer.
     Guest,
 }
 

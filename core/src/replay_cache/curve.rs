@@ -20,10 +20,10 @@ pub(crate) enum Curve {
 /// References at one distance: by direction, 0 read, 1 write.
 type AtDistance = [Count; 2];
 
-/// The distance of every reference.
+/// The distances of all references. The distance of a reference is the number of other objects that were
+/// referenced since the last reference to the same object.
 ///
-/// Element d of each vector counts references that come after references to d other objects since the last
-/// one to the same object.
+/// Element d of each vector counts the references with distance d.
 #[derive(Default)]
 pub(crate) struct ExactCurve {
     reuse: ReuseDistances,

@@ -72,7 +72,7 @@ pub fn replay_cache(
     Ok(CacheReport::new(&replay.trace, plan, &references, replayed))
 }
 
-/// What is to be replayed.
+/// The caches and the curve to replay.
 pub(crate) struct Plan {
     /// Policies, each once.
     kinds: Vec<PolicyKind>,

@@ -101,7 +101,7 @@ impl Judge<'_> {
         Simulation::new(document)?.run(|progress| self.workers.go_on(progress))
     }
 
-    /// Keeps the records of a run in a directory.
+    /// Simulates a document and keeps its records in a directory.
     ///
     /// # Errors
     ///

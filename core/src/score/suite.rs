@@ -28,7 +28,7 @@ struct Questions {
 /// Runs and checked questions about them.
 pub struct Suite(Vec<(Run, Document)>);
 
-/// A scenario and what is asked about it.
+/// A scenario, and questions about it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
@@ -119,7 +119,7 @@ impl Suite {
         (self.0.len(), self.0.iter().map(|(run, _)| run.question.len()).sum())
     }
 
-    /// Keeps each run and answers its questions. Results do not depend on the number of threads.
+    /// Simulates each run and answers its questions. Results do not depend on the number of threads.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ fn check(run: &Run, document: &Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps a run and answers its questions.
+/// Simulates a run, keeps its records, and answers its questions.
 fn answered(
     run: &Run,
     document: &Document,

@@ -159,7 +159,7 @@ impl Curves {
     /// counts as a fraction of one.
     fn alike(&self, bytes: f64, least: impl Fn(f64) -> f64) -> f64 {
         let own = least(bytes);
-        // there are few sizes: a request mostly has the size of the one before
+        // there are few sizes: a request mostly has the size of the previous one
         let mut known = (bytes, 1.0);
         let mut count = 0.0;
         for inner in self.inside.places().flatten() {

@@ -22,7 +22,7 @@
 //! last segment can be at the receiver is known. At that time the network asks the port what happened to the
 //! train (see `port`). If nothing else was sent through the port in the meantime, the message is delivered at
 //! that moment, so it takes only one event. Otherwise it is delivered at the time that the port gives. If the
-//! port's buffer could overflow, the port is asked as soon as a train has arrived, so that its sender learns
+//! port's buffer could overflow, the network asks as soon as a train has arrived, so that the sender learns
 //! of a loss in time. [`Network::segment_by_segment`] asks at each segment. It must give the same times to
 //! the nanosecond, with or without losses, and in the tests it does.
 //!

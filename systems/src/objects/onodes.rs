@@ -29,8 +29,8 @@ pub(super) struct Onodes {
 }
 
 impl Onodes {
-    /// OSDs by host, each of which holds the metadata of `held` objects. `objects`: number of objects on an OSD, by
-    /// volume.
+    /// OSDs by host. Each OSD holds the metadata of `held` objects. `objects`: number of objects on an OSD,
+    /// by volume.
     pub(super) fn new(osds: impl Iterator<Item = usize>, held: u64, objects: &[f64]) -> Self {
         let mut first = Vec::new();
         let mut count = 0;

@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn closed_form_reservations_and_weights() {
-        // a shard that is too slow: clients and recovery get what is reserved for them
+        // a shard that is too slow: clients and recovery get their reservations
         let shares = Shares { client: share(0.5, 1.0, None), recovery: share(0.25, 1.0, None) };
         let policy = Policy::Mclock { capacity: 1000.0, shares };
         let [clients, objects] = served(policy, 500, 4096, [64, 4]);

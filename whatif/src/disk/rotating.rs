@@ -401,7 +401,8 @@ impl Rotating {
         }
         self.run += sectors.get();
         let start = now.max(self.busy_until);
-        // the drive knows the continuation before the end of the last write is on the medium
+        // the write that continues the last one is in the buffer before the end of the last one is on the
+        // medium
         let follows = start > now && lbn == self.end;
         let move_ns = match reach_ns {
             _ if follows => 0.0,
@@ -535,7 +536,7 @@ mod tests {
         // 256 sectors transfer in 1.311 ms: the third finds room when the first has left, the
         // fourth when the second has
         near(times_ms([9000, 9256, 9512, 9768]), [0.1, 0.1, 6.411, 7.722]);
-        // elsewhere each write waits until the one before is on the medium
+        // at other places, each write waits until the previous one is on the medium
         near(times_ms([9000, 900, 19_000, 500]), [0.1, 6.411, 12.722, 19.032]);
     }
 

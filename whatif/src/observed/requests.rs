@@ -55,18 +55,18 @@ impl Streams {
     }
 }
 
-/// Whether each request of this kind of workload is one object, which an operator knows.
+/// Whether each request of this kind of workload is one object. An operator knows this.
 pub(crate) fn is_whole(kind: &str) -> bool {
     kind == "cosbench"
 }
 
-/// Whether each thread of this kind of workload has its own work, which an operator knows. With
-/// other kinds, a thread takes the next request of its process.
+/// Whether each thread of this kind of workload has its own work. An operator knows this. With other kinds, a
+/// thread takes the next request of its process.
 fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
-/// Whether workloads of this kind may end by themselves, which an operator knows.
+/// Whether workloads of this kind may end by themselves. An operator knows this.
 fn is_finite(kind: &str) -> bool {
     matches!(kind, "oltp" | "postmark" | "iozone")
 }
@@ -93,7 +93,8 @@ pub(crate) enum Sharing {
 }
 
 impl Sharing {
-    /// The sharing of a kind of workload, which an operator knows from the benchmark's documentation.
+    /// How clients of this kind of workload share addresses. An operator knows this from the benchmark's
+    /// documentation.
     pub(crate) fn of_kind(kind: &str) -> Self {
         match kind {
             "postmark" | "iozone" | "ffsb" => Self::Beside,

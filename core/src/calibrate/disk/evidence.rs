@@ -44,7 +44,7 @@ pub struct Run {
     pub jobs: Vec<RunJob>,
 }
 
-/// A job and what was measured of it.
+/// A job and its measurements.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunJob {
     /// The job's requests, without the settings that only distinguish repetitions.

@@ -7,11 +7,11 @@
 //!
 //! Gaps are filled as follows. A size may have been measured at other shares of reads, but not at the wanted
 //! one. Then its latency is interpolated between the shares on either side. If shares were measured on one
-//! side only, the latency comes from the nearest share, times the ratio of the two shares at the nearest
-//! size. A number of requests outstanding may have been measured at other sizes or shares, but not at the
-//! wanted ones. Then the curve takes the shape of the nearest curve that has this number. If no lower number
-//! outstanding was measured at all, a single request is assumed to take as long as the fastest 1 % of the
-//! measured requests. It takes at least so long that fewer outstanding requests do not have a higher
+//! side only, the latency is that of the nearest share, multiplied by the ratio of the two shares' latencies
+//! at the nearest size. A number of requests outstanding may have been measured at other sizes or shares, but
+//! not at the wanted ones. Then the curve takes the shape of the nearest curve that has this number. If no
+//! lower number outstanding was measured at all, a single request is assumed to take as long as the fastest 1
+//! % of the measured requests. It takes at least so long that fewer outstanding requests do not have a higher
 //! throughput than more.
 
 use std::collections::BTreeSet;
@@ -315,7 +315,7 @@ fn device(conditions: &[Condition], capacity: Bytes) -> Curves {
     }
 }
 
-/// Curves of the measured points. The geometric mean stands for several measurements of one point.
+/// Curves of the measured points. If a point was measured several times, the geometric mean is taken.
 fn sampled(mut points: Vec<Point>) -> Vec<Sampled> {
     let key = |point: &Point| (point.order, point.op, point.reads, point.block);
     points.sort_by_key(|point| (key(point), point.outstanding));

@@ -18,7 +18,7 @@ const TRIALS: (usize, usize) = (9, 400);
 /// If a repeated read takes longer than this, ns, the data are not in any cache.
 const IN_MEMORY: f64 = 1e6;
 
-/// What is known about an array, and what is measured.
+/// The known facts and the measurements of an array.
 pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFacts {
     let member = super::measure(&array.device_name, &array.device);
     let fresh = || Bench::new(name, profile);

@@ -114,8 +114,8 @@ fn turning(measured: &mut Measurement, fresh: &dyn Fn() -> Bench) {
     measured.read_ahead_stops = fresh().read_ahead_stops(random_ns, sectors, rates[0]);
     let ops = [Op::Read, Op::Write];
     measured.positioning = ops.map(|op| {
-        // the medium turns at the same speed for writes, so the rates of reads are used: writes may lose a
-        // turn between two operations
+        // the medium turns at the same speed for writes; the rates of reads are used, because sequential
+        // writes may lose a turn between two operations
         let buffered = if op == Op::Write && is_soon_full { measured.buffered_writes } else { 0 };
         fresh().positioning(op, buffered, &rates)
     });

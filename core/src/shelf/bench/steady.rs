@@ -529,7 +529,7 @@ mod tests {
         assert!(is_steady(&[900.0, 100.0, 104.0, 96.0, 108.0, 100.0]));
         // the smallest and the largest differ by 21 %
         assert!(!is_steady(&[100.0, 111.0, 90.0, 100.0, 100.0]));
-        // each is 3 % higher than the one before, 12 % in total
+        // each is 3 % higher than the last, 12 % in total
         assert!(!is_steady(&[94.0, 97.0, 100.0, 103.0, 106.0]));
         assert!(is_steady(&[96.0, 98.0, 100.0, 102.0, 104.0]));
     }
