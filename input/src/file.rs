@@ -133,10 +133,7 @@ mod tests {
         std::fs::write(&path, "0123456789a").unwrap();
         let error = text(&path, SMALL).unwrap_err();
         assert!(crate::is_refusal(&error));
-        assert_eq!(
-            error.to_string(),
-            "it is larger than 10 bytes, the most that is read of an example"
-        );
+        assert_eq!(error.to_string(), "it is larger than 10 bytes, the maximum for an example");
         std::fs::write(&path, [0xff]).unwrap();
         assert_eq!(text(&path, SMALL).unwrap_err().to_string(), "it is not UTF-8 text");
         let absent = text(&dir.path().join("none"), SMALL).unwrap_err();

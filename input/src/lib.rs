@@ -36,7 +36,7 @@ pub enum Refusal {
         what: &'static str,
     },
     /// It is larger than the limit.
-    #[error("it is larger than {}, the most that is read of {}", limit.size(), limit.of())]
+    #[error("it is larger than {}, the maximum for {}", limit.size(), limit.of())]
     TooLarge {
         /// The limit.
         limit: Limit,
@@ -51,10 +51,10 @@ pub enum Refusal {
         row: u64,
     },
     /// A table has more cells than can be kept.
-    #[error("it has more than {MOST_CELLS} cells, the most that is read of a table")]
+    #[error("it has more than {MOST_CELLS} cells, the maximum for a table")]
     Cells,
     /// A table has more columns than can be kept.
-    #[error("it has more than {MOST_COLUMNS} columns, the most that is read of a table")]
+    #[error("it has more than {MOST_COLUMNS} columns, the maximum for a table")]
     Columns,
     /// It is not valid text.
     #[error("it is not UTF-8 text")]
