@@ -187,7 +187,7 @@ pub struct RunArguments {
     /// With --precision: maximum simulated time to measure.
     #[arg(long, value_name = "TIME", requires = "precision", default_value = "1 h")]
     pub limit: SimSpan,
-    /// Record no activity. Recording then takes no time in the simulated cluster.
+    /// Record no activity, so that recording takes no time in the simulated cluster.
     #[arg(long)]
     pub no_records: bool,
     /// Print the clients' results as one JSON document.

@@ -10,12 +10,12 @@ use foretell_units::Bytes;
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// What to measure.
+    /// What to calibrate.
     #[command(subcommand)]
     pub what: Calibration,
 }
 
-/// What can be measured.
+/// What can be calibrated.
 #[derive(Debug, Subcommand)]
 pub enum Calibration {
     /// Measure this host's processor by running the real codecs, and write a profile of it.

@@ -45,7 +45,7 @@ pub struct EstimateArguments {
     #[arg(long, value_enum, default_value_t = WritePathChoice::Client)]
     pub write_path: WritePathChoice,
     /// Number of requests outstanding at a time. It is used if `--sizes` has several sizes and the links are
-    /// given. Results of fio contain it.
+    /// given. Results of fio contain this number.
     #[arg(long, value_name = "N", requires = "link_in")]
     pub outstanding: Option<NonZeroU32>,
     /// Skip runs and sizes that cannot be used, and say which.

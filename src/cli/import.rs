@@ -90,7 +90,7 @@ pub struct CephArguments {
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Write the cluster here, without keys and addresses: `scenario.toml` for `run` and `ask`, and
-    /// `ceph-map.json` for `plan`, which contains the placement.
+    /// `ceph-map.json` (the placement) for `plan`.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Place every placement group, and compare the groups of each OSD with the report. Exit with status 1 if

@@ -51,8 +51,8 @@ pub struct FeaturesArguments {
     /// `write_iops`, `read_bytes_per_s`, `write_bytes_per_s`.
     #[arg(long, value_name = "FILE", requires = "dstat")]
     pub clients: Option<PathBuf>,
-    /// A table of one host's metrics joined with the clients' results, with columns `group:name`, after the
-    /// kind of the host. May be given several times.
+    /// A table of a host's metrics and the clients' results, joined, after the kind of the host:
+    /// `osd=node3.csv`. Its columns are called `group:name`. May be given several times.
     #[arg(long, value_name = "KIND=FILE")]
     pub joined: Vec<KindFile>,
     /// Seconds over which metrics and the clients' results are averaged.
