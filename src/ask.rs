@@ -156,14 +156,15 @@ fn table(answer: &Answer) -> String {
     }
     for (name, found) in &answer.workloads {
         if let Some(unlike) = &found.unlike {
-            let _ = writeln!(text, "{name} is unlike anything scored: {unlike}");
+            let _ = writeln!(text, "Nothing like {name} was scored before: {unlike}");
         }
     }
     for assumed in &answer.assumed {
         let _ = writeln!(text, "Assumed: {assumed}");
     }
     if answer.model == Model::Fast {
-        text += "From short stretches of the recorded run; `--model replay` replays all of it, or far more\n";
+        text += "Predicted from short stretches of the recorded run; `--model replay` replays all of it, \
+                 or far more\n";
     }
     text
 }

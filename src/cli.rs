@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line: its commands and their arguments.
 
 mod ask;
 mod calibrate;
@@ -27,7 +27,7 @@ use foretell_core::Precision;
 use foretell_scenarios::Change;
 use foretell_units::SimSpan;
 
-/// The largest whole number that TOML has, and so `seed` in a scenario.
+/// The largest whole number of TOML, and so the largest `seed` of a scenario.
 pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use crate::prices::PriceArguments;
@@ -81,11 +81,11 @@ pub fn command() -> clap::Command {
     examples::with_examples(Cli::command())
 }
 
-/// What was typed, the program's name first.
+/// Reads a command line. Its first word is the program's name.
 ///
 /// # Errors
 ///
-/// If it is wrong, or asks for help.
+/// If the command line is wrong, or asks for help.
 pub fn parse<T: Into<OsString> + Clone>(
     arguments: impl IntoIterator<Item = T>,
 ) -> Result<Cli, clap::Error> {
@@ -100,9 +100,9 @@ pub enum Command {
     Run(RunArguments),
     /// Predict from a run's records what a change would do.
     Ask(AskArguments),
-    /// Predict a change, then really simulate it, and compare.
+    /// Predict the effect of a change, then simulate the change, and compare.
     Score(ScoreArguments),
-    /// Run the experiments of a paper: tables, pictures, and which of its claims hold.
+    /// Run the experiments of a paper: make tables and pictures, and check its claims.
     Reproduce(ReproduceArguments),
     /// Run a design of experiments and make a data set from it.
     Sweep(SweepArguments),
@@ -112,7 +112,7 @@ pub enum Command {
     Report(ReportArguments),
     /// Make a page of lessons that simulates storage clusters in the browser.
     Laboratory(LaboratoryArguments),
-    /// Serve a page in which scenarios are written, run and asked.
+    /// Serve a web page to write scenarios, run them, and ask questions about them.
     Serve(ServeArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
@@ -120,9 +120,9 @@ pub enum Command {
     ReplayCache(ReplayCacheArguments),
     /// Write profiles from measurements of real hardware.
     Calibrate(CalibrateArguments),
-    /// Simulate a cluster's measured points, and show measured beside predicted.
+    /// Simulate the measured points of a cluster, and compare.
     Validate(ValidateArguments),
-    /// Estimate a mixed load's throughput from measured points of reads alone and writes alone.
+    /// Estimate the throughput of mixed loads from measurements of reads alone and writes alone.
     Estimate(EstimateArguments),
     /// Replay a real disk's trace on its model, and compare response times.
     ReplayDisk(ReplayDiskArguments),
@@ -144,7 +144,7 @@ pub enum Command {
     Init(InitArguments),
     /// Print completions for a shell.
     Completions(CompletionsArguments),
-    /// Print the manual page of a command, or write the pages of all.
+    /// Print the manual page of a command, or write those of all commands.
     Man(ManArguments),
 }
 
@@ -162,31 +162,32 @@ pub struct RunArguments {
     /// Files that foretell did not make are never replaced.
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// What drives cost.
+    /// Prices of drives.
     #[command(flatten)]
     pub prices: PriceArguments,
-    /// Seed of the random draws, instead of the scenario's.
+    /// Seed of all random draws, instead of the scenario's seed.
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
     pub seed: Option<u64>,
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
-    /// Run N times, with seeds drawn from the scenario's, and print the mean of each figure with its
-    /// 95 % confidence interval (Student's t). Nothing is kept.
+    /// Run N times, with seeds drawn from the scenario's seed. Prints the mean of each figure with its 95 %
+    /// confidence interval (Student's t). No files are written.
     #[arg(long, value_name = "N", conflicts_with_all = ["output", "prices"],
           value_parser = value_parser!(u32).range(2..=1000))]
     pub replicates: Option<u32>,
-    /// Replicates at once; without it, one for each core. The results do not depend on it.
+    /// Number of replicates that run at once; by default one for each core. The results do not depend on it.
     #[arg(long, value_name = "N", requires = "replicates")]
     pub jobs: Option<NonZeroUsize>,
-    /// Run until this precision is reached: a workload, `mean` (response time) or `throughput`, and half the
-    /// width of the 95 % confidence interval, such as `mail mean 2%`. MSER-5 finds the warm-up.
+    /// Run until a figure is known with this precision: `mail mean 2%`. That is a workload, `mean` (response
+    /// time) or `throughput`, and half the width of the 95 % confidence interval. The method MSER-5 finds the
+    /// warm-up.
     #[arg(long, value_name = "GOAL", conflicts_with = "replicates")]
     pub precision: Option<Precision>,
-    /// With --precision: maximum simulated time that is measured.
+    /// With --precision: maximum simulated time to measure.
     #[arg(long, value_name = "TIME", requires = "precision", default_value = "1 h")]
     pub limit: SimSpan,
-    /// Record no activity; recording then costs nothing.
+    /// Record no activity, so that recording takes no time in the simulated cluster.
     #[arg(long)]
     pub no_records: bool,
     /// Print the clients' results as one JSON document.
@@ -197,7 +198,8 @@ pub struct RunArguments {
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArguments {
-    /// A document of `--json`: `run`, `ask`, `plan`, `learn-train`, ...; without it, scenarios.
+    /// The `--json` output to describe: `run`, `ask`, `plan`, `learn-train`, ...; without it, scenarios are
+    /// described.
     pub document: Option<String>,
 }
 

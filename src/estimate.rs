@@ -13,7 +13,7 @@ use report::Report;
 pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
     let asked = arguments.read.iter().map(|percent| {
         ReadShare::from_percent(*percent).ok_or_else(|| {
-            Failure::Usage(format!("`--read {percent}`: wanted is a percentage from 0 to 100"))
+            Failure::Usage(format!("`--read {percent}`: expected a percentage from 0 to 100"))
         })
     });
     let asked = asked.collect::<Result<Vec<_>, _>>()?;

@@ -1,4 +1,4 @@
-//! The option of commands that say what capacity costs.
+//! The option `--prices` of commands that print costs.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use foretell_core::Prices;
 
 use crate::failure::Failure;
 
-/// The option of commands that say what capacity costs.
+/// The option `--prices` of commands that print costs.
 #[derive(Debug, Args)]
 pub struct PriceArguments {
     /// Prices of drives, for the cost of a usable TiB: CSV with the columns `drive` (`hdd`, `ssd`,

@@ -15,7 +15,7 @@ use crate::interrupt;
 /// Runs the command.
 pub(crate) fn replay_cache(arguments: &ReplayCacheArguments) -> Result<(), Failure> {
     if arguments.by_size && arguments.sizes.is_empty() {
-        let fault = "`--by-size` needs `--size`, such as `--size 1GiB`: a curve of all sizes is of \
+        let fault = "`--by-size` needs `--size`, such as `--size 1GiB`: the curve of all sizes needs \
                      objects of one size";
         return Err(Failure::Usage(fault.to_owned()));
     }

@@ -34,8 +34,8 @@ fn compare(device: &Device, trace: &Path) -> Result<Comparison, Failure> {
         Device::Drive(drive) => replay_validate(&mut Drive::new(drive), input),
         _ => {
             return Err(Failure::Usage(
-                "`replay-disk` compares disks with moving heads, of kind `disk` or `drive`; this \
-                 device is another"
+                "`replay-disk` compares disks with moving heads, of kind `disk` or `drive`; this device is \
+                 of another kind"
                     .to_owned(),
             ));
         }

@@ -37,8 +37,8 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     for path in &arguments.results {
         if is_among_results(path, output) {
             return Err(Failure::Usage(format!(
-                "`{}` is in a directory that the report reads, where only a file that ends in `.html` is \
-                 written",
+                "`{}` is in a directory that the report reads. There, only a file whose name ends in \
+                 `.html` is written",
                 output.display()
             )));
         }

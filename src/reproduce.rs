@@ -86,8 +86,8 @@ fn data(arguments: &ReproduceArguments) -> Result<PathBuf, Failure> {
         return Ok(path);
     }
     Err(Failure::Usage(format!(
-        "there is no directory `{}` with measured clusters; `--data DIR` or the environment variable \
-         `{VARIABLE}` says where they are",
+        "there is no directory `{}` with measured clusters; name it with `--data DIR` or the environment \
+         variable `{VARIABLE}`",
         path.display()
     )))
 }
@@ -142,7 +142,7 @@ fn ursa_minor(summary: &Summary) -> String {
             ]);
         }
         right(&mut worst, 4..=6);
-        let _ = writeln!(text, "\nFarthest off (replay)\n{}", fitted(&worst, 4));
+        let _ = writeln!(text, "\nLargest errors (replay)\n{}", fitted(&worst, 4));
     }
     text
 }

@@ -51,7 +51,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
         (Some(SweepStep::Merge(arguments)), _) => join::merge(arguments),
         (None, Some(file)) => run(arguments, file),
         // the command line requires one of them
-        (None, None) => Err(Failure::Usage("a sweep file is wanted".to_owned())),
+        (None, None) => Err(Failure::Usage("expected a sweep file".to_owned())),
     }
 }
 
@@ -157,7 +157,7 @@ fn begun(
     let own = if shard == Shard::WHOLE { shards } else { shards.join(shard.name()).join(JOURNAL) };
     if (own.exists() || content.is_some()) && !resume {
         return Err(Failure::Usage(format!(
-            "`{}` holds this sweep already; `--resume` goes on with it, `--force` begins again",
+            "`{}` holds this sweep already; `--resume` continues it, `--force` starts again",
             directory.display()
         )));
     }

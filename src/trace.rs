@@ -32,7 +32,8 @@ pub(crate) fn document(directory: &Path, breadcrumb: u64) -> Result<String, Fail
 fn steps(directory: &Path, breadcrumb: u64) -> Result<Vec<Step>, Failure> {
     if breadcrumb == Breadcrumb::NONE.0 {
         return Err(Failure::Usage(
-            "breadcrumb 0 marks what hosts do for no request; those of requests count from 1"
+            "breadcrumb 0 marks work of hosts that belongs to no request; breadcrumbs of requests begin at \
+             1"
                 .to_owned(),
         ));
     }
@@ -51,8 +52,7 @@ fn nothing_of(db: &RunDb, breadcrumb: u64) -> Result<String, Failure> {
     let selection = db.selection().map_err(Failure::NotARun)?;
     Ok(match selection.requests() {
         Requests::None => format!(
-            "`{store}` has no records at all: the run kept none (`record = \"none\"`, or \
-             `--no-records`)"
+            "`{store}` has no records: the run kept none (`record = \"none\"`, or `--no-records`)"
         ),
         Requests::OneIn(_) => format!(
             "no record of `{store}` has breadcrumb {breadcrumb}; the run kept `{selection}`, whose \

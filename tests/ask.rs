@@ -117,8 +117,8 @@ fn another_load_than_the_recorded_one_is_predicted_and_its_assumptions_are_said(
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "duration=40 s"]);
     for (changes, says) in [
-        (&["workload.mail.reads=20%"][..], "keeps the places and times that were recorded"),
-        (&["workload.mail.access=32 KiB"], "drawn by the changed law"),
+        (&["workload.mail.reads=20%"][..], "keeps its recorded addresses and times"),
+        (&["workload.mail.access=32 KiB"], "drawn from the changed law"),
         (&["workload.mail.pattern=zipf", "workload.mail.working_set=512 MiB"], "drawn"),
         (&["workload.web.alpha=0.6", "workload.web.reads=50%"], "by a Zipf law with exponent 0.9"),
         (&["volume.mail.size=2 GiB"], "it uses all of the volume as before"),
@@ -150,9 +150,9 @@ fn a_trace_keeps_what_is_not_asked_about() {
     fs::write(place.path("old.csv"), format!("time_ns,op,offset,size\n{lines}")).unwrap();
     let dir = place.keep("run", &["--set", "duration=30 s"]);
     for (change, says, share) in [
-        ("workload.old.reads=30%", "read with a chance of 30.0 %, wherever they go", 0.3),
-        ("workload.old.access=64 KiB", "are of 64 KiB", 0.8),
-        ("volume.web.size=3 GiB", "asks for the places that were recorded", 0.8),
+        ("workload.old.reads=30%", "are reads with a probability of 30.0 %, at any address", 0.3),
+        ("workload.old.access=64 KiB", "have 64 KiB", 0.8),
+        ("volume.web.size=3 GiB", "requests the recorded addresses", 0.8),
     ] {
         let answer = ["ask", dir.to_str().unwrap(), "--what-if", change, "--json"];
         let answer = json(&succeed(answer));
@@ -167,7 +167,7 @@ fn a_trace_keeps_what_is_not_asked_about() {
     let smaller = ["ask", dir.to_str().unwrap(), "--what-if", "volume.web.size=256 MiB"];
     let done = run(smaller);
     assert_eq!(done.status, Some(2), "{}", done.stderr);
-    assert!(done.stderr.contains("has asked for places behind 256 MiB"), "{}", done.stderr);
+    assert!(done.stderr.contains("has requested addresses beyond 256 MiB"), "{}", done.stderr);
 }
 
 /// A device need not be known by name: its description is enough.
@@ -367,7 +367,7 @@ fn what_records_cannot_answer_is_refused() {
     refused(&dir, "volume.mail.encoding=3-of-5", &["5"]);
     refused(&dir, "volume.mail.nodes=brick[0-9]", &["brick"]);
     refused(&dir, "node.brick.disk.0.device=floppy", &["floppy"]);
-    refused(&dir, "device.cheetah-15k.rpm=10000", &["cannot be asked", "not how it is made"]);
+    refused(&dir, "device.cheetah-15k.rpm=10000", &["cannot be asked", "not its construction"]);
     refused(&dir, "duration=10 s", &["cannot be asked", "recorded time"]);
     refused(&dir, "workload.mail.reads=2", &["must be from 0 to 1"]);
     refused(&dir, "workload.mail.alpha=0.7", &["`pattern` is `random`"]);
@@ -385,14 +385,14 @@ fn what_records_cannot_answer_is_refused() {
     // what the model does not follow, and what records do not know: never an answer as if nothing were
     for (change, says) in [
         ("cluster.system=ceph", "another storage system"),
-        ("switch.loss_probes=false", "after losses"),
-        ("switch.shared_buffer=1 MiB", "buffer for each port"),
+        ("switch.loss_probes=false", "react to losses"),
+        ("switch.shared_buffer=1 MiB", "each port has its own buffer"),
         ("node.brick.cpu.quantum=1 ms", "`node.brick.cpu.quantum` cannot be asked"),
         ("host.brick2.cpu.quantum=1 ms", "cpu.quantum` cannot be asked"),
         ("intervals.count=3", "recorded time"),
         ("event.e={ at = \"1 s\", what = \"fail\", host = \"brick9\" }", "brick9"),
         ("recovery.grace=10 s", "no effect in a scenario without events"),
-        ("tracking.metrics=true", "no answer has them"),
+        ("tracking.metrics=true", "answers do not contain them"),
         ("workload.web.arrivals=times", "times of another trace"),
         ("workload.web.times=cloudPhysicsIO.csv", "times of another trace"),
         ("host.brick3=none", "`brick3` is as its group"),
@@ -415,7 +415,7 @@ fn what_has_no_effect_is_said() {
     let recorded =
         json(&succeed(["ask", dir, "--json", "--what-if", "volume.mail.encoding=1-of-2"]));
     for (change, why) in [
-        ("volume.mail.encoding=1-of-2", "it is so without it"),
+        ("volume.mail.encoding=1-of-2", "this is already the case"),
         (
             "node.extra={ count = 4, cpu = \"xeon-2023\", cache = { size = \"1 GiB\" }, disk = [\"cheetah-15k\"] }",
             "no workload reaches `extra0`, `extra1`, `extra2` and `extra3`",
@@ -423,7 +423,7 @@ fn what_has_no_effect_is_said() {
         ("client.app.count=40", "no workload reaches `app2` to `app39` (38 hosts)"),
         ("host.brick3={}", "nothing in the scenario uses it"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
-        ("node.brick.cache.policy=lru", "it is so without it"),
+        ("node.brick.cache.policy=lru", "this is already the case"),
     ] {
         let answer = json(&succeed(["ask", dir, "--json", "--what-if", change]));
         let note = format!("`{change}` has no effect: ");
@@ -590,7 +590,7 @@ fn many_questions_are_answered_as_each_by_itself() {
     assert_eq!(found[5]["answer"], found[0]["answer"]);
     // an error is a line
     for (line, message) in
-        [(2, "did you mean `workload.web`"), (3, "no model `guess`"), (4, "is no question")]
+        [(2, "did you mean `workload.web`"), (3, "no model `guess`"), (4, "is not a question")]
     {
         let error = found[line]["error"].as_str().unwrap();
         assert!(error.contains(message), "{error}");

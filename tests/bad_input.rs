@@ -205,7 +205,7 @@ fn what_is_not_toml_is_shown_where_it_is() {
     }
     let twice = SMALL.replace("seed     = 7", "seed = 7\nseed = 8");
     let done = run(Place::with(&twice).arguments(&[]));
-    is_refused("twice", &done, &["scenario.toml:3:1]", "`seed` is here for the second time"]);
+    is_refused("twice", &done, &["scenario.toml:3:1]", "`seed` occurs twice"]);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn wrong_usage_is_refused() {
         (&["trace"], &["<DIRECTORY>", "<BREADCRUMB>"]),
         (&["trace", "."], &["<BREADCRUMB>"]),
         (&["trace", ".", "first"], &["invalid value 'first' for '<BREADCRUMB>'"]),
-        (&["trace", ".", "0"], &["breadcrumb 0", "count from 1"]),
+        (&["trace", ".", "0"], &["breadcrumb 0", "begin at 1"]),
         (&["trace", ".", "1"], &["`.` has no `run.db`", "foretell run SCENARIO -o ."]),
         (&["trace", "no/such", "1"], &["`no/such` has no `run.db`"]),
     ];
@@ -599,12 +599,12 @@ fn amounts_beyond_what_a_run_can_hold_are_refused() {
             "workload.update.arrivals=closed",
             "workload.update.outstanding=524289",
         ],
-        &["2097152 at the most"],
+        &["at most 2097152"],
     );
     change_is_refused(&["seed=9223372036854775808"], &["whole numbers end at 9223372036854775807"]);
     change_is_refused(
         &["node.brick.count=90000", "node.brick.disk=[{device=\"cheetah-15k\",count=1024}]"],
-        &["disks; a cluster has 262144 at the most"],
+        &["disks; a cluster has at most 262144"],
     );
     // an open load that the cluster cannot keep up with ends when there is no room for more
     let rate = ["workload.stream.arrivals=poisson", "workload.stream.rate=1e9", "duration=1000 s"];

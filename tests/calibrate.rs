@@ -156,8 +156,8 @@ fn wrong_input_is_named() {
         (&["--encodings", "5-of-3"][..], "did you mean `3-of-5`?"),
         (&["--encodings", "3of5"], "write `m-of-n`"),
         (&["--operations", "0"], "0 is not in 1..=1000000"),
-        (&["--request", "0"], "a request has 1 B at least"),
-        (&["--request", "1 GiB"], "64 MiB at most"),
+        (&["--request", "0"], "a request has at least 1 B"),
+        (&["--request", "1 GiB"], "at most 64 MiB"),
         (&["--request", "32 KIB"], "`KIB` is not a unit"),
         (&["-o", "my host.toml"], "call it NAME.toml"),
     ] {

@@ -184,13 +184,13 @@ fn a_setting_without_effect_is_said_and_the_run_goes_on() {
     let run_it = |change: &str| run(place.arguments(&["--set", change, "--json"]));
     let plain = run(place.arguments(&["--json"]));
     for (change, why) in [
-        ("node.brick.count=4", "it is so without it"),
+        ("node.brick.count=4", "this is already the case"),
         ("client.spare={ cpu = \"xeon-2023\" }", "no workload reaches `spare0`"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
         ("device.sata-ssd.queue_depth=1", "nothing in the scenario uses it"),
         ("switch.shared_buffer_alpha=0.5", "`switch.shared_buffer` is not set"),
         ("host.brick1={}", "nothing in the scenario uses it"),
-        ("workload.stream.think=", "it is so without it"),
+        ("workload.stream.think=", "this is already the case"),
     ] {
         let done = run_it(change);
         assert_eq!(done.status, Some(0), "{}", done.stderr);

@@ -57,7 +57,7 @@ fn a_limit_ends_it() {
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("mail: throughput ± "), "{first}");
     assert!(
-        first.contains("less well than asked for") && first.ends_with("measured for 5.000 s"),
+        first.contains("less precise than requested") && first.ends_with("measured for 5.000 s"),
         "{first}"
     );
 }

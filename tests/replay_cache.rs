@@ -365,7 +365,7 @@ fn wrong_input_is_named() {
         (&["--size", "600000000"], "a cache of 600000000 objects is too large"),
         (&["--size", "1GiB"], "split requests into pages (`--pages 4KiB`)"),
         (&["--size", "1KiB", "--pages", "4KiB"], "does not hold one page of 4 KiB"),
-        (&["--size", "4", "--pages", "0 B"], "a page has one byte at least"),
+        (&["--size", "4", "--pages", "0 B"], "a page has at least one byte"),
         (&["--by-size"], "`--by-size` needs `--size`"),
         (&["--by-size", "--size", "1", "--pages", "1KiB"], "--pages"),
         (&["--sample", "2.5"], "`2.5` is not a sample"),

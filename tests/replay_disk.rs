@@ -145,7 +145,7 @@ fn wrong_devices_and_traces_are_told_in_one_message() {
     let beyond = write("beyond.trace", b"R Hit 8 8 100 200\nR Hit 17918380 8 100 0\n");
     one_line(
         &["replay-disk", "cheetah-9lp", &beyond],
-        "line 2: sectors 17918380 to 17918387 are asked for, the drive ends before",
+        "line 2: sectors 17918380 to 17918387 are requested, but the drive ends before",
     );
     let packed = write("packed.gz", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x55]);
     one_line(&["replay-disk", "cheetah-9lp", &packed], "cannot read the trace");

@@ -173,7 +173,7 @@ fn the_content_depends_on_neither_jobs_nor_shards_nor_their_order() {
     };
     let done = join(&["a", "b", "b2"], "joined");
     assert_eq!(done.status, Some(2));
-    assert!(done.stderr.contains("run 1 stands twice: in"), "{}", done.stderr);
+    assert!(done.stderr.contains("run 1 occurs twice: in"), "{}", done.stderr);
     let done = join(&["b", "a"], "joined");
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert_eq!(files(&one), files(&place.path("joined")));
@@ -207,7 +207,7 @@ fn a_directory_belongs_to_one_sweep() {
     let place = Place::with(SWEEP);
     let directory = place.sweep("out", &[]);
     let before = files(&directory);
-    assert!(place.fault("out", &[]).contains("holds this sweep already; `--resume` goes on"));
+    assert!(place.fault("out", &[]).contains("holds this sweep already; `--resume` continues it"));
     std::fs::write(place.path("sweep.toml"), SWEEP.replace("seed       = 3", "seed = 4")).unwrap();
     for more in [&["--resume"][..], &[], &["--shard", "1/2"]] {
         assert!(place.fault("out", more).contains("holds another sweep (`Small`, by version"));

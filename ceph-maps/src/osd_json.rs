@@ -104,7 +104,7 @@ impl OsdMapJson {
         for osd in &self.osds {
             let number = osd.osd;
             if osds[number].is_some() {
-                return Err(format!("osd.{number} stands twice in `osds`").into());
+                return Err(format!("osd.{number} occurs twice in `osds`").into());
             }
             let weight = fixed(osd.weight, &format!("the weight of osd.{number}"))?;
             let affinity = osd.primary_affinity.unwrap_or(1.0);

@@ -1,4 +1,5 @@
-//! The throughput of mixed loads from reads and writes alone, by constant capacity.
+//! Estimates the throughput of mixed loads from two measurements: reads alone, and writes alone. The method
+//! is the constant-capacity rule.
 //!
 //!     cargo run --release -p foretell-core --example estimate
 

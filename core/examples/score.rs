@@ -1,4 +1,5 @@
-//! How good predictions are at large: random questions about random clusters, each answered and then simulated.
+//! Shows how good predictions are in general. Random questions about random clusters are each answered and
+//! then simulated.
 //!
 //! `cargo run --release -p foretell-core --example score`
 

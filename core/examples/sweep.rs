@@ -1,4 +1,5 @@
-//! Does the first runs of a sweep on all processors, and prints throughput beside the factors.
+//! Does the first runs of a sweep on all processors, and prints the throughput of each run beside its
+//! factors.
 //!
 //!     cargo run --release -p foretell-core --example sweep -- scenarios/sweeps/encoding-choice.toml
 

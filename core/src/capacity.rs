@@ -23,16 +23,17 @@ pub struct VolumeCapacity {
     pub stored_bytes: f64,
     /// Bytes that clients could address until the first device is full, if only this volume grew.
     pub usable_bytes: f64,
-    /// Bytes on devices for each byte of the volume.
+    /// Bytes on all devices together for each byte of the volume.
     pub overhead: f64,
     /// Fill level of the fullest of its devices, with the data of all volumes.
     pub fill: f64,
     /// Fill level at which a device accepts no more data.
     pub full_ratio: f64,
-    /// How many may fail at once, in any combination, with all data still readable.
+    /// By kind of unit (`device`, `host`, `rack`, ...): how many may fail at once, in any combination, while
+    /// all data stay readable.
     pub survives: BTreeMap<String, usize>,
-    /// Cost of the drives for each TiB that the volume could hold if it had the drives to itself; `null` if no
-    /// price is known.
+    /// Cost of the drives for each TiB that the volume could hold if no other volume used these drives;
+    /// `null` if a price is not known.
     pub cost_per_usable_tib: Option<f64>,
 }
 
@@ -113,7 +114,7 @@ fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
     load
 }
 
-/// How many devices, hosts and larger units may fail.
+/// How many devices, hosts and larger units may fail at once.
 fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> BTreeMap<String, usize> {
     if let Some(survives) = scenario.system.traits().survives(index) {
         return survives.iter().cloned().collect();
@@ -131,8 +132,8 @@ fn bytes(scenario: &Scenario, place: Place) -> f64 {
     disk(scenario, place).map_or(0.0, |disk| disk.device.capacity().get() as f64)
 }
 
-/// Cost of the drives of a device: of an array, all its members; of a device with a database or log on other
-/// devices, its parts of those too.
+/// Cost of the drives of a device. For an array, this is the cost of all members. If the device keeps its
+/// database or log on other devices, its parts of those count, too.
 fn price(scenario: &Scenario, place: Place, prices: &Prices) -> Option<f64> {
     let disk = disk(scenario, place)?;
     let storage = scenario.host(place.0).role.storage()?;
@@ -153,7 +154,7 @@ fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
         _ if matches!(device, Device::Array(_)) => None,
         Some("ssd") if name.contains("nvme") => Some("nvme"),
         Some(class) => Some(class),
-        // what was measured does not say what it is; its name may
+        // a device of measured curves has no class, but its name may state one
         None => class_of(name),
     };
     let names: Vec<&str> = [Some(name), class].into_iter().flatten().collect();

@@ -6,9 +6,9 @@
 //! stage is listed with its time. Simulated time is counted from the beginning of 1970. Source: COSBench 0.4,
 //! `SimpleWorkloadArchiver`, `CSVWorkloadExporter`, `CSVMatrixExporter`, `CSVRunExporter`, `Counter`, `Formats`.
 //!
-//! Left out: `Avg-ProcTime`, the part of a response time that is not transfer; it is not measured here (`N/A`, as
-//! COSBench writes unknown values). Also left out: the timeline of each stage, and histograms. Works of one stage
-//! that do the same each have a line. No operation fails.
+//! Left out: `Avg-ProcTime`, the part of a response time that is not transfer. It is not measured here and is
+//! written as `N/A`, as COSBench writes unknown values. Also left out: the timeline of each stage, and
+//! histograms. Works of one stage that do the same operation each have a line. No operation fails.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ use foretell_workloads::cosbench::{Work, Workload};
 
 use crate::error::Error;
 
-/// The columns of a workload's report; further states come after the last column.
+/// The columns of a workload's report. The states of the stage follow the last column.
 const REPORT: &str = "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Avg-ProcTime,60%-ResTime,\
                       80%-ResTime,90%-ResTime,95%-ResTime,99%-ResTime,100%-ResTime,Throughput,\
                       Bandwidth,Succ-Ratio,Status,Detailed Status";
@@ -32,7 +32,7 @@ const MATRIX: &str = "Id,Op-Name,Op-Count,Byte-Count,Worker-Count,Avg-ResTime,Av
 /// The columns of the list of workloads.
 const HISTORY: &str = "Id,Name,Submitted-At,Started-At,Stopped-At,Op-Info,State";
 
-/// States of a stage up to its beginning.
+/// States of a stage before it runs.
 const BEFORE: [&str; 6] = ["waiting", "booting", "submitting", "authing", "launching", "running"];
 
 /// Width of a bucket of response times, ms, and the longest response time that is reported.
@@ -49,7 +49,7 @@ pub fn archive(scenario: &Scenario, truth: &Truth) -> Result<Vec<(String, String
         let text = foretell_input::text(path, Limit::JOBS).map_err(Error::file("read", path))?;
         let described =
             Workload::parse(&text).map_err(|error| Error::Invalid(error.to_string()))?;
-        // a name is part of a file's, and of a table's line
+        // the name becomes part of a file name and of a line of a table
         let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         let name: String = described.name.chars().map(plain).collect();
         let id = format!("w{}", files.len() + 1);
@@ -98,7 +98,7 @@ fn report(jobs: &[JobTruth]) -> String {
     text
 }
 
-/// Adds a workload's results, with the name of the workload, to the totals.
+/// Adds a workload's results to the totals. `id` names the workload.
 fn matrix(text: &mut String, id: &str, described: &Workload, jobs: &[JobTruth]) {
     for of_stage in jobs.chunk_by(|a, b| a.stage == b.stage) {
         for (job, number) in of_stage.iter().zip(1..) {
@@ -141,7 +141,7 @@ fn measures(job: &JobTruth) -> String {
     format!("{mean},N/A,{},{throughput},{bandwidth},100%", quantiles.join(","))
 }
 
-/// The operation, and the type that it is counted as if that is different.
+/// The operation, and the type as which it is counted.
 fn named(operation: &str) -> String {
     match operation {
         "init" | "prepare" => format!("{operation}-write"),
@@ -160,7 +160,7 @@ fn states(job: &JobTruth, last: &str) -> String {
 /// The upper end of the bucket that a response time falls into.
 fn bucket(ms: f64) -> String {
     if ms >= MOST_MS {
-        // the bucket of all that is longer has no end
+        // the bucket of all longer times has no upper end
         return i64::MAX.to_string();
     }
     format!("{}", ((ms / BUCKET_MS).floor() + 1.0) * BUCKET_MS)

@@ -14,10 +14,10 @@ use thiserror::Error;
 /// Why there is no result.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The scenario is wrong; each error says where.
+    /// The scenario has errors. Each of them says where it is.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
-    /// The request is wrong in another way.
+    /// Another argument is wrong.
     #[error("{0}")]
     Invalid(String),
     /// A trace cannot be read.
@@ -26,14 +26,14 @@ pub enum Error {
     /// The run failed, or its observer ended it.
     #[error(transparent)]
     Run(#[from] SimError),
-    /// A file or directory may not be written because it is not ours, or cannot be written.
+    /// A file or directory cannot be written, or may not be written because the program did not make it.
     #[cfg(feature = "files")]
     #[error(transparent)]
     Files(#[from] FilesError),
     /// The records cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What was given as a run cannot be read as a run.
+    /// The directory or file does not hold a run that can be read.
     #[error(transparent)]
     NotARun(StoreError),
     /// A file cannot be read.
@@ -64,7 +64,7 @@ impl Error {
         move |error| Self::File { what, path, error }
     }
 
-    /// All faults, and the correct form where it is known; a scenario gives one line for each fault.
+    /// All errors, with the correct form where it is known. A scenario gives one line for each error.
     pub fn lines(&self) -> String {
         match self {
             Self::Scenario(errors) => errors.lines(),
@@ -73,7 +73,7 @@ impl Error {
     }
 }
 
-/// Text that was given as a change but is not a change.
+/// The text cannot be read as a change.
 impl From<ChangeError> for Error {
     fn from(error: ChangeError) -> Self {
         Self::Invalid(error.to_string())

@@ -1,6 +1,6 @@
-//! What an operator knows of the cluster, for `run.db`: hosts, links, caches, encodings,
-//! placements, and what was measured when a processor was installed. The seed, the disks'
-//! mechanics, and the future requests of workloads are not included.
+//! What an operator knows about the cluster, for `run.db`: hosts, links, caches, encodings, placements, and
+//! the measured costs of processors. The seed, the mechanics of disks, and the future requests of workloads
+//! are not included.
 
 use foretell_ati::{Facts, Host, HostKind, Process, Volume, Workload};
 use foretell_scenarios::model::{
@@ -12,7 +12,7 @@ use foretell_sim::truth::Truth;
 use foretell_units::{Bytes, HostId, SimSpan, VolumeId, WorkloadId};
 use foretell_whatif::CONFIGURATION_FACT;
 
-/// The facts of a scenario, except what is measured of its devices.
+/// The facts of a scenario, except the measurements of its devices.
 ///
 /// `configuration`: the scenario as its operator knows it.
 pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
@@ -83,7 +83,7 @@ pub fn host_kinds(scenario: &Scenario) -> impl Iterator<Item = HostKind> {
     })
 }
 
-/// The settings of the switch and of the hosts' TCP, as far as they limit anything.
+/// The settings of the switch and of the hosts' TCP that limit anything.
 fn switch(facts: &mut Facts, switch: &Switch) {
     if switch.model == NetworkModel::Queue {
         return;
@@ -134,7 +134,7 @@ fn cpu(facts: &mut Facts, root: &str, host: &foretell_scenarios::model::Host) {
     span(facts, format!("{root}.cpu.post"), cpu.post);
 }
 
-// Taken apart in full, so that a setting that is added is decided on here.
+// The pattern names every field, so that a new setting does not compile until it is handled here.
 fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
     let Storage { cache, nvram, layout, disks: _, log_devices: _, stripe, shared_by: _ } = storage;
     let Cache {
@@ -188,8 +188,7 @@ fn storage(facts: &mut Facts, root: &str, storage: &Storage) {
     }
 }
 
-/// Resources that activity tracking uses: the cache that remains, and the file that its node
-/// writes.
+/// Resources that activity tracking uses: the cache that it leaves free, and the file that its node writes.
 fn tracking(facts: &mut Facts, scenario: &Scenario) {
     let Some(TrackingCost { buffer, record, batch, store }) = &scenario.tracking.cost else {
         return;
@@ -225,7 +224,7 @@ fn arrivals(facts: &mut Facts, root: &str, arrivals: &Arrivals) {
 pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let measured_ns = (truth.simulated_seconds * 1e9).round() as i64;
     facts.set("measured", measured_ns, "ns");
-    // measuring may have begun later than was asked for
+    // measuring may have begun later than the scenario says
     if let Some(warmup) = facts.settings.iter_mut().find(|fact| fact.path == "warmup") {
         warmup.value = integer(truth.warmup.as_ns()).into();
     }
@@ -233,7 +232,7 @@ pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
         facts.hosts.iter().map(|host| (host.name.clone(), host.kind.table())).collect();
     for (host, kind) in hosts {
         let of = |resource: &str| truth.hosts[&host].get(resource);
-        // of virtual machines, the first one on a machine has its cable
+        // of the virtual machines on one machine, only the first has the cable's counters
         let (Some(sends), Some(receives)) = (of("nic_transmit"), of("nic_receive")) else {
             continue;
         };

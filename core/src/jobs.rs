@@ -21,7 +21,7 @@ pub trait Watch: Sync {
     /// The work has ended, whether or not all jobs are done.
     fn end(&self) {}
 
-    /// Whether the work is to end. Asked before each job, and repeatedly by simulations.
+    /// Whether the work should end. This is called before each job, and repeatedly during simulations.
     fn wants_end(&self) -> bool {
         false
     }
@@ -62,8 +62,8 @@ impl<T, E> Done<T, E> {
 }
 
 impl Workers<'_> {
-    /// Does the jobs. They begin in the order given. No further job begins after one has failed or when the work
-    /// is to end.
+    /// Does the jobs. They begin in the given order. No further job begins after one has failed, or after the
+    /// observer has asked for the end.
     pub fn perform<J: Sync, T: Send, E: From<Error> + Send>(
         &self,
         jobs: &[J],
@@ -105,7 +105,7 @@ impl Workers<'_> {
         Done { results, failure }
     }
 
-    /// An observer for simulations: they go on until the work is to end.
+    /// An observer for simulations. It lets them go on until the observer of the jobs asks for the end.
     pub fn go_on<T>(&self, _: T) -> ControlFlow<()> {
         if self.watch.wants_end() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

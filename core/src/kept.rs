@@ -1,4 +1,4 @@
-//! Runs that were kept: questions to their records, and the accuracy of the answers.
+//! Kept runs: answers questions from their records, and measures the accuracy of the answers.
 
 use std::ops::ControlFlow;
 #[cfg(feature = "files")]
@@ -32,7 +32,7 @@ pub struct Run {
     experience: Experience,
 }
 
-/// Where a run is.
+/// Where a run is kept.
 #[derive(Debug)]
 enum Kept {
     #[cfg(feature = "files")]
@@ -52,7 +52,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// An answer about this cluster.
+    /// Adds the capacities of this cluster to an answer.
     pub fn new(answer: Answer, scenario: &model::Scenario, prices: &Prices) -> Self {
         Self { answer, capacity: Capacities::of(scenario, prices) }
     }
@@ -87,8 +87,8 @@ impl Run {
         Ok(Self { kept, observed, experience: Experience::shipped() })
     }
 
-    /// What clients would see with these changes, as in `foretell ask --what-if`. Without a change: what the
-    /// model says of the run as it was.
+    /// Predicts what clients would see with these changes, as `foretell ask --what-if` does. Without a
+    /// change, predicts the recorded run itself.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl Run {
         self.ask_any(changes, Asked::Of(model))
     }
 
-    /// The same by a chosen model, or by the fastest model that is accurate according to past scores. What is
-    /// derived from the recorded run is reused by all questions.
+    /// As [`Run::ask`], with a chosen model, or with the fastest model that past scores show to be accurate.
+    /// All questions share what is derived from the recorded run.
     ///
     /// # Errors
     ///
@@ -108,7 +108,8 @@ impl Run {
         Ok(self.observed.answer(changes, &mut PartsShelf, asked, &self.experience)?.0)
     }
 
-    /// The same with the capacities of the changed cluster: the command's whole document.
+    /// As [`Run::ask_any`], with the capacities of the changed cluster. This is the whole document that the
+    /// command prints.
     ///
     /// # Errors
     ///
@@ -119,7 +120,8 @@ impl Run {
         Ok(Answered::new(answer, &scenario, &Prices::shipped()))
     }
 
-    /// The answer beside the truth: the changed scenario is simulated with the run's own seed.
+    /// Compares the answer with the truth. For the truth, the changed scenario is simulated with the run's
+    /// own seed.
     ///
     /// # Errors
     ///
@@ -134,7 +136,8 @@ impl Run {
         prediction.must_know(model, changes)?;
         let answer = prediction.answer(model);
         let mut after = match &self.kept {
-            // what a kept run names is in it or has its full path; what a change names stands here
+            // files that a kept run names are in its directory or have full paths; those that a change names
+            // are relative to the working directory
             #[cfg(feature = "files")]
             Kept::Directory(directory) => {
                 Scenario::from(Document::load(directory.join(SCENARIO_FILE))?.seen_from(""))

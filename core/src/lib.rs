@@ -1,7 +1,9 @@
-//! Simulate storage clusters, keep their records, and predict the effect of a change from the records alone.
+//! Simulates storage clusters, keeps records of their activity, and predicts the effect of a change from the
+//! records alone.
 //!
-//! This is the library behind the `foretell` command: no terminal, no process exit, no global state. A callback
-//! can watch and stop a run. Results serialize to the JSON that the command prints ([`to_json`]).
+//! This is the library behind the `foretell` command. It does not use the terminal, does not end the process,
+//! and has no settings outside its arguments. A callback can watch a run and stop it. Results serialize to
+//! the JSON that the command prints ([`to_json`]).
 //!
 //! # From a scenario to an answer
 //!
@@ -17,7 +19,7 @@
 //! let outcome = foretell_core::run(&scenario, unwatched)?;
 //! println!("{:.0} requests/s", outcome.truth.workloads["mail"].throughput_rps);
 //!
-//! // the same with records, and what a change would do, from the records alone
+//! // simulate it again and keep its records; then predict a change from the records alone
 //! foretell_core::record(&scenario, "out/first", unwatched)?;
 //! let run = Run::open("out/first")?;
 //! let answer = run.ask(&["volume.mail.encoding=3-of-5".parse()?], Model::Replay)?;
@@ -42,11 +44,11 @@
 //! - [`score`]: accuracy of predictions, on random questions and on suites of questions.
 //! - [`remember()`]: a run whose records stay in memory, so that questions can be asked at once.
 //!
-//! Without the default feature `files` nothing needs C, threads or files. The library then builds for
-//! `wasm32-unknown-unknown` and gives the same results there.
+//! Without the default feature `files`, the library needs no C code, no threads and no files. It then builds
+//! for `wasm32-unknown-unknown`, and gives the same results there.
 //!
-//! See `core/examples` for examples of most of these. Left out so far: Ceph maps and learners, which have
-//! crates of their own.
+//! Most of these have an example in `core/examples`. Ceph maps and regression models are not part of this
+//! library: they have crates of their own.
 
 pub mod calibrate;
 mod capacity;
@@ -77,7 +79,8 @@ mod sweep;
 /// The records of a run, for programs that read them.
 pub use foretell_ati as records;
 pub use foretell_ati::{MemoryRun, Record};
-/// Throughput of mixed loads from points measured elsewhere (Ra and Lee 2017's constant capacity).
+/// Throughput of mixed loads from points that were measured elsewhere, by the constant-capacity rule of Ra
+/// and Lee (2018).
 pub use foretell_estimate as estimate;
 pub use foretell_scenarios::Change;
 pub use foretell_sim::Progress;

@@ -1,4 +1,4 @@
-//! Points from files: results of fio, of COSBench and of the simulator, and tables.
+//! Reads measured points from files: results of fio, COSBench and the simulator, and tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -20,10 +20,10 @@ const SAME_SIZE: f64 = 0.01;
 /// The first line of a COSBench report ends within this number of bytes.
 const HEADING: u64 = 4096;
 
-/// All that was read.
+/// Everything that was read.
 #[derive(Debug, Default)]
 pub struct MeasuredPoints {
-    /// In the order of the sources.
+    /// The points, in the order of the sources.
     pub points: Vec<Point>,
     /// Requests outstanding at a time, by series, where the results say it.
     pub outstanding: BTreeMap<String, NonZeroU32>,
@@ -78,7 +78,7 @@ fn files(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf
     for entry in std::fs::read_dir(directory).map_err(fault)? {
         let entry = entry.map_err(fault)?;
         let path = entry.path();
-        // links are not followed, so that there is an end
+        // links are not followed, so that the search ends
         if entry.file_type().map_err(fault)?.is_dir() {
             found.extend(files(&path, wanted)?);
         } else if wanted(&path) {
@@ -119,7 +119,7 @@ fn fio(
                 }
                 found.points.push(point);
             }
-            // it measured something else, and well
+            // the run is sound, but it measured something else
             Err(why) => {
                 found.notes.insert(format!("not used: `{}`: {why}", run.name));
             }
@@ -147,7 +147,7 @@ fn point_of(run: &Run) -> Result<(Point, Option<NonZeroU32>), String> {
         return Err("its reads and writes have different sizes".to_owned());
     }
     if first.throttled() {
-        return Err("it waits by its own settings".to_owned());
+        return Err("its settings make it wait".to_owned());
     }
     let order = if first.job.order == Order::Random { "random" } else { SEQUENTIAL };
     let slots: u64 = run.jobs.iter().map(|job| u64::from(job.slots())).sum();
@@ -181,7 +181,7 @@ impl Counted {
     fn point(&self, origin: String) -> Result<Point, String> {
         let total: f64 = self.per_s.iter().sum();
         if !(total > 0.0 && total.is_finite()) {
-            return Err(format!("{origin}: {total} requests a second; wanted is a number above 0"));
+            return Err(format!("{origin}: {total} requests a second; expected a number above 0"));
         }
         let reads = self.per_s[0] / total;
         let mean = [0, 1].map(|op| self.bytes_per_s[op] / self.per_s[op]);
@@ -189,7 +189,7 @@ impl Counted {
             && (mean[0] / mean[1] - 1.0).abs() > SAME_SIZE
         {
             return Err(format!(
-                "{origin}: its reads have {:.0} B on average, its writes {:.0} B; wanted is one size",
+                "{origin}: its reads have {:.0} B on average, its writes {:.0} B; expected one size",
                 mean[0], mean[1]
             ));
         }
@@ -219,7 +219,7 @@ impl Stage {
         let means = || self.objects.iter().map(|(count, bytes)| bytes / count);
         let least = means().fold(f64::INFINITY, f64::min);
         let most = means().fold(0.0, f64::max);
-        let wanted = "wanted are stages of one size each";
+        let wanted = "expected stages with one size each";
         if most > least * (1.0 + SAME_SIZE) {
             return Err(format!(
                 "{origin}: its objects have several sizes, {least:.0} B on average in one line and \
@@ -229,8 +229,8 @@ impl Stage {
         match self.objects.iter().find(|(count, bytes)| bytes % count > 0.0) {
             None => Ok(()),
             Some((count, bytes)) => Err(format!(
-                "{origin}: its objects have several sizes, for {bytes} B are no whole number of bytes \
-                 for each of {count} operations; {wanted}"
+                "{origin}: its objects have several sizes, because {bytes} B is not a whole number of \
+                 bytes for each of {count} operations; {wanted}"
             )),
         }
     }
@@ -312,7 +312,7 @@ fn is_report(path: &Path) -> Result<bool, Error> {
     Ok(header.starts_with("Stage,") && header.contains("Op-Type"))
 }
 
-/// The place of a column by its name.
+/// The positions of columns, by their names.
 fn columns(
     reader: &mut csv::Reader<&[u8]>,
     path: &Path,
@@ -344,7 +344,7 @@ fn table(path: &Path, found: &mut MeasuredPoints) -> Result<(), Error> {
         let line = record.position().map_or(0, csv::Position::line);
         let origin = format!("`{file}` line {line}");
         let fault = |name: &str, at: usize, wanted: &str| {
-            Error::Invalid(format!("{origin}: `{name}` is `{}`; wanted is {wanted}", &record[at]))
+            Error::Invalid(format!("{origin}: `{name}` is `{}`; expected {wanted}", &record[at]))
         };
         let number = |at: usize| record[at].parse::<f64>().ok();
         found.points.push(Point {
@@ -362,7 +362,7 @@ fn table(path: &Path, found: &mut MeasuredPoints) -> Result<(), Error> {
     Ok(())
 }
 
-/// The part of a truth that is needed; the truth of a large cluster has far more.
+/// The part of `truth.json` that is needed. The file of a large cluster has far more.
 #[derive(Deserialize)]
 struct Truth {
     workloads: Option<BTreeMap<String, Seen>>,

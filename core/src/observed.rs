@@ -1,12 +1,11 @@
-//! A run as Inside-Out sees it: what the collectors of the storage hosts posted, and what clients
-//! saw.
+//! A run as Inside-Out sees it: the metrics that the storage hosts' collectors posted, and what clients saw.
 
 use foretell_ati::{Facts, HostKind, RunDb};
 use foretell_metrics::{Collected, Observed};
 
 use crate::error::Error;
 
-/// The prefix of a host's features, by the role of the host; clients have none.
+/// The prefix of a host's features, by the role of the host. Clients have no prefix.
 pub fn prefix(kind: HostKind) -> Option<&'static str> {
     match kind {
         HostKind::Node => Some("osd"),
@@ -15,7 +14,7 @@ pub fn prefix(kind: HostKind) -> Option<&'static str> {
     }
 }
 
-/// What collectors posted in a run. The run must have collectors.
+/// The metrics that collectors posted in a run. The run must have collectors.
 pub fn collected(run: &RunDb) -> Result<Collected, Error> {
     let collected = run.metrics().map_err(Error::NotARun)?;
     if collected.hosts.is_empty() {

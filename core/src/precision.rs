@@ -1,13 +1,14 @@
 //! Runs that go on until a figure is known to a given precision, after a warm-up whose length is found
 //! automatically.
 //!
-//! A first run from an empty cluster keeps each response time of the workload. MSER-5 (White, Cobb and Spratt 2000)
-//! finds the end of its transient. It takes means of five responses each, and cuts off means at the beginning so
-//! that the standard error of the rest is least. A cut in the second half means that the run was too short; it is
-//! repeated, twice as long. After that warm-up, the cluster runs until the 95 % confidence interval by batch means
-//! is narrow enough. The result is the run that the scenario gives with this `warmup` and this `duration`.
+//! A first run from an empty cluster keeps each response time of the workload. MSER-5 (White, Cobb and Spratt
+//! 2000) finds the end of its transient. It takes means of five responses each, and cuts off means at the
+//! beginning so that the standard error of the rest is as small as possible. If the cut lies in the second
+//! half, the run was too short, and is repeated with twice the length. After that warm-up, the cluster runs
+//! until the 95 % confidence interval by batch means is narrow enough. The result is the run that the
+//! scenario gives with this `warmup` and this `duration`.
 //!
-//! Left out: transients that MSER-5 cannot see, such as caches that fill for hours when the first run lasts
+//! Left out: transients that MSER-5 cannot see, such as caches that take hours to fill if the first run lasts
 //! minutes. A longer `duration` makes the first run longer.
 
 use std::ops::ControlFlow;
@@ -23,7 +24,7 @@ use crate::error::Error;
 use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 
-/// The figure that is wanted, and its precision: `mail mean 2%`.
+/// The requested figure, and its precision: `mail mean 2%`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Precision {
     /// The workload's name.
@@ -41,9 +42,10 @@ pub struct Reached {
     pub workload: String,
     /// `mean` (response time) or `throughput`.
     pub figure: &'static str,
-    /// Half-width that was requested, as a share of the mean.
+    /// Requested half-width of the interval, as a share of the mean.
     pub wanted: f64,
-    /// Half-width that was found; `null` if there were too few requests.
+    /// Half-width of the interval that was found, as a share of the mean; `null` if there were too few
+    /// requests.
     pub half_width: Option<f64>,
     /// Whether the interval is narrow enough. If not, the limit was reached first, or the workload ended.
     pub reached: bool,
@@ -87,11 +89,11 @@ impl FromStr for Precision {
 const FIRST: SimSpan = SimSpan::from_secs(10);
 /// Number of responses in a mean.
 const FIVE: usize = 5;
-/// Fewer means than this give no answer.
+/// Minimum number of means. With fewer, no transient can be found.
 const FEWEST_MEANS: usize = 40;
 
 impl Precision {
-    /// The place of the workload in the scenario.
+    /// The index of the workload in the scenario.
     fn place(&self, model: &model::Scenario) -> Result<usize, Error> {
         let found = model.workloads.iter().position(|workload| workload.name == self.workload);
         found.ok_or_else(|| {
@@ -141,7 +143,7 @@ impl Precision {
             if length >= longest {
                 let what = format!(
                     "`{}` reaches no steady state within {} of simulated time: its response times still \
-                     change; give it more (`--limit`), or less load",
+                     change; allow more time (`--limit`), or reduce the load",
                     self.workload, longest
                 );
                 return Err(Error::Invalid(what));
@@ -179,7 +181,7 @@ impl Precision {
     }
 }
 
-/// Rounded up to three digits, so that it is short in a scenario.
+/// The span rounded up to three digits, so that it is short in a scenario.
 fn rounded(span: SimSpan) -> SimSpan {
     let mut step = 1;
     while span.as_ns() / step >= 1000 {
@@ -192,8 +194,8 @@ fn set_span(scenario: &mut Scenario, key: &str, span: SimSpan) -> Result<(), Err
     scenario.set(key, &format!("{} ns", span.as_ns()))
 }
 
-/// The number of responses at the beginning that form the transient; `None` if they are more than half, so that the
-/// run is too short.
+/// The number of responses at the beginning that form the transient. `None` if they are more than half: then
+/// the run is too short.
 fn mser5(responses: &[(SimTime, SimSpan)]) -> Option<usize> {
     let means: Vec<f64> = responses
         .chunks_exact(FIVE)
@@ -202,7 +204,7 @@ fn mser5(responses: &[(SimTime, SimSpan)]) -> Option<usize> {
     if means.len() < FEWEST_MEANS {
         return None;
     }
-    // from the end: count, mean and sum of squares about it, by Welford
+    // beginning at the end: count, mean, and sum of squared differences from it, by Welford's method
     let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
     let mut best: Option<(f64, usize)> = None;
     for (cut, value) in means.iter().enumerate().rev() {
@@ -210,7 +212,7 @@ fn mser5(responses: &[(SimTime, SimSpan)]) -> Option<usize> {
         let before = value - mean;
         mean += before / count;
         squares += before * (value - mean);
-        // the last few alone would always look steady
+        // a handful of means would always look steady
         if count >= 5.0 {
             let statistic = squares / (count * count);
             if best.is_none_or(|(least, _)| statistic <= least) {
@@ -246,7 +248,7 @@ mod tests {
         let transient = |number: usize| if number < 1_000 { 30.0 } else { 5.0 };
         let falls = series((0..5_000).map(|number| transient(number) + noise(number)));
         assert!((995..1_250).contains(&mser5(&falls).unwrap()), "{:?}", mser5(&falls));
-        // what grows to the end has no steady state
+        // a series that grows until the end has no steady state
         let grows = series((0..5_000).map(|number| number as f64 / 100.0 + noise(number)));
         assert_eq!(mser5(&grows), None);
         assert_eq!(mser5(&steady[..100]), None);

@@ -1,4 +1,4 @@
-//! Running a scenario, with or without keeping its records.
+//! Runs a scenario, with or without keeping its records.
 
 use std::ops::ControlFlow;
 #[cfg(feature = "files")]
@@ -29,13 +29,13 @@ pub struct Outcome {
     pub truth: Truth,
     /// What volumes hold, survive and cost.
     pub capacity: Capacities,
-    /// The precision that was reached, if the run was to reach a given precision.
+    /// The precision that was reached, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Reached>,
 }
 
 impl Outcome {
-    /// The outcome of a run without a given precision.
+    /// The outcome of a run for which no precision was requested.
     pub fn new(truth: Truth, scenario: &model::Scenario, prices: &Prices) -> Self {
         Self { truth, capacity: Capacities::of(scenario, prices), precision: None }
     }
@@ -59,8 +59,9 @@ pub fn run(
     Ok(Outcome::new(simulation.run(observer)?, &model, &Prices::shipped()))
 }
 
-/// Simulates a scenario and keeps its records in memory; [`crate::Run::in_memory`] asks them. Records that no
-/// prediction needs are kept only if they are `wanted`.
+/// Simulates a scenario and keeps its records in memory. [`crate::Run::in_memory`] answers questions from
+/// them. Records of requests are always kept. Other records, which no prediction needs, are kept if `wanted`
+/// returns true for them.
 pub fn remember(
     scenario: &Scenario,
     wanted: impl Fn(&Record) -> bool + Send + 'static,

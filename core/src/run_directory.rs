@@ -1,9 +1,9 @@
-//! The directory of a run. It holds a complete run or none.
+//! The directory of a run. It holds a complete run, or none.
 //!
-//! A new run is written beside the earlier one, which stays until the new one is complete: a run that fails or
-//! is interrupted changes nothing. Then all files are replaced ([`Directory::replace`]), `run.db` last, because
-//! a directory without it is not a run. So no reader finds the records of one scenario beside the description of
-//! another.
+//! A new run is written beside the earlier one, which stays until the new one is complete. So a run that
+//! fails or is interrupted changes nothing. When the new run is complete, all files are replaced
+//! ([`Directory::replace`]). `run.db` comes last, because a directory without it is not a run. So no reader
+//! finds the records of one scenario beside the description of another.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -30,10 +30,10 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Takes the directory. An earlier run in it stays until [`RunDirectory::replace`].
+    /// Opens and locks the directory. An earlier run in it stays until [`RunDirectory::replace`].
     ///
-    /// Errors if a file in it may not be replaced. Its `run.toml` may be replaced, even if somebody has edited
-    /// it, if it is the `scenario` that is to be run.
+    /// Errors if a file in it may not be replaced. If its `run.toml` is the `scenario` to run, it may be
+    /// replaced even if somebody has edited it.
     pub fn prepare(path: &Path, scenario: &Path, force: bool) -> Result<Self, Error> {
         let inputs = [scenario];
         let purpose = RUN.forced(force).replacing_late().reading(&inputs);
@@ -46,14 +46,15 @@ impl RunDirectory {
         Ok(Self { directory, files: Vec::new() })
     }
 
-    /// The same for a directory that is already locked. Its `run.toml` is not the scenario of the run.
+    /// As [`RunDirectory::prepare`], for a directory that is already locked. Its `run.toml` is not the
+    /// scenario to run.
     pub fn of(directory: Directory) -> Result<Self, Error> {
         let names = [STORE_FILE, PARTIAL_FILE, SCENARIO_FILE, TRUTH_FILE];
         directory.may_replace(&names, &[])?;
         Ok(Self { directory, files: Vec::new() })
     }
 
-    /// Removes the run in a directory. Files that are not ours stay.
+    /// Removes the run in a directory. Files that the program did not make stay.
     pub fn remove(path: &Path) -> Result<(), Error> {
         Ok(Directory::take(path, RUN)?.clear(&[])?)
     }

@@ -1,4 +1,4 @@
-//! Scenarios: a description of a cluster and its load. Each setting can be changed.
+//! Scenarios: descriptions of a cluster and its load. Each setting can be changed.
 
 use std::path::Path;
 
@@ -24,12 +24,13 @@ impl Scenario {
         if let Some(document) = Document::shipped(&shown) {
             return Ok(Self { document: document? });
         }
-        // the name that a path into our repository would have
+        // a path such as `scenarios/first-look.toml` also names the shipped scenario
         let inner = shown.strip_suffix(".toml").unwrap_or(&shown);
         let inner = inner.rsplit_once("scenarios/").map_or(inner, |(_, inner)| inner);
         let help = if shipped_names().any(|name| name == inner) {
             format!(
-                "one of that name comes with the program: `{inner}`, without directory and ending"
+                "a scenario of this name comes with the program: write `{inner}`, without directory and \
+                 ending"
             )
         } else {
             let near = meant(inner, shipped_names()).unwrap_or_default();
@@ -39,7 +40,7 @@ impl Scenario {
         Err(Error::Scenario(ScenarioError::nowhere(message, Some(help)).into()))
     }
 
-    /// A scenario's TOML. `base` is the directory in which files that it names are found.
+    /// Reads a scenario from TOML text. `base` is the directory that contains the files named in it.
     pub fn parse(text: &str, base: impl AsRef<Path>) -> Result<Self, Error> {
         Ok(Self { document: Document::parse("scenario", text, base.as_ref())? })
     }
@@ -49,7 +50,7 @@ impl Scenario {
         Ok(self.document.set(path, value)?)
     }
 
-    /// Makes changes in order.
+    /// Makes the changes, in order.
     pub fn change(&mut self, changes: &[Change]) -> Result<(), Error> {
         changes.iter().try_for_each(|change| self.set(&change.path, &change.value))
     }

@@ -1,4 +1,5 @@
-//! Predictions beside the truth: for one question, for random questions, and for suites that people wrote.
+//! Compares predictions with the truth: for one question, for random questions, and for suites that people
+//! wrote.
 
 #[cfg(feature = "files")]
 mod at_random;
@@ -34,12 +35,12 @@ pub use suite::{ClassErrors, ScoredQuestion, Suite, Verdict, by_class};
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The workload's name. For a recovery: the host or disk that failed and the kind of recovery,
+    /// The workload's name. For a recovery: the host or disk that failed, and the kind of recovery, such as
     /// `brick3 rebuild`. For the length of a phase: `all`.
     pub workload: String,
-    /// What is compared, under its name in answers: `throughput_rps`, `response_time_ms.mean`, ... For runs
-    /// with events also by phase: `degraded.throughput_rps`, `degraded.seconds`. For recoveries:
-    /// `recovery.seconds`, `recovery.bytes_written`.
+    /// The compared figure, by its name in answers: `throughput_rps`, `response_time_ms.mean`, ... Runs with
+    /// events also have figures for each phase, such as `degraded.throughput_rps` and `degraded.seconds`.
+    /// Recoveries have `recovery.seconds` and `recovery.bytes_written`.
     pub metric: Cow<'static, str>,
     /// What was predicted.
     pub predicted: f64,
@@ -53,7 +54,7 @@ pub struct Comparison {
     /// Its upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// What the question was about: storage system, devices, kind of change.
+    /// The class of the question: storage system, devices, kind of change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Standard deviation of the prediction over seeds, if there are several.

@@ -1,5 +1,5 @@
-//! What a prediction may use besides records: devices that are measured on a bench, and requests of
-//! workloads that are described.
+//! What a prediction may use besides records: measurements of devices on a test bench, and requests of
+//! workloads that a question describes.
 
 mod bench;
 
@@ -13,8 +13,8 @@ use foretell_whatif::{Described, Measurement, Shelf, measurement_fact};
 
 /// Number of requests of a described workload that are drawn for each client.
 const DRAWN: usize = 200_000;
-/// Seed of these requests. A scenario's seed is below 2^63, so no run draws the same requests: a
-/// prediction knows what a workload is like, not which requests it will issue.
+/// Seed of these requests. A scenario's seed is below 2^63, so no run draws the same requests. A prediction
+/// knows what kind of requests a workload issues, but not the requests themselves.
 const SEED: Seed = Seed(1 << 63 | 0x666f_7265_7465_6c6c);
 
 /// Adds the measurements of every device in the scenario to the facts.
@@ -81,7 +81,7 @@ mod tests {
         let mut scenario = document.check().unwrap();
         let mail = scenario.workloads.iter().position(|known| known.name == "mail").unwrap();
         let mut predicted = Vec::new();
-        // 42 is the default; the largest is that of TOML's whole numbers
+        // 42 is the default; the last is the largest whole number of TOML
         for seed in [0, 1, 7, 42, 0x666f_7265, SEED.0 & !(1 << 63), i64::MAX.cast_unsigned()] {
             scenario.seed = Seed(seed);
             let found = offsets(&PartsShelf.requests(&scenario, mail).unwrap());
@@ -90,7 +90,7 @@ mod tests {
             for (found, drawn) in found.iter().zip(drawn) {
                 let same = found.iter().zip(&drawn);
                 let same = same.filter(|(found, drawn)| **found == drawn.access.offset.get());
-                // of thousands of blocks, few fall together by chance
+                // there are thousands of blocks, so few are equal by chance
                 assert!(same.count() < 8, "seed {seed}: the run's own requests");
             }
             predicted.push(found);

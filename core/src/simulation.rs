@@ -39,7 +39,7 @@ impl<'a> Simulation<'a> {
         Ok(Self { document, scenario, selection, cluster })
     }
 
-    /// Runs the cluster until the figure is known with the wanted precision.
+    /// Makes the run go on until the figure is known with the wanted precision.
     pub fn aim_at(&mut self, goal: Goal) {
         self.cluster.aim_at(goal);
     }
@@ -56,7 +56,7 @@ impl<'a> Simulation<'a> {
         Ok(self.cluster.take_responses(workload))
     }
 
-    /// Runs the cluster. Posting records costs the usual time, but the records are not kept.
+    /// Runs the cluster without keeping records. Posting them still costs the usual time.
     pub fn run(mut self, watch: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Truth, Error> {
         self.cluster.record_to(Recorder::forgetful(self.selection));
         Ok(self.cluster.run(watch)?)
@@ -76,7 +76,7 @@ impl<'a> Simulation<'a> {
         Ok((truth, if records { kept.records().to_vec() } else { Vec::new() }, metrics))
     }
 
-    /// Runs the cluster and keeps its records in memory: records of requests, and others that are wanted.
+    /// Runs the cluster and keeps its records in memory: those of requests, and other types that are wanted.
     pub fn keep(
         mut self,
         wanted: impl Fn(&Record) -> bool + Send + 'static,
@@ -105,7 +105,8 @@ impl<'a> Simulation<'a> {
         Ok((truth, summary))
     }
 
-    /// The same, but the store is not called `run.db` yet: it gets its name together with the files beside it.
+    /// As [`Simulation::record`], but the store does not have the name `run.db` yet. It gets this name
+    /// together with the files beside it.
     #[cfg(feature = "files")]
     pub(crate) fn record_unnamed(
         mut self,
@@ -126,7 +127,7 @@ impl<'a> Simulation<'a> {
                 let (summary, store) = recorder.conclude_unnamed(&conclusion)?;
                 Ok((truth, summary, store))
             }
-            // the store knows better than the simulation why it failed
+            // the store's own error says why it failed
             Err(SimError::StoreFailed) => {
                 recorder.finish(&Facts::default(), &[])?;
                 Err(SimError::StoreFailed.into())
@@ -136,7 +137,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Which records are wanted.
+/// The types of records that are wanted.
 fn selection(tracking: &Tracking) -> Result<Selection, Error> {
     let wrong = |error: SelectionError| Error::Invalid(format!("record: {error}"));
     let selection: Selection = tracking.record.parse().map_err(wrong)?;

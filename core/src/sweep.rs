@@ -1,9 +1,10 @@
 //! The runs of a design of experiments.
 //!
-//! A sweep file names a base scenario, factors with their values, and a design; `docs/sweep.md` describes it. The
-//! runs are independent of each other. Several threads do them, and the results come in the order of runs, the same
-//! with any number of threads. The command `foretell sweep` makes the same runs and writes them as a data set, in
-//! shards and with resumption. Here each result is handed over, and nothing is written.
+//! A sweep file names a base scenario, factors with their values, and a design. `docs/sweep.md` describes it.
+//! The runs are independent of each other, and several threads share them. The results come in the order of
+//! runs, and do not depend on the number of threads. Here, each result is given to a callback, and nothing is
+//! written. The command `foretell sweep` makes the same runs and writes a data set. It can also divide the
+//! runs into shards, and resume them.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -20,7 +21,7 @@ use crate::error::Error;
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
 
-/// Number of results, for each thread, that may wait for an earlier result.
+/// Maximum number of results for each thread that may wait for an earlier result.
 const AHEAD: usize = 4;
 
 /// A sweep: factors, and the runs of their design.
@@ -32,11 +33,11 @@ pub struct Sweep {
 /// A run of a sweep.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Swept {
-    /// Its number, from 0: points in order, and the replicates of each.
+    /// Its number, from 0. Runs are numbered point by point, and by replicate within a point.
     pub run: u64,
     /// Number of its point.
     pub point: u64,
-    /// Number among the runs of its point.
+    /// Its number among the runs of its point.
     pub replicate: u64,
     /// Seed of its random draws.
     pub seed: u64,
@@ -47,14 +48,15 @@ pub struct Swept {
 }
 
 impl Sweep {
-    /// Reads a sweep file; paths in it are taken from its directory.
+    /// Reads a sweep file. Paths in it are relative to its directory.
     ///
     /// # Errors
     ///
-    /// Lists all faults in the file and in the base scenario. Also an error: no point satisfies the constraints.
+    /// All errors in the file and in the base scenario. It is also an error if no point satisfies the
+    /// constraints.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let change = |path: &str, value: &str| Change { path: path.into(), value: value.into() };
-        // recording costs nothing, so that what is kept does not change what is observed
+        // recording is free, so that it does not matter which records are kept
         let unrecorded = [change("record", "none"), change("tracking.overhead", "false")];
         let design = Design::load(path, &unrecorded)?;
         let recorded = |path: &str| path == "record" || path.starts_with("tracking");
@@ -71,7 +73,8 @@ impl Sweep {
         Ok(Self { design })
     }
 
-    /// The design in the form of the data set crate, to write what the command writes.
+    /// The design in the form that the crate for data sets uses, for programs that write the same files as
+    /// the command.
     pub fn into_design(self) -> Design {
         self.design
     }
@@ -81,9 +84,9 @@ impl Sweep {
         self.design.runs().map(|run| self.swept(&run))
     }
 
-    /// Does all runs on `threads` threads, and hands each result over in the order of runs. A run that fails or
-    /// whose scenario is wrong also gives a result. [`ControlFlow::Break`] ends the sweep. Returns the number of
-    /// results that were handed over.
+    /// Does all runs on `threads` threads, and gives each result to the callback, in the order of runs. A run
+    /// that fails or whose scenario is wrong also gives a result. [`ControlFlow::Break`] ends the sweep.
+    /// Returns the number of results that the callback got.
     ///
     /// # Errors
     ///
@@ -109,7 +112,7 @@ impl Sweep {
                         }
                         let swept = self.swept(&run);
                         let result = self.outcome(&run, ahead);
-                        // who ended the sweep does not listen any more
+                        // if the sweep was ended, nobody receives this
                         let _ = sender.send((swept, result));
                     }
                 });
@@ -153,10 +156,10 @@ impl Sweep {
     }
 }
 
-/// How far ahead of the handed-over results runs may begin.
+/// Limits how far ahead of the delivered results runs may begin.
 #[derive(Default)]
 struct Ahead {
-    /// Number of results that were handed over, and whether the sweep was ended.
+    /// Number of delivered results, and whether the sweep was ended.
     done: Mutex<(u64, bool)>,
     moved: Condvar,
 }

@@ -41,7 +41,7 @@ pub enum DataError {
     },
     /// A directory belongs to another sweep.
     #[error(
-        "`{}` holds another sweep (`{title}`, by version {version}); the same sweep file, base scenario and version are wanted",
+        "`{}` holds another sweep (`{title}`, by version {version}); expected the same sweep file, base scenario and version",
         path.display()
     )]
     OtherSweep {
@@ -61,7 +61,7 @@ pub enum DataError {
         file: &'static str,
     },
     /// A run is in two journals, or twice in one.
-    #[error("run {run} stands twice: in `{}` and in `{}`", first.display(), second.display())]
+    #[error("run {run} occurs twice: in `{}` and in `{}`", first.display(), second.display())]
     Twice {
         /// The run's number.
         run: u64,

@@ -73,7 +73,7 @@ impl ParquetFile {
             let column = schema.column(number);
             meanings.push(meaning(&column).ok_or_else(|| {
                 let (name, kind) = (column.path().string(), described(&column));
-                fault(format!("column `{name}` holds {kind}; numbers or texts are wanted"))
+                fault(format!("column `{name}` holds {kind}; expected numbers or texts"))
             })?);
         }
         let broken = |error: ParquetError| fault(error.to_string());

@@ -19,10 +19,10 @@ const COMMON_RUNS: f64 = 4.0;
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Fault {
     /// There are no points.
-    #[error("there are no points; wanted are requests a second of reads alone and of writes alone")]
+    #[error("there are no points; expected requests a second of reads alone and of writes alone")]
     Nothing,
     /// A rate is not positive.
-    #[error("{origin}: {iops} requests a second; wanted is a number above 0")]
+    #[error("{origin}: {iops} requests a second; expected a number above 0")]
     Rate {
         /// Source of the point.
         origin: String,
@@ -30,7 +30,7 @@ pub enum Fault {
         iops: f64,
     },
     /// A size is zero.
-    #[error("{origin}: the size of requests is 0; wanted is a size of 1 B at least")]
+    #[error("{origin}: the size of requests is 0; expected a size of 1 B at least")]
     Size {
         /// Source of the point.
         origin: String,

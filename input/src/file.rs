@@ -133,10 +133,7 @@ mod tests {
         std::fs::write(&path, "0123456789a").unwrap();
         let error = text(&path, SMALL).unwrap_err();
         assert!(crate::is_refusal(&error));
-        assert_eq!(
-            error.to_string(),
-            "it is larger than 10 bytes, the most that is read of an example"
-        );
+        assert_eq!(error.to_string(), "it is larger than 10 bytes, the maximum for an example");
         std::fs::write(&path, [0xff]).unwrap();
         assert_eq!(text(&path, SMALL).unwrap_err().to_string(), "it is not UTF-8 text");
         let absent = text(&dir.path().join("none"), SMALL).unwrap_err();
@@ -147,13 +144,13 @@ mod tests {
     fn what_is_no_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let error = |path: &Path| open(path).unwrap_err().to_string();
-        assert_eq!(error(dir.path()), "it is a directory; a file is wanted");
+        assert_eq!(error(dir.path()), "it is a directory; expected a file");
         if cfg!(unix) {
-            assert_eq!(error(Path::new("/dev/zero")), "it is a device; a file is wanted");
+            assert_eq!(error(Path::new("/dev/zero")), "it is a device; expected a file");
             let pipe = dir.path().join("pipe");
             let made = std::process::Command::new("mkfifo").arg(&pipe).status();
             assert!(made.is_ok_and(|status| status.success()));
-            assert_eq!(error(&pipe), "it is a named pipe; a file is wanted");
+            assert_eq!(error(&pipe), "it is a named pipe; expected a file");
         }
     }
 

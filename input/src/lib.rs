@@ -27,23 +27,23 @@ use thiserror::Error;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
     /// It is a directory.
-    #[error("it is a directory; a file is wanted")]
+    #[error("it is a directory; expected a file")]
     Directory,
     /// It is a device, a named pipe or a socket.
-    #[error("it is {what}; a file is wanted")]
+    #[error("it is {what}; expected a file")]
     Special {
         /// The kind of file: `a device`.
         what: &'static str,
     },
     /// It is larger than the limit.
-    #[error("it is larger than {}, the most that is read of {}", limit.size(), limit.of())]
+    #[error("it is larger than {}, the maximum for {}", limit.size(), limit.of())]
     TooLarge {
         /// The limit.
         limit: Limit,
     },
     /// A row is too long.
     #[error(
-        "its row {row} is longer than {} MiB; wanted are rows of comma-separated values, each with an end \
+        "its row {row} is longer than {} MiB; expected rows of comma-separated values, each with an end \
          of line", MOST_RECORD >> 20
     )]
     LongRow {
@@ -51,10 +51,10 @@ pub enum Refusal {
         row: u64,
     },
     /// A table has more cells than can be kept.
-    #[error("it has more than {MOST_CELLS} cells, the most that is read of a table")]
+    #[error("it has more than {MOST_CELLS} cells, the maximum for a table")]
     Cells,
     /// A table has more columns than can be kept.
-    #[error("it has more than {MOST_COLUMNS} columns, the most that is read of a table")]
+    #[error("it has more than {MOST_COLUMNS} columns, the maximum for a table")]
     Columns,
     /// It is not valid text.
     #[error("it is not UTF-8 text")]

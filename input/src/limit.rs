@@ -42,7 +42,7 @@ impl Limit {
     /// `sweep.json`, `content.json`.
     pub const MANIFEST: Self = Self::mib(16, "the description of a data set");
     /// `truth.json`.
-    pub const TRUTH: Self = Self::mib(256, "a truth");
+    pub const TRUTH: Self = Self::mib(256, "a run's `truth.json`");
     /// The status output of a Ceph cluster: about ten kilobytes for each OSD.
     pub const CEPH: Self = Self::mib(64, "a report, a map or statistics of a Ceph cluster");
     /// A saved regression model.

@@ -120,7 +120,7 @@ pub enum LearnError {
         nearest: Option<String>,
     },
     /// The target holds names.
-    #[error("the target `{column}` holds names such as `{example}`; numbers are wanted")]
+    #[error("the target `{column}` holds names such as `{example}`; expected numbers")]
     TargetIsFactor {
         /// Name of the column.
         column: String,
@@ -150,7 +150,7 @@ pub enum LearnError {
         target: String,
     },
     /// Too few rows.
-    #[error("{found} rows are too few; {wanted} or more are wanted")]
+    #[error("{found} rows are too few; expected {wanted} or more")]
     TooFewRows {
         /// Rows found.
         found: usize,
@@ -158,7 +158,7 @@ pub enum LearnError {
         wanted: usize,
     },
     /// Too few groups of rows that were observed together.
-    #[error("the rows belong to {found} group{}; {wanted} or more are wanted, one for each fold", if *.found == 1 { "" } else { "s" })]
+    #[error("the rows belong to {found} group{}; expected {wanted} or more, one for each fold", if *.found == 1 { "" } else { "s" })]
     TooFewGroups {
         /// Groups found.
         found: usize,
@@ -254,7 +254,7 @@ pub enum LearnError {
         known: String,
     },
     /// A parameter value that is not possible.
-    #[error("`{name}={value}` of `{model}`: {wanted} is wanted")]
+    #[error("`{name}={value}` of `{model}`: expected {wanted}")]
     BadParameter {
         /// The model.
         model: String,

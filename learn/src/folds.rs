@@ -74,7 +74,7 @@ impl Folds {
             });
         }
         let Cells::Numbers(folds) = table.column("fold")? else {
-            return Err(fault("column `fold` holds names; whole numbers are wanted".to_owned()));
+            return Err(fault("column `fold` holds names; expected whole numbers".to_owned()));
         };
         let order: Vec<usize> = match table.column("row") {
             Ok(Cells::Numbers(numbers)) => {
@@ -155,7 +155,7 @@ mod tests {
             assert!(out.iter().all(|&o| rest.iter().all(|&r| groups[o] != groups[r])), "{fold}");
         }
         let message = Folds::random_by_group(&[1, 1, 1, 2], 3, Seed(1)).unwrap_err().to_string();
-        assert_eq!(message, "the rows belong to 2 groups; 3 or more are wanted, one for each fold");
+        assert_eq!(message, "the rows belong to 2 groups; expected 3 or more, one for each fold");
     }
 
     #[test]

@@ -224,7 +224,7 @@ impl Kind {
             Values::Whole(1, MOST),
             Some(10.0),
             None,
-            "principal components that are regressed on",
+            "number of principal components that are the inputs of the regression",
         )];
         const TWO_LEVEL: &[Parameter] = &[
             parameter(
@@ -232,23 +232,23 @@ impl Kind {
                 Values::Words(First::NAMES),
                 Some(0.0),
                 None,
-                "the model that says which columns matter",
+                "the model whose weights select columns",
             ),
             parameter(
                 "second",
                 Values::Words(Second::NAMES),
                 Some(0.0),
                 None,
-                "the model that is fitted to these; `relative`: a lasso of relative errors; `adaptive`: \
-                 the same, each column's penalty divided by its weight",
+                "the model that is fitted to the selected columns; `relative`: a lasso of relative errors; \
+                 `adaptive`: the same, with each column's penalty divided by its weight",
             ),
             parameter(
                 "alpha",
                 Values::Real(0.0, f64::MAX),
                 None,
                 None,
-                "weight that a column must have, of the median weight; derived: the best of a grid in \
-                 10-fold cross-validation, of `adaptive` 0",
+                "minimum weight of a column, as a multiple of the median weight; derived: the best of a \
+                 grid in 10-fold cross-validation, or 0 with `adaptive`",
             ),
         ];
         const BOOST: &[Parameter] = &[
@@ -261,7 +261,8 @@ impl Kind {
                 Values::Whole(2, MOST),
                 None,
                 None,
-                "leaves of a tree at most, where splits take most first; derived: as many as depth allows",
+                "maximum number of leaves of a tree; the best splits are made first; derived: as many as \
+                 depth allows",
             ),
             parameter(
                 "rows",
@@ -291,21 +292,24 @@ impl Kind {
                 Values::Real(1e-3, 1e5),
                 None,
                 None,
-                "of every input, in its deviations; derived: fitted, one for each input (1 with fit=false)",
+                "length scale of every input, in its standard deviations; derived: fitted, one for each \
+                 input (1 with fit=false)",
             ),
             parameter(
                 "noise",
                 Values::Real(0.0, 10.0),
                 None,
                 None,
-                "variance of the noise, of the target's variance; derived: fitted (0.01 with fit=false)",
+                "variance of the noise, as a share of the target's variance; derived: fitted (0.01 with \
+                 fit=false)",
             ),
             parameter(
                 "signal",
                 Values::Real(1e-5, 1e5),
                 None,
                 None,
-                "variance of what varies with distance, of the target's; derived: fitted (1 with fit=false)",
+                "variance of the part that varies with distance, as a share of the target's variance; \
+                 derived: fitted (1 with fit=false)",
             ),
             parameter(
                 "linear",
@@ -319,14 +323,15 @@ impl Kind {
                 Values::Words(gp::Mean::NAMES),
                 Some(0.0),
                 None,
-                "what the process varies around: a linear function of the inputs, the target's mean, or 0",
+                "the mean of the process: a linear function of the inputs, the target's mean, or 0",
             ),
             parameter(
                 "fit",
                 YES_NO,
                 Some(1.0),
                 None,
-                "whether the likelihood is maximised, from the values that are set; else they are used",
+                "whether parameters are fitted by maximum likelihood, beginning with the given values; \
+                 otherwise these values are used",
             ),
             parameter(
                 "standardize",
@@ -337,27 +342,34 @@ impl Kind {
             ),
         ];
         const MARS: &[Parameter] = &[
-            parameter("degree", Values::Whole(1, 10), Some(2.0), None, "hinges in a term at most"),
+            parameter(
+                "degree",
+                Values::Whole(1, 10),
+                Some(2.0),
+                None,
+                "maximum number of hinges in a term",
+            ),
             parameter(
                 "nnodes",
                 Values::Whole(3, 10_000),
                 None,
                 Some((3.0, 800.0)),
-                "terms of the forward pass at most (earth's nk); derived: min(200, max(20, 2p)) + 1",
+                "maximum number of terms of the forward pass (earth's nk); derived: min(200, max(20, 2p)) \
+                 + 1",
             ),
             parameter(
                 "threshold",
                 Values::Real(0.0, 0.999_999),
                 Some(0.001),
                 Some((0.0, 0.999)),
-                "least growth of R² of a forward step (earth's thresh)",
+                "minimum growth of R² in a forward step (earth's thresh)",
             ),
             parameter(
                 "nprune",
                 Values::Whole(1, 10_000),
                 None,
                 Some((2.0, 800.0)),
-                "terms after pruning at most; derived: nnodes",
+                "maximum number of terms after pruning; derived: nnodes",
             ),
             parameter(
                 "penalty",
@@ -371,21 +383,21 @@ impl Kind {
                 Values::Whole(0, MOST),
                 Some(20.0),
                 None,
-                "parents that a forward step tries (earth's fast.k); 0: all",
+                "number of parents that a forward step tries (earth's fast.k); 0: all",
             ),
             parameter(
                 "minspan",
                 Values::Whole(0, MOST),
                 Some(0.0),
                 None,
-                "rows between knots; 0: by Friedman's equation 43",
+                "number of rows between knots; 0: by Friedman's equation 43",
             ),
             parameter(
                 "endspan",
                 Values::Whole(0, MOST),
                 Some(0.0),
                 None,
-                "rows without a knot at each end; 0: by Friedman's equation 45",
+                "number of rows without a knot at each end; 0: by Friedman's equation 45",
             ),
         ];
         const CART: &[Parameter] = &[
@@ -394,14 +406,15 @@ impl Kind {
                 Values::Whole(2, MOST),
                 Some(20.0),
                 Some((2.0, 400.0)),
-                "rows that a node must have to be split; a leaf holds round(minsplit / 3)",
+                "minimum number of rows of a node that is split; a leaf has at least round(minsplit / 3)",
             ),
             parameter(
                 "cp",
                 Values::Real(0.0, 1.0),
                 Some(0.01),
                 Some((0.0, 0.999)),
-                "share of the root's squares that a split must take, for each leaf that it adds",
+                "minimum share of the root's sum of squares by which a split must reduce it, for each leaf \
+                 that it adds",
             ),
             parameter(
                 "prune",
@@ -430,7 +443,7 @@ impl Kind {
                 Values::Whole(0, MOST),
                 None,
                 Some((2.0, 400.0)),
-                "splits of the grown tree at most; derived: all that lower the deviation",
+                "maximum number of splits of the grown tree; derived: all that lower the deviation",
             ),
             parameter(
                 "smoothing",
@@ -453,21 +466,21 @@ impl Kind {
                 Values::Whole(1, MOST),
                 Some(100.0),
                 Some((2.0, 400.0)),
-                "rules of a member at most (R: rules)",
+                "maximum number of rules of a member (R: rules)",
             ),
             parameter(
                 "ntrees",
                 Values::Whole(1, 1000),
                 Some(1.0),
                 Some((1.0, 100.0)),
-                "members of the committee (R: committees)",
+                "number of members of the committee (R: committees)",
             ),
             parameter(
                 "ninstances",
                 Values::Whole(0, 9),
                 Some(0.0),
                 Some((0.0, 9.0)),
-                "neighbours that correct a prediction (R: neighbors)",
+                "number of neighbours that correct a prediction (R: neighbors)",
             ),
         ];
         match self {
@@ -829,16 +842,16 @@ mod tests {
             ),
             (
                 "cart:minsplit=1",
-                "`minsplit=1` of `cart`: a whole number from 2 to 1000000 is wanted",
+                "`minsplit=1` of `cart`: expected a whole number from 2 to 1000000",
             ),
             (
                 "cubist:ninstances=x",
-                "`ninstances=x` of `cubist`: a whole number from 0 to 9 is wanted",
+                "`ninstances=x` of `cubist`: expected a whole number from 0 to 9",
             ),
-            ("cart:prune=yes", "`prune=yes` of `cart`: one of `none`, `cv`, `cv1se` is wanted"),
+            ("cart:prune=yes", "`prune=yes` of `cart`: expected one of `none`, `cv`, `cv1se`"),
             (
                 "mars:threshold=NaN",
-                "`threshold=NaN` of `mars`: a number from 0 to 0.999999 is wanted",
+                "`threshold=NaN` of `mars`: expected a number from 0 to 0.999999",
             ),
         ] {
             assert_eq!(text.parse::<Spec>().unwrap_err().to_string(), fault);

@@ -111,7 +111,7 @@ fn columns(groups: &StringRecord, names: &StringRecord) -> Result<Vec<Column>, S
             _ => Column::Number(short(group, name)),
         };
         if columns.contains(&column) {
-            return Err(format!("`{name}` of `{group}` stands twice"));
+            return Err(format!("`{name}` of `{group}` occurs twice"));
         }
         columns.push(column);
     }

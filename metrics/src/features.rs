@@ -74,7 +74,7 @@ impl Features {
                 (Some(name), _) | (None, Some(name)) => {
                     format!("the feature `{name}` is not in all of the sets")
                 }
-                (None, None) => "the sets have their features in another order".to_owned(),
+                (None, None) => "the sets have their features in different orders".to_owned(),
             });
         }
         for ((mine, more), target) in self.targets.iter_mut().zip(&other.targets).zip(TARGETS) {

@@ -27,7 +27,7 @@ pub fn read_joined(input: impl Read, file: &str, kind: &str) -> Result<Observed,
         let in_group = || name.split_once(':').map(|(group, name)| short(group, name));
         let Some(called) = called.or_else(in_group) else { continue };
         if metrics.iter().any(|(other, _)| *other == called) {
-            let reason = format!("`{name}`: the metric `{called}` stands twice");
+            let reason = format!("`{name}`: the metric `{called}` occurs twice");
             return Err(MetricsError::Line { file: file.to_owned(), line: 1, reason });
         }
         metrics.push((called, place));
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(fault("epoch,cpu.usr,read_iops\n1,x,2\n"), "`t`, line 2: `x` is no number");
         assert_eq!(
             fault("epoch,cpu.usr,read_iops,total_cpu_usage:usr\n"),
-            "`t`, line 1: `total_cpu_usage:usr`: the metric `cpu.usr` stands twice"
+            "`t`, line 1: `total_cpu_usage:usr`: the metric `cpu.usr` occurs twice"
         );
     }
 }

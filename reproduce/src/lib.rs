@@ -101,7 +101,7 @@ impl Paper {
                  to 9"
             }
             Self::Clusters => {
-                "Clusters that others measured: fitted to few of their points, all others predicted"
+                "Clusters that others measured: costs are fitted to a few points, the rest are predicted"
             }
         }
     }

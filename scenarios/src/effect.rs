@@ -77,8 +77,11 @@ impl Document {
             let Some((without, others)) = others else { continue };
             let why = if after == without {
                 let same = document.resolved().ok() == others.resolved().ok();
-                let why =
-                    if same { "it is so without it" } else { "nothing in the scenario uses it" };
+                let why = if same {
+                    "this is already the case"
+                } else {
+                    "nothing in the scenario uses it"
+                };
                 Some(why.to_owned())
             } else {
                 alike(&after, &without)
@@ -148,7 +151,7 @@ fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
         .collect();
     if !new.is_empty() {
         let what = listed(&new).replace('`', "");
-        found.push(Idle { what, why: "no workload reaches what is new there".to_owned() });
+        found.push(Idle { what, why: "no workload reaches the new part".to_owned() });
     }
     for (index, volume) in after.volumes.iter().enumerate() {
         let is_used = after.workloads.iter().any(|workload| workload.volume.index() == index);

@@ -157,7 +157,7 @@ fn syntax(error: &toml::de::Error, text: &str, base: usize) -> Problem {
         Problem::new(place, format!("`{found}` is not a value of TOML"))
             .help(format!("a text is written in quotes: \"{found}\""))
     } else if message == "duplicate key" {
-        Problem::new(place, format!("`{found}` is here for the second time"))
+        Problem::new(place, format!("`{found}` occurs twice"))
     } else {
         Problem::new(place, format!("this is not TOML: {message}"))
     }

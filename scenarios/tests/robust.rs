@@ -244,7 +244,7 @@ fn exercise_document(document: &Document) -> Result<(), TestCaseError> {
             prop_assert!(!errors.errors().is_empty());
             for error in errors.errors() {
                 prop_assert!(
-                    !error.message().starts_with("this cannot be read"),
+                    !error.message().starts_with("the value cannot be read"),
                     "{}",
                     errors.lines()
                 );

@@ -1,11 +1,11 @@
 //! The agenda: the queue of pending events.
 //!
-//! Pending events are kept in a 4-ary heap ordered by one integer, with the time in the upper bits
-//! and a sequence number in the lower ones. So events at equal times come out in the order in which
-//! they were scheduled. Some events may be scheduled earlier or later in a run without changing its
-//! result: they have a rank instead, and come after all other events of their time. A heap with four
-//! children is half as deep as a binary one, and its siblings share a cache line. Calendar queues are
-//! faster on smooth loads but collapse where some events are microseconds away and others seconds.
+//! Pending events are kept in a 4-ary heap ordered by one integer, with the time in the upper bits and a
+//! sequence number in the lower ones. So events at equal times come out in the order in which they were
+//! scheduled. Some events may be scheduled earlier or later in a run without changing its result. They have a
+//! rank instead of a sequence number, and come after all other events of their time. A 4-ary heap is half as
+//! deep as a binary one, and siblings share a cache line. Calendar queues are faster on smooth loads, but
+//! slow if some events are microseconds away and others seconds.
 
 use dary_heap::QuaternaryHeap;
 use foretell_units::SimTime;
@@ -24,7 +24,7 @@ pub struct Agenda<E> {
 /// Set in the sequence number of an event that has a rank instead.
 const RANKED: u64 = 1 << 63;
 
-/// 24 bytes with an event of 8; an aligned 128-bit key would make it 32.
+/// An entry has 24 bytes if an event has 8. With an aligned 128-bit key it would have 32.
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
     at: u64,
@@ -33,7 +33,8 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    /// Time in the upper 64 bits, sequence number in the lower: unique except for ranked events.
+    /// Time in the upper 64 bits, sequence number in the lower ones. Keys are unique, except those of ranked
+    /// events.
     fn key(&self) -> u128 {
         (u128::from(self.at) << 64) | u128::from(self.sequence)
     }

@@ -86,7 +86,7 @@ impl Batches {
         let seconds = (now - self.start).as_secs_f64();
         let throughput = if seconds > 0.0 { requests as f64 / seconds } else { 0.0 };
         let response = if requests > 0 { response_ns as f64 / 1e6 / requests as f64 } else { 0.0 };
-        // neither a handful of requests nor many requests in few batches predict the next ones
+        // a handful of requests, or requests in only a few batches, are not enough for an estimate
         if self.busy() < FEWEST || requests < 10 {
             let unknown = |mean| Estimate { mean, half_width: f64::NAN };
             return (unknown(throughput), unknown(response));

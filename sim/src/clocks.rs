@@ -1,8 +1,8 @@
-//! Tests that no two parts of a cluster share a clock.
+//! Tests that all parts of a cluster have separate clocks.
 //!
-//! Everything periodic (a platter's rotation, a flusher's wake-up, a journal's commit, a node's
-//! report) has its own phase, drawn from a stream named after its owner. In lock-step, the fragments
-//! of one request would wait equally long on all nodes, and all nodes would flush at once.
+//! Everything periodic (a platter's rotation, a flusher's wake-up, a journal's commit, a node's report) has
+//! its own phase, drawn from a stream named after its owner. If clocks were in step, the fragments of one
+//! request would wait equally long on all nodes, and all nodes would flush at the same time.
 
 use std::ops::ControlFlow;
 
@@ -80,7 +80,7 @@ fn no_two_disks_turn_together() {
     let mut speeds: Vec<u64> = spins.iter().map(|spin| spin.period().as_ns()).collect();
     speeds.sort_unstable();
     speeds.dedup();
-    // of 33,333 possible periods of the 120, hardly any occurs twice
+    // each of the 120 platters has one of 33,333 possible periods, so hardly any period occurs twice
     assert!(speeds.len() > 130, "{}", speeds.len());
 }
 

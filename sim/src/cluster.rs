@@ -49,7 +49,7 @@ pub struct Cluster {
     pub(crate) instances: Vec<Instance>,
     pub(crate) programs: Programs,
     pub(crate) transactions: Slab<Transaction>,
-    /// Memory of a transaction that has ended, for the next one.
+    /// Memory of a transaction that has ended, for reuse by the next one.
     pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
     /// Tallies by workload.
     pub(crate) tallies: Vec<Tally>,
@@ -138,8 +138,8 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// From now on records go to `recorder`. For a cluster that was built without a recorder, so that
-    /// everything that its scenario names is found before anything is written.
+    /// From now on records go to `recorder`. A cluster is first built without a recorder, so that missing
+    /// files are noticed before anything is written.
     pub fn record_to(&mut self, recorder: Recorder) {
         let machines = self.engine.hosts.iter().map(|host| host.machine);
         self.engine.tracker = Tracker::new(&self.scenario, machines, recorder);
@@ -150,8 +150,8 @@ impl Cluster {
         self.goal = Some(goal);
     }
 
-    /// Keeps completion and response times of a workload's requests, warm-up included, up to a few
-    /// millions.
+    /// Keeps the completion time and response time of each request of a workload, including the warm-up, for
+    /// up to a few million requests.
     pub fn keep_responses(&mut self, workload: usize) {
         self.tallies[workload].responses = Some(Vec::new());
     }
@@ -163,7 +163,7 @@ impl Cluster {
 
     /// Runs to the end and returns the truth.
     ///
-    /// `watch` is called now and then; if it breaks, the run ends with [`SimError::Interrupted`].
+    /// `watch` is called from time to time. If it breaks, the run ends with [`SimError::Interrupted`].
     pub fn run(
         &mut self,
         mut watch: impl FnMut(Progress) -> ControlFlow<()>,
@@ -398,7 +398,7 @@ impl Cluster {
         let outages = outages.as_mut().expect("there are events");
         outages.begin();
         let OutageEvent { host, part, action, .. } = outages.events[number as usize];
-        // to the others, a host that is cut off looks like one that has failed
+        // to other hosts, a host that is cut off looks like one that has failed
         protocol.happens(engine, Unit { host, disk: part.disk() }, action);
         match action {
             Action::Fail { .. } if part == Part::Link => engine.cut_off.push(host),
@@ -651,8 +651,8 @@ impl Cluster {
     }
 }
 
-/// A run's `run.db` describes the cluster as its operator knows it. Such a cluster can be asked about but
-/// not simulated.
+/// A `run.db` describes the cluster as its operator knows it. Predictions for such a cluster are possible,
+/// but it cannot be simulated.
 fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
     for disk in disks.flat_map(foretell_scenarios::model::Storage::devices) {

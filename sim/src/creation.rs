@@ -1,16 +1,16 @@
 //! Fills the caches of arrays before the first request.
 //!
-//! FFSB creates its files before it measures, and warms up (Noorshams et al. 2013, Section 4.3). Those gigabytes
-//! would take longer to simulate than everything after them. So both phases take no simulated time, and act on the
-//! caches of arrays alone (warming in the sense of Wunderlich et al., SMARTS, ISCA 2003):
+//! Before it measures, FFSB creates its files and warms up (Noorshams et al. 2013, Section 4.3). To simulate
+//! these gigabytes would take longer than the rest of the run. So both phases take no simulated time, and
+//! change only the caches of arrays (as the warming of Wunderlich et al., SMARTS, ISCA 2003):
 //!
 //! 1. *creation*: each instance's files are written one after the other, with all instances side by side. A file is
 //!    skipped if more than a cache holds is written after it;
-//! 2. *warm-up*: all threads do operations drawn from a stream of their own, one request each in turn (the place on
-//!    the disks of destaged data depends on how writes of threads mix). It lasts until they have written as much as
-//!    the write cache holds, but for two million requests at most, or half a million if none writes (in its
-//!    warm-up's minute the paper's system did 575 000 on average). Written stripes leave the write cache beyond its
-//!    high mark, and disks take no time for it.
+//! 2. *warm-up*: all threads do operations that are drawn from a separate random stream, one request each in
+//!    turn (where destaged data lie on the disks depends on how the writes of threads mix). The warm-up ends
+//!    when they have written as much as the write cache holds. It has at most two million requests, or half a
+//!    million if no thread writes. (The paper's system did 575 000 requests on average in its warm-up of a
+//!    minute.) Above its high mark, the write cache destages stripes, for which disks take no time.
 //!
 //! The dynamic state, that is queues and arm positions, is warmed up by simulated time (`warmup`). Files of other
 //! workloads, and devices other than arrays, are left unchanged.
@@ -27,7 +27,8 @@ use crate::load;
 
 /// Most requests of the warm-up.
 const MOST_REQUESTS: u64 = 1 << 21;
-/// The same if nothing is written: about the requests of an average minute of Noorshams et al. 2013's system.
+/// Maximum number of requests of the warm-up if nothing is written: about as many as the system of Noorshams
+/// et al. 2013 did in an average minute.
 const MOST_READS: u64 = 1 << 19;
 
 /// Files of one instance, and the operations on them.

@@ -1,10 +1,10 @@
 //! The demand of each workload at each resource: the roll-up `rollup_demand`.
 //!
-//! This is an operator's accounting from the start of measuring, kept beside the records and
-//! independent of their sampling. It covers processor time of the tasks that work for a workload
-//! (without context switches), time on the wire of its messages, and service time of its disk
-//! operations. A flush is charged to the workload of its first write, though it may also write
-//! neighbours. Hosts' own work is charged to no workload.
+//! The accounts begin with the measured time. They are independent of the records and of their sampling. The
+//! demand of a workload is the processor time of the tasks that work for it (without context switches), the
+//! time of its messages on the wire, and the service time of its disk operations. A flush is charged to the
+//! workload of its first write, although it may also write neighbouring pages. Hosts' own work is charged to
+//! no workload.
 
 use foretell_ati::{Demand, Resource};
 use foretell_units::{HostId, SimSpan, WorkloadId};

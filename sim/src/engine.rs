@@ -1,7 +1,7 @@
 //! The simulated machines that the software of the storage system runs on.
 //!
-//! Processors, cables, disks and their observers: everything that [`Protocol`] asks for comes here
-//! through [`Hosts`]. This module does not know what the software does next.
+//! [`Protocol`] uses processors, cables, disks and their observers through [`Hosts`], which this module
+//! implements. This module does not know what the software does next.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ pub(crate) struct Engine {
     /// Present where metrics are collected.
     pub(crate) collectors: Option<Box<Collectors>>,
     pub(crate) failure: Option<SimError>,
-    /// The machine and core that have just finished a step of a task, while its successors are worked
-    /// out.
+    /// The machine and core that have just finished a step of a task, while the steps that follow are
+    /// determined.
     in_hand: Option<(HostId, u32)>,
     /// Whether computations are currently given to threads that must first be woken.
     waking: bool,
@@ -211,9 +211,9 @@ impl Engine {
         self.agenda.schedule(slice.end, Event::SliceEnds { host: host.0, core: slice.core as u16 });
     }
 
-    /// The time slice of a core ends. If a step of a task is done, its successors must be worked out
-    /// before [`Engine::go_on`]: computation that it starts on the same machine is done by the same
-    /// thread, which keeps its core.
+    /// The time slice of a core ends. If a step of a task is done, the caller must determine the steps that
+    /// follow before it calls [`Engine::go_on`]: a computation that the step starts on the same machine is
+    /// done by the same thread, which keeps its core.
     pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Then> {
         let end = self.hosts[host.index()].cpu.step_ends(self.agenda.now(), core);
         self.in_hand = end.done.map(|_| (host, core));

@@ -9,7 +9,7 @@ use crate::ledger::Violation;
 /// Why a run failed.
 #[derive(Debug, Error)]
 pub enum SimError {
-    /// The simulator contradicts itself: a defect of ours.
+    /// The simulator contradicts itself: a defect of the program.
     #[error("self-check failed at {queue}: {violation}")]
     LawBroken {
         /// Names of the host and queue.
@@ -17,7 +17,7 @@ pub enum SimError {
         /// The law, with its figures.
         violation: Violation,
     },
-    /// Requests were lost: a defect of ours.
+    /// Requests were lost: a defect of the program.
     #[error(
         "self-check failed: {issued} requests issued, {completed} completed or failed, {in_flight} in \
          flight"
@@ -30,7 +30,7 @@ pub enum SimError {
         /// Requests outstanding at the end.
         in_flight: u64,
     },
-    /// Data read back is not what was written (with `payload = "real"`): a defect of ours.
+    /// Data read back differ from those that were written (with `payload = "real"`): a defect of the program.
     #[error("wrong data: block {block} of volume `{volume}`: {reason}")]
     WrongData {
         /// The volume's name.
@@ -63,8 +63,8 @@ pub enum SimError {
     },
     /// Outstanding requests exceed the limit for memory.
     #[error(
-        "{outstanding} requests are outstanding after {at}, and more come than complete: the \
-         cluster cannot keep up with workload `{workload}`; lower its rate"
+        "{outstanding} requests are outstanding after {at}, and requests arrive faster than they complete: \
+         the cluster cannot keep up with workload `{workload}`; lower its rate"
     )]
     Overload {
         /// Number of outstanding requests.

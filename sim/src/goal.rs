@@ -1,12 +1,12 @@
 //! Runs that continue until a figure is known precisely enough.
 //!
-//! At its end, a run computes the confidence interval by batch means. While it is wider than the goal, the run
-//! continues: about as long as needed if the error falls with the square root of time. Measurements are kept,
-//! so the run is the same as one with a longer `duration` from the start.
+//! At its end, a run computes the confidence interval by batch means. If the interval is wider than the goal,
+//! the run continues for about as long as needed, assuming that the error falls with the square root of time.
+//! Measurements are kept, so the run is the same as one with a longer `duration` from the start.
 //!
-//! Left out: the slight optimism of a run that stops as soon as it looks precise enough (Law and Kelton's
-//! sequential procedures). So that it seldom stops by chance alone, a run has at least [`FEWEST_BATCHES`]
-//! batches.
+//! Left out: a correction for the slight optimism of a run that stops as soon as it looks precise enough (Law
+//! and Kelton's sequential procedures). A run has at least [`FEWEST_BATCHES`] batches, so that it seldom
+//! stops by chance alone.
 
 use foretell_units::{SimSpan, SimTime};
 

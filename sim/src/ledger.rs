@@ -1,15 +1,15 @@
 //! The ledger of one queueing centre, for checking the operational laws.
 //!
-//! Two accounts are kept of the same queue. The first observes: at every arrival and departure it adds
-//! (jobs present) × (time since the last change). The second counts: each job adds the time that it spent
-//! here and its service time. By Little's law both are equal over a whole run, and because time is an
-//! integer they must be equal to the nanosecond (Denning & Buzen 1978; Little 1961). The same holds for
-//! flow balance (arrivals = departures + present) and for the utilization law (busy time = service
-//! given).
+//! Two accounts are kept of the same queue. The first observes the queue: at every arrival and departure it
+//! adds (jobs present) × (time since the last change). The second asks the jobs: each departing job adds the
+//! time that it spent here, and its service time. By Little's law both are equal over a whole run, and
+//! because time is an integer they must be equal to the nanosecond (Denning & Buzen 1978; Little 1961). The
+//! same holds for flow balance (arrivals = departures + present) and for the utilization law (busy time =
+//! service given).
 //!
-//! Sums have 96 bits, which fewer than 2^32 jobs cannot fill in 2^64 ns; 200,000 jobs fill 64 bits within
-//! 26 hours. The upper parts seldom change. They are stored apart from the fields that change with each
-//! job, which fit in one cache line.
+//! Sums have 96 bits. Fewer than 2^32 jobs cannot fill these in 2^64 ns, whereas 200,000 jobs fill 64 bits
+//! within 26 hours. The upper parts of sums seldom change. They are stored separately, so that the fields
+//! that change with each job fit in one cache line.
 
 use foretell_units::{SimSpan, SimTime};
 use thiserror::Error;

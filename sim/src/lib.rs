@@ -1,4 +1,5 @@
-//! The simulated cluster: ground truth.
+//! The simulated cluster: hosts, devices, network and clients. Its results are the truth with which
+//! predictions are compared.
 #![cfg_attr(test, allow(clippy::float_cmp, reason = "tests by arithmetic expect exact figures"))]
 
 pub mod agenda;

@@ -1,10 +1,10 @@
 //! A first-come-first-served link: one direction of a cable.
 //!
-//! The end of a transfer is known when it is booked, so a link needs no events of its own. Its accounts
-//! are sums: of the arrival and departure times of jobs, of the service given and of the idle gaps
-//! between. They are equivalent to the ledger's two accounts (see [`crate::ledger`]), and the same laws
-//! are checked. But as sums do not depend on the order of entry, a job may be entered when it is
-//! convenient, which costs only a few additions.
+//! The end of a transfer is known when it is booked, so a link needs no events of its own. Its accounts are
+//! sums: of the arrival and departure times of jobs, of the service given and of the idle gaps between. They
+//! are equivalent to the ledger's two accounts (see [`crate::ledger`]), and the same laws are checked. But
+//! sums do not depend on the order of entry, so a job may be entered at any convenient moment, at the cost of
+//! a few additions.
 
 use std::collections::VecDeque;
 
@@ -134,7 +134,7 @@ impl Link {
         self.arrived_ns += u128::from(at.as_ns());
     }
 
-    /// Enters the departure of a job that joined at `arrived`: at `leaves`, or when the one before has
+    /// Enters the departure of a job that joined at `arrived`: at `leaves`, or when the previous job has
     /// left.
     #[inline]
     pub(crate) fn leave(&mut self, arrived: SimTime, leaves: SimTime) {

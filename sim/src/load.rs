@@ -19,7 +19,8 @@ use crate::event::Event;
 use crate::program::{Process, Programs, is_program};
 use crate::transaction::NO_TRANSACTION;
 
-/// Number of outstanding requests, of all workloads together, that ends a run: some 2 GB of memory.
+/// A run ends if more requests than this are outstanding, of all workloads together: they take about 2 GB of
+/// memory.
 const MOST_OUTSTANDING: usize = 4 << 20;
 
 /// A workload on one client.
@@ -397,7 +398,7 @@ pub(crate) fn warming(
 /// The first requests, at most `most`, that each client of a workload would issue. Those of a trace
 /// have its times, with the workload's speed-up.
 ///
-/// Errors if the workload cannot be simulated.
+/// Returns an error if the workload cannot be simulated.
 pub fn drawn_requests(
     scenario: &Scenario,
     workload: usize,

@@ -1,4 +1,4 @@
-//! A storage node on simulated disks. Truth and predictor share its software.
+//! A storage node on simulated disks. The predictor uses the same software on models of measured disks.
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{DiskOperation, HitCounts, Machine, Note};
@@ -23,7 +23,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) disks: &'a mut [Device<Tag>],
 }
 
-/// The host that an operation of a disk belongs to, and the operation's number there.
+/// The host to which an operation of a disk belongs, and the operation's number there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag {
     pub(crate) host: HostId,

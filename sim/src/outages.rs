@@ -1,5 +1,4 @@
-//! Clients' results before, during and after outages of hosts: by phase, and as a time line by the
-//! second.
+//! Clients' results before, during and after outages of hosts: for each phase, and for each second.
 //!
 //! A request counts in the phase and the second in which it ends.
 

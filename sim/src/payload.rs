@@ -1,18 +1,18 @@
 //! Real bytes in requests (`payload = "real"`): data read back must be those that were written.
 //!
-//! A write creates a new version of each block that it touches: its own bytes over those of the previous version,
-//! encrypted, encoded, and kept as n fragments. A fragment counts as stored when its node has served the message
-//! that brings it. A read is pinned to the version of each block that was complete when its messages were sent
-//! (nodes keep versions, as PASIS's do). It takes the fragments of the nodes that it asked, decodes, decrypts, and
-//! compares. If a write's quorum is smaller than n, a node that is asked for a fragment still on its way answers
-//! once it has it.
+//! A write creates a new version of each block that it touches: its own bytes over those of the previous
+//! version, encrypted, encoded, and kept as n fragments. A fragment counts as stored when its node has served
+//! the message that brings it. A read is pinned to the version of each block that was complete when its
+//! messages were sent (nodes keep versions, as in PASIS). The read takes the fragments from the nodes that it
+//! asked, decodes and decrypts them, and compares the result. If a write's quorum is smaller than n, a node
+//! may be asked for a fragment that is still on its way; it answers once it has the fragment.
 //!
-//! The bytes are kept outside the simulated disks, keyed by block and fragment; the timing model decides on which
-//! page of which disk they lie. A replicated block that is written in part is kept whole here, although the message
-//! carries only the part.
+//! The bytes are kept outside the simulated disks, by block and fragment. The timing model decides on which
+//! page of which disk they lie. A replicated block that is written in part is kept as a whole here, although
+//! the message carries only the part.
 //!
-//! With events, it is also tracked which node has which fragment: the data of a host that is lost for good are gone.
-//! A rebuilt fragment is really decoded and encoded, and compared.
+//! In scenarios with events, this module also tracks which node has which fragment: if a host is lost for
+//! good, its data are gone. A rebuilt fragment is really decoded and encoded, and compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -34,7 +34,7 @@ pub(crate) struct Vault {
     converted: BTreeMap<(u32, u64), u32>,
     /// The blocks that each request reads.
     reads: BTreeMap<u32, Vec<Pinned>>,
-    /// Legs that wait for a fragment to be stored, with their fragments.
+    /// Exchanges that wait for a fragment to be stored, with their fragments.
     parked: Vec<(u32, Fragments)>,
     contents: Stream,
     compared: u64,
@@ -194,8 +194,8 @@ impl Vault {
         codec.erasure.encode(&codec.cipher.encrypt(&self.key, &iv, plain))
     }
 
-    /// A node has served the message that brings a write's fragments. Appends to `woken` the legs whose nodes waited
-    /// for them.
+    /// A node has served the message that brings a write's fragments. Appends to `woken` the exchanges whose
+    /// nodes waited for them.
     pub(crate) fn store(&mut self, what: Fragments, woken: &mut Vec<u32>) {
         for block in what.range() {
             let Some(block) = self.blocks.get_mut(&(what.volume, block)) else { continue };
@@ -209,7 +209,7 @@ impl Vault {
         self.wake(woken);
     }
 
-    /// Appends the legs whose nodes now have the fragments that they waited for.
+    /// Appends the exchanges whose nodes now have the fragments that they waited for.
     fn wake(&mut self, woken: &mut Vec<u32>) {
         let parked = std::mem::take(&mut self.parked);
         for (leg, fragments) in parked {
@@ -255,7 +255,8 @@ impl Vault {
         }
     }
 
-    /// Whether the node has the fragments that the leg asks for; otherwise the leg is parked until it has them.
+    /// Whether the node has the fragments that the exchange asks for. If not, the exchange is parked until
+    /// the node has them.
     pub(crate) fn ready(&mut self, leg: u32, what: Fragments) -> bool {
         let holds = self.holds(what);
         if !holds {
@@ -294,7 +295,7 @@ impl Vault {
         losses.rebuilt.retain(|(.., node)| *node != host);
     }
 
-    /// The client has given up on a leg. Returns whether it was parked.
+    /// The client no longer waits for an exchange. Returns whether it was parked.
     pub(crate) fn forget(&mut self, leg: u32) -> bool {
         let place = self.parked.iter().position(|(parked, _)| *parked == leg);
         place.map(|place| self.parked.remove(place)).is_some()

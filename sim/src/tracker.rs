@@ -1,9 +1,9 @@
 //! Posting of activity records, and its cost on the simulated hosts.
 //!
-//! Thereska et al. 2006, III-B and IV-D: records are posted on the critical path, buffered in 20 MB of each
-//! host's memory, and shipped in batches to the host that keeps the Activity DB. Here the time of posting
-//! is charged to the task that the host runs next. A full batch is an ordinary message, which the storing
-//! node writes to a separate file.
+//! As in Thereska et al. 2006, III-B and IV-D, records are posted on the critical path, buffered in 20 MB of
+//! each host's memory, and shipped in batches to the host that keeps the Activity DB. The time of posting is
+//! charged to the task that the host runs next. A full batch is an ordinary message, which the storing node
+//! writes to a separate file.
 
 use foretell_ati::{Body, Header, HostClock, Record, Recorder, Resource};
 use foretell_scenarios::model::{self, Scenario, TrackingCost};
@@ -47,7 +47,7 @@ impl Tracker {
             machine,
             post: host.cpu.post,
             debt: SimSpan::ZERO,
-            // hosts that post at the same rate do not ship at the same time
+            // a random beginning, so that hosts that post at the same rate do not ship at the same time
             unshipped: batch.map_or(0, |batch| {
                 let owner = owner_of(scenario, HostId::from(index));
                 owner.stream("records").below(batch.max(1))

@@ -78,15 +78,15 @@ pub struct WorkloadTruth {
     pub requests: u64,
     /// Requests outstanding on average.
     pub outstanding_mean: f64,
-    /// Requests outstanding at the end, which response times do not include.
+    /// Requests that were outstanding at the end. Response times do not include them.
     pub unfinished: Unfinished,
     /// How much of its trace it has replayed, if it replays one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceTruth>,
-    /// Pages found in the nodes' caches by its reads, as a share of the pages that they asked for;
-    /// `null`: no reads.
+    /// Share of the pages that its reads requested that were in the nodes' caches; `null`: no reads.
     pub read_hit_rate: Option<f64>,
-    /// Reads that asked one more node, counted per group; only with `hedge` of its volume.
+    /// Number of hedged reads, counted per group: reads that were also sent to one more node. Only if its
+    /// volume has `hedge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hedges: Option<u64>,
     /// Reads alone.
@@ -142,8 +142,8 @@ impl Unfinished {
 /// number, and than the longest response time times the second. Otherwise it may just be the next to
 /// finish.
 const STARVED: (f64, f64) = (10.0, 2.0);
-/// Minimum share of the requests outstanding on average that the completed ones account for, if
-/// response times are to represent all.
+/// Minimum share of the mean number of outstanding requests for which completed requests must account.
+/// Otherwise, response times do not represent all requests.
 const ACCOUNTED: f64 = 0.8;
 
 impl WorkloadTruth {
@@ -271,7 +271,7 @@ pub struct ResourceTruth {
     /// For an array: the memory that keeps written data without power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCacheTruth>,
-    /// For a solid-state drive, or all drives of an array of them: what writing cost their flash.
+    /// For a solid-state drive, or for all drives of an array of them: the wear of their flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashTruth>,
     /// For a receiving adapter: segments for it that were dropped at its switch port, including the
@@ -306,13 +306,13 @@ pub struct NetworkTruth {
 /// Hits and misses of a node's cache, or of an array's.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CacheTruth {
-    /// Pages found by reads, as a share of the pages that they asked for; `null`: no reads.
+    /// Share of the pages that reads requested that were in the cache; `null`: no reads.
     pub read_hit_rate: Option<f64>,
-    /// Pages that reads asked for.
+    /// Pages that reads requested.
     pub pages_read: u64,
 }
 
-/// The cost of writing for the flash of a solid-state drive, or of all drives of an array.
+/// The wear of the flash of a solid-state drive, or of all drives of an array.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FlashTruth {
     /// Number of drives.
@@ -359,7 +359,7 @@ impl FlashTruth {
         }
     }
 
-    /// The sum for these drives and others. Together they last as long as those that wear out first.
+    /// The sum for these drives and others. Together they last as long as the drives that wear out first.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));

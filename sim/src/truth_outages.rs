@@ -28,7 +28,7 @@ pub struct OutageTruth {
     /// Requests that were given up since the beginning, including the warm-up. Together with those completed and in
     /// flight they are the requests issued.
     pub requests_failed: u64,
-    /// Bytes of volumes with too few fragments left.
+    /// Bytes of volumes that are lost because too few fragments remain.
     pub bytes_lost: u64,
     /// Results of the measured time by the second.
     pub timeline: Vec<SecondTruth>,
@@ -85,23 +85,24 @@ pub struct PhaseWorkload {
 /// A recovery.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecoveryTruth {
-    /// The host, or its disk (`osd1.disk0`), whose failure made it necessary; or the volume that is converted:
-    /// `volume.mail`.
+    /// The host, or its disk (`osd1.disk0`), whose failure made the recovery necessary; or the volume that is
+    /// converted: `volume.mail`.
     pub host: String,
-    /// `rebuild`: on other hosts; `catch-up`: on the host itself; `rebalance`: because a host joins or leaves;
-    /// `convert`: a volume gets another encoding or placement.
+    /// `rebuild`: fragments are rebuilt on other hosts; `catch-up`: the host itself gets the writes that it
+    /// missed; `rebalance`: fragments move because a host joins or leaves; `convert`: a volume gets another
+    /// encoding or placement.
     pub kind: &'static str,
     /// When the first fragment was begun, from the end of the warm-up.
     pub began_s: f64,
-    /// When the last fragment was done; `null`: the recovery had not ended.
+    /// When the last fragment was done; `null`: the recovery had not ended when the run did.
     pub ended_s: Option<f64>,
     /// Number of fragments of groups that were rebuilt or brought up to date.
     pub objects: u64,
-    /// Bytes that nodes read for it.
+    /// Bytes that nodes read for the recovery.
     pub bytes_read: u64,
-    /// Bytes of fragments that nodes sent for it.
+    /// Bytes of fragments that nodes sent for the recovery.
     pub bytes_sent: u64,
-    /// Bytes that nodes wrote.
+    /// Bytes that nodes wrote for the recovery.
     pub bytes_written: u64,
 }
 

@@ -66,7 +66,8 @@ impl Desk<'_> {
             if line.len() as u64 > LONGEST {
                 let path = path.display();
                 return Err(Failure::Usage(format!(
-                    "line {number} of {path} is longer than 1 MiB; wanted is a question as JSON on each line"
+                    "line {number} of {path} is longer than 1 MiB; expected one question as JSON on each \
+                     line"
                 )));
             }
             if interrupt::asked() {
@@ -89,8 +90,8 @@ impl Desk<'_> {
             Ok(question) => question,
             Err(error) => {
                 let error = format!(
-                    "line {number} is no question: {error}; wanted is an object with `what_if`, a list of \
-                     PATH=VALUE, and perhaps `id` and `model`"
+                    "line {number} is not a question: {error}; expected a JSON object with `what_if`, a \
+                     list of PATH=VALUE, and optionally `id` and `model`"
                 );
                 return json!({ "id": null, "error": error, "cpu_ms": cpu_ms() });
             }

@@ -39,7 +39,8 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     };
     if arguments.request == Bytes::ZERO || arguments.request > LARGEST {
         let request = arguments.request;
-        let fault = format!("`--request {request}`: a request has 1 B at least, {LARGEST} at most");
+        let fault =
+            format!("`--request {request}`: a request has at least 1 B and at most {LARGEST}");
         return Err(Failure::Usage(fault));
     }
     let measured = Measured::on_this_host(arguments, name)?;
@@ -63,7 +64,7 @@ pub(super) fn profile_name(path: &Path) -> Result<String, Failure> {
     };
     stem.filter(good).map(str::to_owned).ok_or_else(|| {
         Failure::Usage(format!(
-            "`{}` is not the file of a profile; call it NAME.toml, where NAME is of letters, \
+            "`{}` is not a name for the file of a profile; call it NAME.toml, where NAME has letters, \
              digits, `-`, `_`, `.` and `+`, such as `cpus/my-server.toml`",
             path.display()
         ))
@@ -185,7 +186,7 @@ impl Measured {
         let _ = match &arguments.output {
             Some(path) => writeln!(
                 text,
-                "\nWritten to {}; beside a scenario, in `cpus`, it is known as `{}`",
+                "\nWritten to {}; a scenario beside the directory `cpus` can use it as `{}`",
                 path.display(),
                 self.profile.name
             ),

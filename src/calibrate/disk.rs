@@ -33,16 +33,18 @@ pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failur
         .map(|run| run.jobs.iter().try_fold(Bytes::ZERO, |sum, job| Some(sum + job.files?)));
     let capacity = match (arguments.capacity, files.flatten().max()) {
         (Some(capacity), _) if capacity < Bytes(SECTOR_BYTES) => {
-            let fault = format!("`--capacity {capacity}`: a device holds a sector at the least");
+            let fault = format!("`--capacity {capacity}`: a device holds at least one sector");
             return Err(Failure::Usage(fault));
         }
         (Some(capacity), _) => capacity,
         (None, Some(files)) => {
-            notes.push(format!("the device is taken to hold {files}, the jobs' files"));
+            notes.push(format!(
+                "the capacity is assumed to be {files}, the total size of the jobs' files"
+            ));
             files
         }
         (None, None) => {
-            notes.push(format!("no job says its `size`: {ASSUMED_CAPACITY} are taken"));
+            notes.push(format!("no job has a `size`: a capacity of {ASSUMED_CAPACITY} is assumed"));
             ASSUMED_CAPACITY
         }
     };

@@ -14,22 +14,22 @@ use super::PriceArguments;
 pub struct AskArguments {
     /// Directory of a run. Its `run.db` is enough.
     pub directory: PathBuf,
-    /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times; without
-    /// it the run itself is predicted.
+    /// The change to predict: `volume.mail.encoding=3-of-5`. May be given several times. Without it, the
+    /// recorded run itself is predicted.
     #[arg(long = "what-if", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
     /// Answer the questions in this file, or on standard input with `-`. Each line is one question: JSON with
-    /// `what_if` and, if wanted, `id` and `model`. Each answer is a line of JSON, too.
+    /// `what_if` and, optionally, `id` and `model`. Each answer is one line of JSON.
     #[arg(long, value_name = "FILE|-", conflicts_with_all = ["changes", "json"])]
     pub questions: Option<PathBuf>,
-    /// How the answer is found.
+    /// The model that predicts.
     #[arg(long, value_enum, default_value_t)]
     pub model: ModelChoice,
-    /// Past scores that `score --history` wrote. They add to those that come with the program, and
-    /// expected errors follow from both.
+    /// File of past scores that `score --history` wrote. Expected errors are computed from these scores and
+    /// from those that come with the program.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    /// What drives cost.
+    /// Prices of drives.
     #[command(flatten)]
     pub prices: PriceArguments,
     /// Print one JSON document.
@@ -43,20 +43,20 @@ pub struct ScoreArguments {
     /// Directory of a complete run.
     #[arg(required_unless_present_any = ["random", "suite"])]
     pub directory: Option<PathBuf>,
-    /// What would be different: `volume.mail.encoding=3-of-5`. May be given several times.
+    /// The change to predict and to simulate: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "what-if", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
-    /// How the prediction is found.
+    /// The model that predicts.
     #[arg(long, value_enum, default_value_t)]
     pub model: ModelChoice,
-    /// Number of seeds to run and predict with. Prints means and standard deviations.
+    /// Run and predict with this number of seeds. Prints means and standard deviations.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// Score this number of random changes to random scenarios, instead of a run.
     #[arg(long, value_name = "N", conflicts_with_all = ["directory", "changes", "repeat"],
           value_parser = value_parser!(u32).range(1..=100_000))]
     pub random: Option<u32>,
-    /// Score a suite of questions about scenarios: the program's suite, or your own file.
+    /// Score a suite of questions about scenarios: the suite that comes with the program, or your own file.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = false,
           conflicts_with_all = ["directory", "changes", "repeat", "random"])]
     pub suite: Option<Option<PathBuf>>,
@@ -77,16 +77,16 @@ pub struct ScoreArguments {
     pub json: bool,
 }
 
-/// Systems that can be drawn.
+/// Systems that random clusters can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum SystemChoice {
     /// Clients encode and place data themselves.
     UrsaMinor,
-    /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
+    /// Ceph: replicated and erasure-coded pools, on disks and on flash.
     Ceph,
     /// Swift: proxies and object servers.
     Swift,
-    /// Virtual machines with block layers of their own.
+    /// Virtual machines, each with its own block layer.
     Guest,
 }
 
@@ -101,7 +101,7 @@ impl From<SystemChoice> for System {
     }
 }
 
-/// What random scenarios are drawn by.
+/// Generators of random scenarios.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, ValueEnum)]
 pub enum GeneratorChoice {
     /// Clusters of Ursa Minor.
@@ -109,10 +109,10 @@ pub enum GeneratorChoice {
     V1,
     /// Clusters of any system.
     V2,
-    /// Clusters of any system on any device, including arrays. Questions also add clients, raise rates
-    /// many times, and change schedulers. Runs are shorter than those of the others.
+    /// Clusters of any system on any device, including arrays. Questions also add clients, raise rates many
+    /// times, and change schedulers. Runs are shorter than those of `v1` and `v2`.
     V3,
-    /// As `v3`, with questions about other loads: share of reads, sizes, patterns, working sets, volumes.
+    /// As `v3`. Questions also change the load: share of reads, sizes, patterns, working sets, volumes.
     V4,
     /// Clusters of Ursa Minor and Ceph in which hosts, or disks of Ceph, fail for a while or for good. Some
     /// questions make another change, too.
@@ -131,15 +131,15 @@ impl From<GeneratorChoice> for Generator {
     }
 }
 
-/// How an answer is found.
+/// Models that predict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ModelChoice {
-    /// `fast` if past scores say that it is as good, otherwise `replay`.
+    /// `fast` if past scores show that it is as accurate as `replay`, otherwise `replay`.
     #[default]
     Auto,
-    /// A replay of short stretches: some 2,000 of the recorded requests, in a fiftieth of a second.
+    /// Replays short stretches of the recorded run, at least 2,000 requests in total. Takes about 20 ms.
     Fast,
-    /// A replay of the recorded requests in a queueing model. It predicts percentiles, too.
+    /// Replays the recorded requests in a queueing model. Also predicts percentiles.
     Replay,
     /// Mean value analysis of a network of queues.
     Mva,
@@ -148,7 +148,7 @@ pub enum ModelChoice {
 }
 
 impl ModelChoice {
-    /// What the library is asked for.
+    /// The same for the library.
     pub(crate) fn asked(self) -> Asked {
         match self {
             Self::Auto => Asked::Auto,
@@ -159,7 +159,7 @@ impl ModelChoice {
         }
     }
 
-    /// As it is typed.
+    /// The model as it is typed.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }

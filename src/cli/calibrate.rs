@@ -1,4 +1,4 @@
-//! What can be typed after `calibrate`.
+//! Arguments of `calibrate`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use foretell_units::Bytes;
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
-    /// What is measured.
+    /// What to calibrate.
     #[command(subcommand)]
     pub what: Calibration,
 }
 
-/// What can be measured.
+/// What can be calibrated.
 #[derive(Debug, Subcommand)]
 pub enum Calibration {
     /// Measure this host's processor by running the real codecs, and write a profile of it.
     Cpu(CalibrateCpuArguments),
-    /// Write a profile of the device that fio was run on, from its results.
+    /// Write a profile of a device from results of fio on it.
     Disk(CalibrateDiskArguments),
     /// Fit the software costs of a measured cluster to a few of its points, and predict the others.
     Cluster(CalibrateClusterArguments),
@@ -32,14 +32,14 @@ pub struct CalibrateDiskArguments {
     /// Results of fio (`--output-format=json`), all of one device.
     #[arg(long, value_name = "FILE.json", num_args = 1.., required = true)]
     pub fio: Vec<PathBuf>,
-    /// Write the profile here: `devices/NAME.toml` beside a scenario makes it known there as `NAME`.
-    /// Without it the profile is printed.
+    /// Write the profile here. A scenario beside `devices/NAME.toml` can use the device as `NAME`. Without
+    /// it, the profile is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
-    /// Capacity of the device. Without it: the total size of the jobs' files.
+    /// Capacity of the device. Without it, the total size of the jobs' files.
     #[arg(long, value_name = "SIZE")]
     pub capacity: Option<Bytes>,
-    /// Treat devices of different names as one, such as equal disks of several hosts.
+    /// Treat devices with different names as one device, such as equal disks of several hosts.
     #[arg(long)]
     pub one_device: bool,
     /// Print one JSON document.
@@ -50,11 +50,11 @@ pub struct CalibrateDiskArguments {
 /// Arguments of `calibrate cpu`.
 #[derive(Debug, Args)]
 pub struct CalibrateCpuArguments {
-    /// Write the profile here: `cpus/NAME.toml` beside a scenario makes it known there as `NAME`.
-    /// Without it the profile is printed.
+    /// Write the profile here. A scenario beside `cpus/NAME.toml` can use the processor as `NAME`. Without
+    /// it, the profile is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE.toml")]
     pub output: Option<PathBuf>,
-    /// Encodings that are measured, each with and without encryption.
+    /// Encodings to measure, each with and without encryption.
     #[arg(
         long,
         value_name = "M-of-N",
@@ -81,17 +81,17 @@ pub struct CalibrateCpuArguments {
 /// Arguments of `calibrate cluster`.
 #[derive(Debug, Args)]
 pub struct CalibrateClusterArguments {
-    /// A directory of `import cluster`. `fitted.toml` is written there, which `validate` uses.
+    /// Directory that `import cluster` wrote. The fitted parameters are written there to `fitted.toml`, for
+    /// `validate`.
     pub directory: PathBuf,
-    /// The points to fit to: columns as in `docs/clusters.md`. Rows that measure a drive alone describe
-    /// the drive.
+    /// Table of the points to fit to; `docs/clusters.md` describes its columns. Rows that measure a drive
+    /// alone describe the drive.
     #[arg(long, value_name = "CAL.csv")]
     pub points: PathBuf,
     /// Predict these points with the fitted parameters.
     #[arg(long, value_name = "ALL.csv")]
     pub predict: Option<PathBuf>,
-    /// Number of threads; without it, one for each core. The results do not
-    /// depend on it.
+    /// Number of threads; by default one for each core. The results do not depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// Print one JSON document.

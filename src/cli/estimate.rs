@@ -1,4 +1,4 @@
-//! What can be typed after `estimate`.
+//! Arguments of `estimate`.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -24,17 +24,18 @@ pub struct EstimateArguments {
     /// A run of the simulator, or a directory of runs.
     #[arg(long, value_name = "DIR")]
     pub run: Vec<PathBuf>,
-    /// Percentage of reads to estimate for. Separate several with commas.
+    /// Percentages of reads to estimate for, separated by commas.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub read: Vec<f64>,
-    /// Sizes of a load and their shares: `16K:0.3,1M:0.7`. Without it, each size is estimated by itself.
+    /// Request sizes of the load and their shares: `16K:0.3,1M:0.7`. Without it, each size is estimated by
+    /// itself.
     #[arg(long, value_name = "SIZE:SHARE,...", requires = "read")]
     pub sizes: Option<SizeShares>,
-    /// Rate of all storage nodes' links together (with `--write-path proxy`, of all proxies'), towards
-    /// them: `36 Gbit/s`.
+    /// Total rate of the links into all storage nodes: `36 Gbit/s`. With `--write-path proxy`: into all
+    /// proxies.
     #[arg(long, value_name = "RATE", requires = "link_out")]
     pub link_in: Option<Rate>,
-    /// The same for the direction away from them.
+    /// Total rate of the links out of all storage nodes. With `--write-path proxy`: out of all proxies.
     #[arg(long, value_name = "RATE", requires = "link_in")]
     pub link_out: Option<Rate>,
     /// How data are stored: `1-of-3` is three copies.
@@ -43,8 +44,8 @@ pub struct EstimateArguments {
     /// Who sends the copies of a write.
     #[arg(long, value_enum, default_value_t = WritePathChoice::Client)]
     pub write_path: WritePathChoice,
-    /// Requests outstanding at a time, if `--sizes` asks for several and links are known. Results of fio
-    /// say it themselves.
+    /// Number of requests outstanding at a time. It is used if `--sizes` has several sizes and the links are
+    /// given. Results of fio contain this number.
     #[arg(long, value_name = "N", requires = "link_in")]
     pub outstanding: Option<NonZeroU32>,
     /// Skip runs and sizes that cannot be used, and say which.
@@ -62,16 +63,16 @@ pub enum WritePathChoice {
     Client,
     /// The first storage node.
     Primary,
-    /// A proxy, and the links are those of the proxies.
+    /// A proxy. The given rates of links are then those of the proxies.
     Proxy,
 }
 
 /// One size of a load.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ShareOfSize {
-    /// Of requests.
+    /// Size of the requests.
     pub size: Bytes,
-    /// From 0 to 1.
+    /// Their share of all requests, from 0 to 1.
     pub share: f64,
 }
 
@@ -90,7 +91,9 @@ impl FromStr for SizeShares {
             let size = quantity::size(size).filter(|size| *size > Bytes::ZERO).ok_or_else(wrong)?;
             let share: f64 = share.trim().parse().map_err(|_| wrong())?;
             if !(share > 0.0 && share <= 1.0) {
-                return Err(format!("share `{share}` of {size}: wanted is above 0, 1 at most"));
+                return Err(format!(
+                    "share `{share}` of {size}: expected a number above 0 and at most 1"
+                ));
             }
             if found.iter().any(|other| other.size == size) {
                 return Err(format!("size {size} is there twice"));
@@ -118,6 +121,6 @@ mod tests {
         assert!(fault("x:1").contains("not SIZE:SHARE"));
         assert!(fault("16K:0.3,1M:0.6").contains("add up to 0.89"));
         assert!(fault("16K:0.5,16384:0.5").contains("twice"));
-        assert!(fault("16K:NaN").contains("wanted is above 0"));
+        assert!(fault("16K:NaN").contains("expected a number above 0"));
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-/// Commands, and lines to type.
+/// Commands, each with an example.
 const EXAMPLES: &[(&str, &str)] = &[
     ("", "foretell run first-look"),
     ("run", "foretell run first-look --set volume.mail.encoding=3-of-5 -o out"),
@@ -58,7 +58,7 @@ pub(super) fn with_examples(command: Command) -> Command {
 fn below(command: Command, path: &str) -> Command {
     let example = match EXAMPLES.iter().find(|(known, _)| *known == path) {
         Some((_, example)) => (*example).to_owned(),
-        // the formats of traces, which are alike
+        // formats of traces: all have the same arguments
         None => format!("foretell {path} t.trace -o t.foretell"),
     };
     let names: Vec<String> =

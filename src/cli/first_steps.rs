@@ -1,4 +1,4 @@
-//! What can be typed after `list`, `show`, `schema`, `init`, `completions` and `man`.
+//! Arguments of `list`, `show`, `init`, `completions` and `man`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use foretell_scenarios::ShippedKind;
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
-    /// What to list. Without it: the names of everything.
+    /// What to list. Without it, all names are listed.
     pub kind: Option<ListKind>,
     /// Print one JSON document.
     #[arg(long)]
@@ -31,7 +31,7 @@ pub enum ListKind {
     Encodings,
     /// Ciphers of volumes.
     Ciphers,
-    /// Placements of block groups on nodes.
+    /// Placements of groups of blocks on nodes.
     Placements,
     /// Replacement policies of caches.
     Policies,
@@ -78,14 +78,14 @@ pub struct InitArguments {
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
-    /// The shell.
+    /// The shell that completes commands.
     pub shell: clap_complete::Shell,
 }
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub struct ManArguments {
-    /// The command, such as `learn train`. Without it: `foretell` itself.
+    /// The command, such as `learn train`. Without it, the page of `foretell` itself is printed.
     #[arg(value_name = "COMMAND", conflicts_with = "output")]
     pub command: Vec<String>,
     /// Write the pages of all commands into this directory.
@@ -97,7 +97,7 @@ pub struct ManArguments {
     pub force: bool,
 }
 
-/// Any text; shells offer names of what comes with the program.
+/// Accepts any text. Shells offer the names of what comes with the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Names(pub(crate) &'static [ShippedKind]);
 
@@ -119,7 +119,7 @@ impl TypedValueParser for Names {
     }
 }
 
-/// The directory that names of profiles are looked up in.
+/// The directory in which profiles are found by name.
 pub(crate) fn here() -> &'static Path {
     Path::new("")
 }

@@ -1,4 +1,4 @@
-//! What can be typed after `import`.
+//! Arguments of `import`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::PriceArguments;
 /// Arguments of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// What is imported.
+    /// What to import.
     #[command(subcommand)]
     pub format: ImportFormat,
 }
@@ -21,13 +21,14 @@ pub struct ImportArguments {
 pub enum ImportFormat {
     /// DiskSim's description of a drive (.parv, .diskspecs, .model, .seek), as a device file.
     Diskspecs(DiskspecsArguments),
-    /// A Ceph cluster: `ceph report`, OSD and CRUSH maps. Places every group, checks, writes a scenario.
+    /// A Ceph cluster: `ceph report`, OSD and CRUSH maps. Places every placement group, checks the result,
+    /// writes a scenario.
     Ceph(CephArguments),
     /// Clusters that others measured (`config.json`): a scenario for each configuration.
     Cluster(ClusterArguments),
     /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
     FioJson(FioJsonArguments),
-    /// A block trace of any known format, recognized by its content or given with --format.
+    /// A block trace of any known format. The format is recognized by content, or given with --format.
     #[command(visible_alias = "auto")]
     Trace(AnyTraceArguments),
     /// libCacheSim CSV: version,time(s),op,size(B),lbn.
@@ -38,7 +39,7 @@ pub enum ImportFormat {
     OracleGeneral(TraceArguments),
     /// vscsiStats of `VMware`, versions 1 and 2.
     Vscsi(TraceArguments),
-    /// One block number a line.
+    /// One block number on each line.
     BlockList(TraceArguments),
     /// Microsoft Research Cambridge CSV.
     #[command(alias = "msr-cambridge")]
@@ -49,33 +50,33 @@ pub enum ImportFormat {
     /// Tencent cloud block storage.
     #[command(alias = "tencent-cbs", alias = "cbs")]
     Tencent(TraceArguments),
-    /// Storage Performance Council, as the traces of `UMass`.
+    /// Storage Performance Council (SPC), such as the traces of `UMass`.
     #[command(alias = "umass")]
     Spc(TraceArguments),
     /// fio's iolog, versions 2 and 3.
     #[command(alias = "iolog")]
     FioIolog(TraceArguments),
-    /// The text of blkparse.
+    /// Text output of blkparse.
     #[command(alias = "blktrace")]
     Blkparse(TraceArguments),
     /// DiskSim's ASCII format.
     #[command(alias = "disksim-ascii")]
     Disksim(TraceArguments),
-    /// Traces of this project's own format, to filter or to compress.
+    /// Traces in this program's own format, to filter or compress them.
     Foretell(TraceArguments),
 }
 
 /// Arguments of `import diskspecs`.
 #[derive(Debug, Args)]
 pub struct DiskspecsArguments {
-    /// The description: its first file (.parv, else .diskspecs, else .model), from which the others
-    /// are found; or all of them.
+    /// The description. Give all its files, or only the first (.parv, else .diskspecs, else .model), from
+    /// which the others are found.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Which disk, if the description has several: the name of its block.
+    /// Name of the disk's block, if the description has several disks.
     #[arg(long, value_name = "NAME")]
     pub disk: Option<String>,
-    /// Write the device file here. Without it the file is printed.
+    /// Write the device file here. Without it, the file is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -83,25 +84,26 @@ pub struct DiskspecsArguments {
 /// Arguments of `import ceph`.
 #[derive(Debug, Args)]
 pub struct CephArguments {
-    /// `ceph report`; or `ceph osd dump -f json` and `ceph osd crush dump`; or a CRUSH map alone, as
-    /// JSON or as text of `crushtool -d`. Besides: `ceph osd df`, `ceph osd perf`, `perf dump` (all JSON),
+    /// `ceph report`; or `ceph osd dump -f json` and `ceph osd crush dump`; or a CRUSH map alone, as JSON or
+    /// as text of `crushtool -d`. Optionally also `ceph osd df`, `ceph osd perf`, `perf dump` (all JSON), or
     /// Prometheus text.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Write the cluster here, without keys and addresses: `scenario.toml` for `run` and `ask`, and
-    /// `ceph-map.json`, which holds the placement and is what `plan` reads.
+    /// `ceph-map.json` (the placement) for `plan`.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Place every group, and compare the groups of each OSD with the report. Exit with status 1 if they differ.
+    /// Place every placement group, and compare the groups of each OSD with the report. Exit with status 1 if
+    /// they differ.
     #[arg(long)]
     pub check: bool,
-    /// Write where each placement group belongs and where it is now.
+    /// Write a table that shows where each placement group belongs, and where it is now.
     #[arg(long, value_name = "FILE.csv")]
     pub mappings: Option<PathBuf>,
     /// With a CRUSH map alone: the rule, by name or number.
     #[arg(long, value_name = "RULE", requires_all = ["replicas", "inputs"])]
     pub rule: Option<String>,
-    /// With a CRUSH map alone: how many devices each input is placed on.
+    /// With a CRUSH map alone: number of devices on which each input is placed.
     #[arg(long, value_name = "N", requires = "rule", value_parser = value_parser!(u32).range(1..=255))]
     pub replicas: Option<u32>,
     /// With a CRUSH map alone: range of inputs, both ends included.
@@ -111,7 +113,7 @@ pub struct CephArguments {
     /// `ceph osd reweight` sets it. May be given several times.
     #[arg(long = "weight", value_name = "OSD=W", requires = "rule", value_parser = reweight)]
     pub weights: Vec<(u32, f64)>,
-    /// What drives cost.
+    /// Prices of drives.
     #[command(flatten)]
     pub prices: PriceArguments,
     /// Print one JSON document.
@@ -122,16 +124,18 @@ pub struct CephArguments {
 /// Arguments of `import cluster`.
 #[derive(Debug, Args)]
 pub struct ClusterArguments {
-    /// Description of the clusters. `docs/clusters.md` has its keys.
+    /// Description of the clusters; `docs/clusters.md` describes its keys.
     #[arg(value_name = "CONFIG.json")]
     pub config: PathBuf,
-    /// Measured points (`points.csv`): those that measure a drive alone become the drive of the scenarios.
+    /// Measured points (`points.csv`). The drive of the scenarios is made from the points that measure a
+    /// drive alone.
     #[arg(long, value_name = "FILE")]
     pub points: Option<PathBuf>,
-    /// Write here: a scenario for each configuration, and `map.toml`, which maps configurations to scenarios.
+    /// Write the results here: a scenario for each configuration, and `map.toml`, which maps configurations
+    /// to scenarios.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
-    /// Print JSON instead of the list.
+    /// Print one JSON document instead of the list.
     #[arg(long)]
     pub json: bool,
 }
@@ -171,10 +175,10 @@ fn reweight(text: &str) -> Result<(u32, f64), String> {
 /// Arguments of `import fio-json`.
 #[derive(Debug, Args)]
 pub struct FioJsonArguments {
-    /// The results.
+    /// Files with results of fio.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Write the table here. Without it the table is printed.
+    /// Write the table here. Without it, the table is printed.
     #[arg(short = 'o', long = "output", value_name = "FILE.csv")]
     pub output: Option<PathBuf>,
 }
@@ -182,7 +186,7 @@ pub struct FioJsonArguments {
 /// Arguments of `import trace`.
 #[derive(Debug, Args)]
 pub struct AnyTraceArguments {
-    /// Format of the trace; `auto`: recognized by its content and name.
+    /// Format of the trace. With `auto`, it is recognized by content and name.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = format_or_auto)]
     pub format: FormatChoice,
     /// What is imported, and how.
@@ -195,14 +199,14 @@ pub struct AnyTraceArguments {
 pub struct TraceArguments {
     /// The trace, plain or compressed (gzip, zstd); `-` for standard input.
     pub file: PathBuf,
-    /// Write the trace here, compressed if the name ends in `.gz` or `.zst`. Without it the trace
-    /// is printed.
+    /// Write the trace here, compressed if the name ends in `.gz` or `.zst`. Without it, the trace is
+    /// printed.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How its lines are read.
     #[command(flatten)]
     pub reading: ReadingArguments,
-    /// Print what was imported as one JSON document.
+    /// Print a summary of the import as one JSON document.
     #[arg(long, requires = "output")]
     pub json: bool,
 }
@@ -213,10 +217,10 @@ pub struct ReadingArguments {
     /// Size of a block, for formats that do not define it.
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Only requests to this device, in formats that name devices.
+    /// Read only requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
-    /// The action that makes a request, in blkparse: Q (queued), D (sent to the device), ...
+    /// For blkparse: the action that counts as a request: Q (queued), D (sent to the device), ...
     #[arg(long, value_name = "LETTER", default_value_t = 'Q')]
     pub blkparse_action: char,
     /// Skip invalid lines and records, and say how many.
@@ -225,7 +229,7 @@ pub struct ReadingArguments {
 }
 
 impl ReadingArguments {
-    /// What the reader wants to know.
+    /// The same for the reader of traces.
     pub fn options(&self, format: Option<Format>) -> ReadOptions {
         ReadOptions {
             format,
@@ -237,7 +241,7 @@ impl ReadingArguments {
     }
 }
 
-/// A format, or none: to be found out.
+/// A format; `None`: to be recognized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormatChoice(pub Option<Format>);
 

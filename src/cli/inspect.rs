@@ -1,4 +1,4 @@
-//! What can be typed after `inspect`.
+//! Arguments of `inspect`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::import::{FormatChoice, ReadingArguments, format_or_auto};
 pub struct InspectArguments {
     /// A block trace, plain or compressed (gzip, zstd); `-` for standard input.
     pub trace: PathBuf,
-    /// Format of the trace; `auto`: recognized by its content and name.
+    /// Format of the trace. With `auto`, it is recognized by content and name.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = format_or_auto)]
     pub format: FormatChoice,
     /// How its lines are read.

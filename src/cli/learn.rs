@@ -1,4 +1,4 @@
-//! What can be typed after `learn`.
+//! Arguments of `learn`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,15 +19,15 @@ pub struct LearnArguments {
 pub enum Learning {
     /// Measure how well models predict rows that they did not learn from.
     Evaluate(EvaluateArguments),
-    /// Learn from one split or table, and measure how well others are predicted.
+    /// Learn from one split or table, and measure how well the model predicts others.
     Score(LearnScoreArguments),
     /// Fit a model to all rows and save it.
     Train(TrainArguments),
     /// Predict with a saved model.
     Predict(PredictArguments),
-    /// Search a model's best parameters.
+    /// Search for the best parameters of a model.
     Search(SearchArguments),
-    /// Show which features matter, how predictions depend on them, and how many rows it takes.
+    /// Show which features matter, how predictions depend on them, and how errors fall with more rows.
     Explain(ExplainArguments),
     /// Show a saved model: its terms, tree or rules.
     Show(ShowArguments),
@@ -43,36 +43,36 @@ pub struct FeaturesArguments {
     /// Directories of runs that collected metrics.
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// A host's dstat file, with the kind of the host before it: `osd=node3.csv`. May be given
-    /// several times. Needs `--clients`.
+    /// A host's dstat file, after the kind of the host: `osd=node3.csv`. May be given several times. Needs
+    /// `--clients`.
     #[arg(long, value_name = "KIND=FILE", requires = "clients")]
     pub dstat: Vec<KindFile>,
-    /// The clients' results while dstat ran: `epoch` and some of `read_iops`, `write_iops`,
-    /// `read_bytes_per_s`, `write_bytes_per_s`.
+    /// Table of the clients' results while dstat ran. Columns: `epoch`, and at least one of `read_iops`,
+    /// `write_iops`, `read_bytes_per_s`, `write_bytes_per_s`.
     #[arg(long, value_name = "FILE", requires = "dstat")]
     pub clients: Option<PathBuf>,
-    /// A table of one host's metrics joined with the clients' results, its columns `group:name`. May be
-    /// given several times.
+    /// A table of a host's metrics and the clients' results, joined, after the kind of the host:
+    /// `osd=node3.csv`. Its columns are called `group:name`. May be given several times.
     #[arg(long, value_name = "KIND=FILE")]
     pub joined: Vec<KindFile>,
     /// Seconds over which metrics and the clients' results are averaged.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub window: f64,
-    /// Add the values of each feature 1 to N rows before. The first N rows of each set are left out.
+    /// Add the values that each feature had 1 to N rows before. The first N rows of each set are left out.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1000))]
     pub lags: u16,
     /// Keep features that are the same in all rows, although no model can learn from them.
     #[arg(long)]
     pub keep_constant: bool,
-    /// The table.
+    /// Write the table here.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
 }
 
-/// A file of hosts of a kind.
+/// A file, and the kind of its host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KindFile {
-    /// `osd`, `mon`: what features are prefixed with.
+    /// The kind, such as `osd` or `mon`. It is the prefix of features' names.
     pub kind: String,
     /// The file.
     pub file: PathBuf,
@@ -98,14 +98,14 @@ fn seconds(text: &str) -> Result<f64, String> {
     found.ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
-/// Which rows to learn from.
+/// The rows to learn from.
 #[derive(Debug, Args)]
 pub struct DataArguments {
     /// A table with a first line of names, separated by commas, semicolons or tabs; a Parquet file; or
     /// the directory of a data set that `sweep` made, whose factors become features.
     #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
-    /// The column to predict; all others are features.
+    /// The column to predict. All other columns are features.
     #[arg(long, value_name = "COLUMN")]
     pub target: String,
     /// Leave this column out. May be given several times, or several names with commas.
@@ -117,28 +117,28 @@ pub struct DataArguments {
     /// The split of a data set; without it `train`, or `all`.
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
-    /// Rows with the same number in this column were observed together: they share a fold, and the
-    /// column is no feature.
+    /// Rows with the same number in this column were observed together: they share a fold. The column is not
+    /// a feature.
     #[arg(long, value_name = "COLUMN")]
     pub group: Option<String>,
     /// Rows were observed one after another: cut them into this number of blocks of consecutive rows. The
     /// rows of a block share a fold.
     #[arg(long, value_name = "N", conflicts_with = "group")]
     pub blocks: Option<NonZeroUsize>,
-    /// These columns identify rows. They are no features, and are printed beside predictions.
+    /// These columns identify rows. They are not features, and are printed beside predictions.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub key: Vec<String>,
-    /// Learn the target's natural logarithm; predictions and errors are of the target.
+    /// Learn the natural logarithm of the target. Predictions and errors are those of the target itself.
     #[arg(long, conflicts_with = "transform")]
     pub log_target: bool,
-    /// How models see inputs and target: unchanged, as logarithms where these exist, or as what predicts best
-    /// in cross-validation inside the training rows. Without it `auto` for `gp`, `none` for others.
+    /// Transformation of inputs and target before models see them. `auto` chooses by cross-validation inside
+    /// the training rows. Default: `auto` for the model `gp`, `none` for others.
     #[arg(long, value_name = "HOW")]
     pub transform: Option<TransformName>,
 }
 
 impl DataArguments {
-    /// How this model may see inputs and target.
+    /// The transformation of inputs and target for this model.
     pub fn transform_of(&self, spec: &Spec) -> Transform {
         match self.transform {
             Some(TransformName::None) => Transform::None,
@@ -150,14 +150,14 @@ impl DataArguments {
     }
 }
 
-/// How models see inputs and target.
+/// Transformations of inputs and target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum TransformName {
-    /// As they are.
+    /// No transformation.
     None,
     /// Logarithms of the target and of all inputs that allow it.
     Log,
-    /// What predicts best in cross-validation.
+    /// The transformation that predicts best in cross-validation.
     Auto,
 }
 
@@ -167,24 +167,22 @@ pub struct IntervalArguments {
     /// Percentage of future observations that intervals should contain.
     #[arg(long, value_name = "PERCENT", default_value_t = 90.0, value_parser = percent)]
     pub level: f64,
-    /// Residuals of cross-validation around the model (`cross`) or around the models of the folds (`cv+`),
-    /// or residuals on rows that are held out (`split`).
+    /// Residuals from which intervals are made.
     #[arg(long, value_name = "METHOD", default_value = "cross")]
     pub interval_method: MethodName,
-    /// Scale of residuals: the model's own deviation (`auto`, if it has one), the expected one at the row (`local`),
-    /// the same everywhere (`none`), or quantiles, of `forest` and `boost`.
+    /// Scale of the residuals. It makes intervals wide where errors are large.
     #[arg(long, value_name = "UNIT", default_value = "auto")]
     pub interval_scale: ScaleName,
-    /// Folds of that cross-validation.
+    /// Number of folds of the cross-validation for intervals.
     #[arg(long, value_name = "N", default_value = "10")]
     pub interval_folds: NonZeroUsize,
-    /// A feature: rows with different values of it get bounds from errors of their own.
+    /// Rows with different values of this feature get intervals from separate residuals.
     #[arg(long, value_name = "COLUMN")]
     pub interval_group: Option<String>,
 }
 
 impl IntervalArguments {
-    /// As the library has them.
+    /// The same for the library.
     pub fn settings(&self) -> IntervalSettings {
         IntervalSettings {
             level: self.level / 100.0,
@@ -205,28 +203,28 @@ impl IntervalArguments {
     }
 }
 
-/// Which errors make an interval.
+/// Residuals from which intervals are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum MethodName {
-    /// On rows that are held out.
+    /// Residuals on rows that are held out.
     Split,
-    /// Of cross-validation.
+    /// Residuals of cross-validation, around the model fitted to all rows.
     Cross,
-    /// Of cross-validation, each around its own fold's model.
+    /// Residuals of cross-validation, each around the model of its own fold.
     #[value(name = "cv+")]
     CvPlus,
 }
 
-/// What errors are measured by.
+/// Scales of residuals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ScaleName {
-    /// The model's own deviation, or `local`.
+    /// The model's own standard deviation if it has one, otherwise as `local`.
     Auto,
-    /// The same everywhere.
+    /// The same scale for all rows.
     None,
-    /// What is expected at the row.
+    /// The error that is expected at the row.
     Local,
-    /// Quantiles of a forest or of boosting.
+    /// Distance between the quantiles that the model predicts (`forest` and `boost` only).
     Quantiles,
 }
 
@@ -243,7 +241,7 @@ pub enum CrossValidation {
     Random,
     /// Folds of random groups (`--group`, `--blocks`, the design points of a data set).
     Group,
-    /// Each level of each numeric feature that lies between others.
+    /// All rows with one level of a numeric feature, for each level between two others.
     LeaveLevelOut,
     /// Folds of consecutive rows.
     Blocked,
@@ -252,20 +250,20 @@ pub enum CrossValidation {
 /// Arguments of `learn score`.
 #[derive(Debug, Args)]
 pub struct LearnScoreArguments {
-    /// The rows. Of a data set the splits are named by `--train` and `--test`.
+    /// The rows. If it is a data set, `--train` and `--test` name the splits.
     #[command(flatten)]
     pub data: DataArguments,
-    /// The split to learn from; without it `train`. Of a table: `--data` itself.
+    /// The split to learn from, by default `train`. Of a table, all rows of `--data`.
     #[arg(long, value_name = "SPLIT")]
     pub train: Option<String>,
     /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.
     #[arg(long = "test", value_name = "SPLIT|FILE|DIR", required = true)]
     pub tests: Vec<String>,
-    /// A model with its parameters. May be given several times: the one with the smallest error in
+    /// A model with its parameters. May be given several times. The model with the smallest error in
     /// validation inside the training rows is chosen.
     #[arg(long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<Spec>,
-    /// That validation; without `--cv` by `leave-level-out` where rows are a grid.
+    /// This validation. Without `--cv`, it leaves out levels if the rows form a grid.
     #[command(flatten)]
     pub validation: ValidationArguments,
     /// Intervals.
@@ -282,7 +280,7 @@ pub struct LearnScoreArguments {
     pub json: bool,
 }
 
-/// How a model is trained.
+/// The settings with which a model is trained.
 pub(crate) fn training(
     data: &DataArguments,
     spec: &Spec,
@@ -297,44 +295,43 @@ pub(crate) fn training(
 /// How rows are split for validation.
 #[derive(Debug, Args)]
 pub struct FoldArguments {
-    /// Each row's fold: a table with columns `row` (from 1, or from 0 if there is a 0) and `fold`.
+    /// Table with the fold of each row. Columns: `row` (from 1, or from 0 if there is a 0) and `fold`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cv", "fold_count"])]
     pub folds: Option<PathBuf>,
-    /// How rows are split without such a file.
+    /// How rows are divided without such a file.
     #[command(flatten)]
     pub validation: ValidationArguments,
 }
 
-/// Which rows a model does not learn from, and is tested on.
+/// Which rows are left out of training and used for the test.
 #[derive(Debug, Args)]
 pub struct ValidationArguments {
-    /// How rows are left out; without it, by groups where there are any, else at random. (`score` leaves out
-    /// levels where rows are a grid.)
+    /// How rows are left out of training. By default `group` if the rows have groups, else `random`.
+    /// (`learn score` uses `leave-level-out` if the rows form a grid.)
     #[arg(long, value_name = "HOW")]
     pub cv: Option<CrossValidation>,
-    /// Number of folds, of groups where rows have groups (of a data set, its design points). Without it 10,
-    /// or as many as there are groups.
+    /// Number of folds. Without it 10, or the number of groups if that is smaller.
     #[arg(long, value_name = "N")]
     pub fold_count: Option<NonZeroUsize>,
     /// Seed of random folds.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Threads; without it, all cores. The results do not depend on it.
+    /// Number of threads; by default one for each core. The results do not depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// How parameters are searched.
+/// How to search for parameters.
 #[derive(Debug, Args)]
 pub struct SpaceArguments {
-    /// Search this parameter in this range: `nnodes=3..200`. May be given several times; without
-    /// any, all that matter, in the paper's ranges.
+    /// Search this parameter in this range: `nnodes=3..200`. May be given several times. Without it, all
+    /// parameters that matter are searched, in the ranges of Noorshams et al. 2013.
     #[arg(long = "range", value_name = "NAME=LOW..HIGH")]
     pub ranges: Vec<String>,
-    /// k: values that cut a range in each iteration.
+    /// Number of values that divide a range in each iteration (k in the paper).
     #[arg(long, value_name = "K", default_value = "4")]
     pub splits: NonZeroUsize,
-    /// n: best points explored in each iteration.
+    /// Number of best points that each iteration explores (n in the paper).
     #[arg(long, value_name = "N", default_value = "5")]
     pub explorations: NonZeroUsize,
     /// Maximum number of iterations.
@@ -357,13 +354,13 @@ pub struct EvaluateArguments {
     /// A model with its parameters, such as `mars:degree=2,nnodes=41`. May be given several times.
     #[arg(long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<Spec>,
-    /// Search the parameters again inside the training rows of each fold.
+    /// Search for the best parameters inside the training rows of each fold.
     #[arg(long)]
     pub search: bool,
     /// Where to search.
     #[command(flatten)]
     pub space: SpaceArguments,
-    /// Report errors only for rows whose target is above this. Relative errors of targets near 0 mean
+    /// Report errors only for rows whose target is above this value. Relative errors of targets near 0 mean
     /// nothing.
     #[arg(long, value_name = "VALUE")]
     pub score_above: Option<f64>,
@@ -374,7 +371,7 @@ pub struct EvaluateArguments {
     /// they contain.
     #[arg(long)]
     pub intervals: bool,
-    /// How.
+    /// How intervals are made.
     #[command(flatten)]
     pub how: IntervalArguments,
     /// Print one JSON document.
@@ -391,7 +388,7 @@ pub struct TrainArguments {
     /// A model with its parameters, such as `cubist:ntrees=10,ninstances=5`.
     #[arg(long, value_name = "MODEL")]
     pub model: Spec,
-    /// Make no intervals: fits the model once only.
+    /// Make no intervals. The model is then fitted only once.
     #[arg(long)]
     pub no_intervals: bool,
     /// Intervals around predictions.
@@ -410,13 +407,13 @@ pub struct TrainArguments {
 pub struct PredictArguments {
     /// A model that `learn train -o` saved.
     pub model: PathBuf,
-    /// A table with the model's features, by name, or the directory of a data set.
+    /// A table with columns named as the model's features, or the directory of a data set.
     #[arg(long, value_name = "FILE|DIR")]
     pub data: PathBuf,
     /// Columns that identify rows, to print beside the predictions.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub key: Vec<String>,
-    /// Percentage of future observations that intervals should contain; without it, that of the training.
+    /// Percentage of future observations that intervals should contain. By default that of the training.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub level: Option<f64>,
     /// The split of a data set; without it `test`, or `all`.
@@ -439,13 +436,13 @@ pub struct SearchArguments {
     /// The folds.
     #[command(flatten)]
     pub folds: FoldArguments,
-    /// A model; parameters that are not searched stay as given.
+    /// A model with its parameters. Parameters that are not searched stay as given.
     #[arg(long, value_name = "MODEL")]
     pub model: Spec,
     /// Where to search.
     #[command(flatten)]
     pub space: SpaceArguments,
-    /// Print one JSON document, with every point.
+    /// Print one JSON document, with all points of the search.
     #[arg(long)]
     pub json: bool,
 }
@@ -462,10 +459,10 @@ pub struct ExplainArguments {
     /// A model with its parameters.
     #[arg(long, value_name = "MODEL")]
     pub model: Spec,
-    /// Show how predictions depend on this feature; without any, on the three that matter most.
+    /// Show how predictions depend on this feature. Without it, the three that matter most are shown.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub feature: Vec<String>,
-    /// Draw all of it into this directory, as SVG and PNG.
+    /// Draw these results into this directory, as SVG and PNG.
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
     /// Print one JSON document.

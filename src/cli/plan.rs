@@ -1,4 +1,4 @@
-//! What can be typed after `plan`.
+//! Arguments of `plan`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,33 +11,34 @@ use super::PriceArguments;
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArguments {
-    /// A cluster: a directory of `import ceph -o`, or files as `import ceph` reads them.
+    /// A cluster: the directory that `import ceph -o` wrote, or files that `import ceph` can read.
     #[arg(required = true)]
     pub cluster: Vec<PathBuf>,
-    /// What is changed: `osd.12=out`, `osd.12.reweight=0.8`, `osd.12.crush_weight=7.3`,
-    /// `crush.HOST.weight=40`, `pool.NAME.pg_num=256`, `pool.NAME.rule=RULE`, `pool.NAME.encoding=4-of-6`,
-    /// `node.HOST.count=3` (two more like it). May be given several times.
+    /// The change: `osd.12=out`, `osd.12.reweight=0.8`, `osd.12.crush_weight=7.3`, `crush.HOST.weight=40`,
+    /// `pool.NAME.pg_num=256`, `pool.NAME.rule=RULE`, `pool.NAME.encoding=4-of-6`, `node.HOST.count=3` (two
+    /// more hosts like it). May be given several times.
     #[arg(long, value_name = "PATH=VALUE")]
     pub what_if: Vec<String>,
-    /// Add upmaps: `balance` evens out what each OSD has; `stay` leaves all data where they are. Prints
-    /// the `ceph` commands.
+    /// Add upmaps, and print the `ceph` commands for them.
     #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, default_missing_value = "balance")]
     pub upmap: Option<UpmapKind>,
-    /// With `--upmap balance`: maximum number of groups that get or lose an upmap.
+    /// With `--upmap balance`: maximum number of placement groups that get or lose an upmap.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub upmap_max: usize,
-    /// With `--upmap balance`: copies or chunks by which an OSD may differ from its share of a pool.
+    /// With `--upmap balance`: number of copies or chunks by which an OSD may differ from its share of a
+    /// pool.
     #[arg(long, value_name = "N", default_value_t = 5.0)]
     pub upmap_deviation: f64,
     /// Maximum rate at which recovery reads and writes an OSD: `100 MiB/s` for every OSD, or `hdd=50 MiB/s`
     /// for a class of devices. May be given several times. Without it, half of the rate that Ceph's mClock
-    /// assumes of a device: 75 MiB/s for disks, 600 MiB/s for flash.
+    /// assumes for a device: 75 MiB/s for disks, 600 MiB/s for flash.
     #[arg(long, value_name = "[CLASS=]RATE")]
     pub recovery_rate: Vec<ClassRate>,
-    /// Number of backfills that an OSD does at a time as a primary, and as a target: `osd_max_backfills`.
+    /// Maximum number of backfills that an OSD does at a time as a primary, and as a target:
+    /// `osd_max_backfills`.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_backfills: u32,
-    /// What drives cost.
+    /// Prices of drives.
     #[command(flatten)]
     pub prices: PriceArguments,
     /// Print one JSON document.
@@ -45,7 +46,7 @@ pub struct PlanArguments {
     pub json: bool,
 }
 
-/// What upmaps are for.
+/// Purposes of upmaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum UpmapKind {
     /// Even out the data of the OSDs.
@@ -54,12 +55,12 @@ pub enum UpmapKind {
     Stay,
 }
 
-/// A rate, of all devices or of a class.
+/// A rate for all devices, or for a class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClassRate {
     /// `hdd`, `ssd`, `nvme`; none: all.
     pub class: Option<String>,
-    /// What recovery may read and write.
+    /// Maximum rate at which recovery reads and writes.
     pub rate: Rate,
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed after `replay-cache`.
+//! Arguments of `replay-cache`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -16,26 +16,27 @@ use foretell_workloads::trace::Format;
 pub struct ReplayCacheArguments {
     /// A block trace, plain or compressed (gzip, zstd).
     pub trace: PathBuf,
-    /// Policies by name, such as `lru,arc,s3-fifo`, or `all`.
+    /// Names of policies, such as `lru,arc,s3-fifo`, or `all`.
     #[arg(long = "policy", value_name = "P", value_delimiter = ',', default_value = "lru")]
     pub policies: Vec<PolicyChoice>,
-    /// Sizes of the cache: a number of objects (or pages, with --pages), an amount with a unit
-    /// (with --pages or --by-size), or a share of all different objects, such as `10%`. Without
-    /// any: the curve of LRU.
+    /// Sizes of the cache: a number of objects (or pages, with --pages), an amount with a unit (with --pages
+    /// or --by-size), or a share of all different objects, such as `10%`. Without it, the hit ratios of LRU
+    /// caches of all sizes.
     #[arg(long = "size", value_name = "N", value_delimiter = ',')]
     pub sizes: Vec<CacheSize>,
-    /// Split requests into pages of this size; a page is an object. Without it the object is
-    /// the request's address, whatever the request's size.
+    /// Split requests into pages of this size. Each page is then an object. Without it, each address is an
+    /// object, whatever the sizes of requests.
     #[arg(long, value_name = "SIZE")]
     pub pages: Option<Bytes>,
-    /// An object has the size of the request that brings it in; sizes are in bytes.
+    /// An object has the size of the request that brings it into the cache. Sizes of caches are then in
+    /// bytes.
     #[arg(long, conflicts_with = "pages")]
     pub by_size: bool,
     /// Print the hit ratio of LRU caches of all sizes, from one pass.
     #[arg(long, conflicts_with = "by_size")]
     pub curve: bool,
-    /// Estimate that curve (SHARDS) from this share of the objects (`0.01`, `1%`), or from at
-    /// most this number of objects (`8192`).
+    /// Estimate this curve with SHARDS, from this share of the objects (`0.01`, `1%`), or from at most this
+    /// number of objects (`8192`).
     #[arg(long, value_name = "RATE", conflicts_with = "by_size")]
     pub sample: Option<Sample>,
     /// Format of the trace, if its content does not show it.
@@ -44,14 +45,14 @@ pub struct ReplayCacheArguments {
     /// Size of a block, for formats that do not define it.
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Only requests to this device, in formats that name devices.
+    /// Read only requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
     /// Skip invalid lines and records, and say how many.
     #[arg(long)]
     pub skip_bad: bool,
-    /// Number of threads among which caches are divided; without it, one for each core. The results do
-    /// not depend on it.
+    /// Number of threads among which the caches are divided; by default one for each core. The results do not
+    /// depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// Print one JSON document.
@@ -62,7 +63,7 @@ pub struct ReplayCacheArguments {
 /// One policy, or all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PolicyChoice {
-    /// All there are.
+    /// All policies.
     All,
     /// This one.
     One(PolicyKind),

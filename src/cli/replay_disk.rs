@@ -1,4 +1,4 @@
-//! What can be typed after `replay-disk`.
+//! Arguments of `replay-disk`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be typed after `report`.
+//! Arguments of `report`.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,10 @@ pub struct ReportArguments {
     /// The page: one HTML file, which needs no network.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
-    /// Title of the page; without it, the names of the results.
+    /// Title of the page. Without it, the names of the results.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Print the page's content as one JSON document: its sections and parts, in words.
+    /// Print the page's content as one JSON document: sections and their parts, in words.
     #[arg(long)]
     pub json: bool,
 }

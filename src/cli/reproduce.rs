@@ -11,20 +11,20 @@ use foretell_reproduce::Paper;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReproduceArguments {
-    /// Which paper's experiments.
+    /// The paper whose experiments to run.
     #[arg(value_parser = papers())]
     pub paper: Paper,
-    /// Do less of everything: three seeds for each point instead of ten; of `virtualized`, fewer
-    /// configurations and shorter searches; of `constant-capacity`, one seed instead of two and
-    /// a smaller cluster; of `inside-out`, fewer runs and stages; of `clusters`, a fifth of the points, each
-    /// simulated for less long.
+    /// Do less of everything. `ursa-minor`: three seeds for each point instead of ten. `virtualized`: fewer
+    /// configurations and shorter searches. `constant-capacity`: one seed instead of two, and a smaller
+    /// cluster. `inside-out`: fewer runs and stages. `clusters`: a fifth of the points, each simulated for a
+    /// shorter time.
     #[arg(long)]
     pub quick: bool,
-    /// Measure as long as the paper did; of `virtualized`: six minutes each.
+    /// Measure as long as the paper did. `virtualized`: six minutes for each configuration.
     #[arg(long, conflicts_with = "quick")]
     pub full: bool,
-    /// Of `clusters`: where the measured clusters are, a folder for each source. Without it, what the
-    /// environment variable `FORETELL_CLUSTERS` says, or `../shared/data/clusters`.
+    /// For `clusters`: directory of the measured clusters, with a folder for each source. Without it, the
+    /// environment variable `FORETELL_CLUSTERS` names it, or it is `../shared/data/clusters`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Write tables, pictures and `summary.json` here.
@@ -34,20 +34,20 @@ pub struct ReproduceArguments {
     /// if they were changed since. Files that foretell did not make are never replaced.
     #[arg(long)]
     pub force: bool,
-    /// Only this figure, such as `fig07`, or of `clusters` this fit; may be given several times.
+    /// Make only this figure, such as `fig07`; for `clusters`, only this fit. May be given several times.
     #[arg(long = "figure", value_name = "NAME", value_parser = PossibleValuesParser::new(crate::reproduce::names()))]
     pub figures: Vec<String>,
     /// Keep the data behind the figures: recorded runs in `DIR/runs`, COSBench's files in
     /// `DIR/workloads`, rows of features in `DIR/features.csv`.
     #[arg(long)]
     pub keep: bool,
-    /// Number of threads among which runs are divided; without it, one for each core. The results do not
+    /// Number of threads among which runs are divided; by default one for each core. The results do not
     /// depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
 }
 
-/// The names of papers, each with what it is about.
+/// The names of papers, each with its subject.
 fn papers() -> impl TypedValueParser<Value = Paper> {
     let value = |paper: Paper| PossibleValue::new(paper.name()).help(paper.about());
     let named = |name: String| Paper::named(&name).expect("only names of papers are accepted");

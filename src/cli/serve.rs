@@ -1,4 +1,4 @@
-//! What can be typed after `serve`.
+//! Arguments of `serve`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,21 +8,21 @@ use clap::Args;
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Runs in this directory are offered. New ones are kept in its subdirectory `served`, and scenarios may
-    /// name files below it.
+    /// Directory whose runs the page offers. New runs are kept in its subdirectory `served`. Scenarios may
+    /// name files in it and below.
     #[arg(default_value = ".", value_name = "DIR")]
     pub directory: PathBuf,
-    /// Port; 0 takes any that is free.
+    /// Port to listen on; 0 takes any free port.
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Address to listen on. One that others can reach needs `--token`.
+    /// Address to listen on. If other computers can reach it, `--token` is required.
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub address: IpAddr,
-    /// What every request must carry: open the page with `?token=TOKEN` once, or send `Authorization: Bearer
-    /// TOKEN`. 16 or more letters, digits, `-` or `_`.
+    /// Secret that every request must carry: open the page once with `?token=TOKEN`, or send
+    /// `Authorization: Bearer TOKEN`. It has at least 16 letters, digits, `-` or `_`.
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
-    /// Runs at a time.
+    /// Number of simulations at a time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub jobs: u8,
 }

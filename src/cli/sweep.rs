@@ -1,4 +1,4 @@
-//! What can be typed after `sweep` and `export`.
+//! Arguments of `sweep` and `export`.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ pub struct SweepArguments {
     /// Directory of the data set.
     #[arg(short = 'o', long = "output", value_name = "DIR", required_unless_present = "check")]
     pub output: Option<PathBuf>,
-    /// Runs at once; without it, one for each core. The data set does not depend on it.
+    /// Number of runs at a time; by default one for each core. The data set does not depend on it.
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Do the K-th of N parts only. `sweep merge` joins them.
+    /// Do only part K of N parts. `sweep merge` joins the parts.
     #[arg(long, value_name = "K/N")]
     pub shard: Option<Shard>,
     /// Continue with the runs that the directory already holds, if any.
@@ -47,9 +47,9 @@ pub struct SweepArguments {
 /// What can be done with shards.
 #[derive(Debug, Subcommand)]
 pub enum SweepStep {
-    /// List the runs that have not been done; the exit status is 1 if there are any.
+    /// List the runs that have not been done. The exit status is 1 if there are any.
     Missing(MissingArguments),
-    /// Join shards into a data set: verify that no run is missing and that none is there twice.
+    /// Join shards into a data set. Verifies that no run is missing and that none occurs twice.
     Merge(MergeArguments),
 }
 
@@ -70,7 +70,7 @@ pub struct MergeArguments {
     /// Directories of the sweep's shards.
     #[arg(required = true)]
     pub directories: Vec<PathBuf>,
-    /// Directory of the data set; without it, the directory that holds all shards.
+    /// Directory of the data set. Without it, the directory that holds all shards.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
@@ -90,7 +90,7 @@ pub struct MergeArguments {
 pub struct ExportArguments {
     /// Directory of a run. Its `run.db` is enough.
     pub directory: PathBuf,
-    /// Directory of the tables: a file for each type of records, and for each table of facts.
+    /// Directory of the tables: a file for each type of record, and one for each table of facts.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: PathBuf,
     /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
@@ -100,30 +100,30 @@ pub struct ExportArguments {
     /// Write comma-separated values instead of Parquet.
     #[arg(long)]
     pub csv: bool,
-    /// Write the metrics of each host in dstat's format, and the clients' results, instead of tables.
+    /// Instead of tables, write the metrics of each host in dstat's format, and the clients' results.
     #[arg(long, conflicts_with = "csv")]
     pub dstat: bool,
 }
 
-/// The K-th of N parts of a sweep.
+/// Part K of N parts of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// From 1 to `of`.
     pub number: u64,
-    /// How many there are.
+    /// Number of parts.
     pub of: NonZeroU64,
 }
 
 impl Shard {
-    /// All of it.
+    /// The whole sweep as one part.
     pub const WHOLE: Self = Self { number: 1, of: NonZeroU64::MIN };
 
-    /// Whether run `number` belongs to it.
+    /// Whether this run belongs to the part.
     pub fn has(self, run: u64) -> bool {
         run % self.of == self.number - 1
     }
 
-    /// The name of its directory.
+    /// The name of the part's directory.
     pub fn name(self) -> String {
         format!("{}-of-{}", self.number, self.of)
     }

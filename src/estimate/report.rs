@@ -231,8 +231,11 @@ impl OfSeries {
                     percent(aware),
                 ]);
             }
-            let _ =
-                writeln!(text, "\nMeasured mixes; `aware` never saw the point it is compared with");
+            let _ = writeln!(
+                text,
+                "\nMeasured mixes; `aware` did not learn from the point that it is compared \
+                                with"
+            );
             let _ = writeln!(text, "{}", fitted(&rows, 2));
             let [[plain, plain_worst], [aware, aware_worst]] =
                 errors.map(|both| both.map(|error| 100.0 * error));
@@ -247,10 +250,13 @@ impl OfSeries {
             worth.map(|(size, reads)| format!("{size} at {reads} % reads")).collect();
         if !worth.is_empty() {
             let worth = worth.join(", ");
-            let _ = writeln!(text, "\nNot measured mixed; one more point says most there: {worth}");
+            let _ = writeln!(
+                text,
+                "\nNo mix was measured. One more point would help most here: {worth}"
+            );
         }
         if self.warnings.is_empty() {
-            let _ = writeln!(text, "\nNothing here speaks against the plain rule.");
+            let _ = writeln!(text, "\nThese points give no reason to distrust the plain rule.");
         } else {
             let _ = writeln!(text, "\nThe plain rule should not be trusted:");
             for (size, warning) in &self.warnings {
@@ -334,7 +340,7 @@ fn predict(
             let measured: Vec<String> = points.sizes.keys().map(Bytes::to_string).collect();
             let of_series = if series.is_empty() { String::new() } else { format!(" ({series})") };
             return Err(Failure::Usage(format!(
-                "`--sizes`: {} was not measured{of_series}; measured are {}",
+                "`--sizes`: {} was not measured{of_series}; the measured sizes are {}",
                 of.size,
                 measured.join(", ")
             )));

@@ -121,7 +121,7 @@ fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenari
     let file = directory.join(SCENARIO_FILE);
     let _ = writeln!(text, "a scenario of it is in {0}: foretell run {0}", file.display());
     for caveat in &scenario.caveats {
-        let _ = writeln!(text, "not as in the cluster: {caveat}");
+        let _ = writeln!(text, "differs from the cluster: {caveat}");
     }
     text.push_str("measure next:\n");
     for step in &scenario.measure {
@@ -135,7 +135,7 @@ fn notes(map: &ClusterMap, inventory: &Inventory) -> Vec<String> {
     for pool in map.pools().values() {
         if map.rule_of(pool).is_none() {
             let (name, rule, size) = (&pool.name, pool.rule, pool.size);
-            notes.push(format!("pool `{name}` has no rule: none is {rule} for {size} replicas"));
+            notes.push(format!("pool `{name}` has no rule: no rule {rule} allows {size} replicas"));
         }
     }
     notes.extend(map.crush.notes());

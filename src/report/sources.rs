@@ -67,7 +67,7 @@ pub(super) fn read(path: &Path, name: &str) -> Result<Source, Failure> {
             return run(path, name);
         }
         return Err(Failure::Usage(format!(
-            "`{}` holds nothing that can be shown; wanted is the directory of a run (`{STORE_FILE}`), a sweep \
+            "`{}` holds nothing that can be shown; expected the directory of a run (`{STORE_FILE}`), a sweep \
              (`{SWEEP_FILE}`), a reproduction (`{SUMMARY_FILE}`) or an imported cluster (`{MAP_FILE}`)",
             path.display()
         )));
@@ -118,8 +118,8 @@ fn document(path: &Path, name: &str) -> Result<Source, Failure> {
         ""
     };
     Err(Failure::Usage(format!(
-        "`{}` is no document that can be shown; wanted is what `score`, `ask` or `replay-cache` print with \
-         `--json`{hint}",
+        "`{}` is no document that can be shown; expected the output of `score`, `ask` or `replay-cache` \
+         with `--json`{hint}",
         path.display()
     )))
 }

@@ -100,7 +100,7 @@ fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage])
         ]);
     }
     let mut text = format!(
-        "{}\n\n{}\nThe worst cases, and what was predicted for what was measured on the way\n",
+        "{}\n\n{}\nThe worst cases, and the reasons for their errors\n",
         fitted(&table, 1),
         coverage_table(held)
     );

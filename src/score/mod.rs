@@ -53,7 +53,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         return suite::score(file.as_deref(), arguments, judge);
     }
     let Some(directory) = &arguments.directory else {
-        return Err(Failure::Usage("which run is to be scored? give its directory".to_owned()));
+        return Err(Failure::Usage("no run to score: give its directory".to_owned()));
     };
     // names in a kept run are relative to it or full paths; names in a change are relative to here, as in `ask`
     if !directory.join(SCENARIO_FILE).exists() {
@@ -162,7 +162,7 @@ fn append(
 /// The coverage as text.
 fn coverage_table(held: &[Coverage]) -> String {
     if held.is_empty() {
-        return "No interval: nothing was scored before\n".to_owned();
+        return "No interval: there are no past scores\n".to_owned();
     }
     let mut table =
         tables::table(&["90 % intervals of", "figures", "held", "median half-width", ""]);

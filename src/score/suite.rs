@@ -149,7 +149,7 @@ fn the_worst(all: &[ScoredQuestion]) -> String {
     let mut text = String::new();
     let mut order: Vec<&ScoredQuestion> = all.iter().collect();
     order.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
-    text += "The worst, and what was predicted for what was measured on the way\n";
+    text += "The largest errors, and their reasons\n";
     for one in order.into_iter().take(WORST) {
         let _ = writeln!(
             text,
@@ -163,7 +163,7 @@ fn the_worst(all: &[ScoredQuestion]) -> String {
             let Comparison { workload, metric, predicted, measured, error, .. } = found;
             let _ = writeln!(
                 text,
-                "  {workload} {metric}: {predicted:.4}, really {measured:.4}, {}",
+                "  {workload} {metric}: {predicted:.4} predicted, {measured:.4} measured, {}",
                 percent(*error)
             );
         }

@@ -52,7 +52,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
         (None, [only]) => only.clone(),
         (None, _) => {
             return Err(Failure::Usage(
-                "shards in several directories are joined in another; tell which, `-o DIR`"
+                "the shards are in several directories; give another directory for the data set, `-o DIR`"
                     .to_owned(),
             ));
         }
@@ -75,7 +75,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
         another?;
     } else if in_place {
         return Err(Failure::Usage(format!(
-            "`{}` is one of those that are joined; `--force` would remove it first",
+            "`{}` is the directory of a shard; `--force` would remove it first",
             own.display()
         )));
     }

@@ -1,6 +1,6 @@
-//! Exchanges between hosts: a message to a host, work there, a message back.
+//! Exchanges between hosts. An exchange is a message to a host, work there, and a message back.
 //!
-//! An exchange has exactly one thing pending at a time: a computation, a message or a store. The
+//! An exchange has exactly one step pending at a time: a computation, a message, or an access to a store. The
 //! storage system decides its purpose ([`Purpose`]).
 
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
@@ -50,7 +50,7 @@ pub enum Purpose {
     Object(Errand),
     /// A message without an answer, in which a server reports to a monitor.
     Report,
-    /// A purpose that the system itself stores under this number.
+    /// Another purpose. The system itself keeps it under this number.
     Own(u32),
 }
 

@@ -7,7 +7,7 @@ use crate::exchange::{Exchange, Exchanges};
 use crate::request::{Phase, Request};
 use crate::store::Access;
 
-/// The machines: an engine implements the effects. Notifications that it does not need cost nothing.
+/// The machines. An engine implements these effects. Notifications that it does not need cost nothing.
 pub trait Hosts {
     /// The current time.
     fn now(&self) -> SimTime;
@@ -66,8 +66,8 @@ pub trait Hosts {
     /// A request begins to read blocks of a volume.
     fn payload_pinned(&mut self, _id: u32, _volume: u32, _first_block: u64, _blocks: u64) {}
 
-    /// A node has read fragments. Returns whether it may answer. If it may not, the exchange is appended by
-    /// a later [`Hosts::payload_stored`].
+    /// A node has read fragments. Returns whether it may answer. If not, a later [`Hosts::payload_stored`]
+    /// appends the exchange.
     fn payload_ready(&mut self, _exchange: u32, _fragments: Fragments) -> bool {
         true
     }
@@ -285,8 +285,7 @@ impl Fragments {
     }
 }
 
-/// Converts to 32 bits. A number that a table of exchanges or a message cannot hold would be a mistake of
-/// ours.
+/// Converts to 32 bits. A number that does not fit would be a defect of the program.
 pub(crate) fn small(bytes: Bytes) -> u32 {
     u32::try_from(bytes.get()).expect("groups are bounded")
 }

@@ -1,16 +1,17 @@
-//! The steps of a storage system's software for a request, as state machines over effects.
+//! The software of storage systems: the steps of each request, as state machines.
 //!
-//! [`Protocol`] knows the next step and its cost. It has no clock, no queue and no random source, and
-//! keeps no records. An engine provides these as [`Hosts`]: the simulator with simulated hardware, the
-//! predictor with measured hardware. So both run the same protocol.
+//! [`Protocol`] decides the next step and its cost. It has no clock, no queue and no random source, and keeps
+//! no records. An engine provides these through [`Hosts`]. There are two engines: the simulator with
+//! simulated hardware, and the predictor with models of measured hardware. Both run the same protocol.
 //!
-//! An engine calls [`Protocol::start`] to issue a request. It reports the end of each effect: of a
-//! computation to [`Protocol::resume`], of a message to [`Protocol::delivered`], of an access to a store
-//! to [`Protocol::stored`], of a timer to [`Protocol::timer`]. After each call it takes completed requests
-//! with [`Protocol::take_done`].
+//! An engine calls [`Protocol::start`] to issue a request. The protocol then starts computations, messages,
+//! accesses to stores and timers through [`Hosts`]. The engine reports their ends: of a computation to
+//! [`Protocol::resume`], of a message to [`Protocol::delivered`], of an access to a store to
+//! [`Protocol::stored`], of a timer to [`Protocol::timer`]. After each call it takes completed requests with
+//! [`Protocol::take_done`].
 //!
-//! Each storage system has its own folder and implements `system::System`; the table of systems is in
-//! `scenarios`.
+//! Each storage system has its own folder and implements `system::System`. The table of systems is in the
+//! crate `scenarios`.
 //!
 //! Not modelled: versions, authentication; with Swift, failures of hosts.
 

@@ -21,8 +21,8 @@ pub const fn application(workload: u32) -> u32 {
 pub const SYSTEM: [(u32, &str); 4] =
     [(Thread::IDLE.pid, "idle"), (SERVER, "server"), (FLUSHER, "flusher"), (TRACKER, "tracker")];
 
-// No two threads that exist on a host have the same number: exchanges have odd numbers, requests
-// even ones from the bottom, transactions even ones from the top.
+// All threads on a host have different numbers: those of exchanges are odd, those of requests even from 0 up,
+// and those of transactions even from the top down.
 
 /// The thread for a client's request.
 pub const fn request_thread(request: u32, workload: u32) -> Thread {

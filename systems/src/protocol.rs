@@ -224,9 +224,9 @@ impl Protocol {
         }
     }
 
-    /// An event occurs at a host, or at one of its disks. It stops without notice to others, is back with its data,
-    /// joins, or has its data moved elsewhere. To all others, a host that is cut off looks like one that has stopped.
-    /// The protocol does not know how slow a part is.
+    /// An event occurs at a host, or at one of its disks. It stops without notice to others, is back with its
+    /// data, joins, or has its data moved elsewhere. To other hosts, a host that is cut off looks like one
+    /// that has stopped. The protocol does not know how slow a slow part is.
     pub fn happens<H: Hosts>(&mut self, hosts: &mut H, what: Unit, action: Action) {
         let Self { core, system, .. } = self;
         match action {

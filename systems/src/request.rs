@@ -11,7 +11,7 @@ use crate::protocol::Core;
 /// A request to be issued by a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Issue {
-    /// A number chosen by the engine, with which fragments are chosen.
+    /// A number chosen by the engine. It selects the random stream that chooses fragments.
     pub instance: u32,
     /// The workload.
     pub workload: u32,
@@ -51,7 +51,7 @@ pub struct Request {
     pub(crate) stage: Stage,
     /// Number of parts and block operations that are not done.
     pub(crate) parts_left: u32,
-    /// Largest number, in any part, of data fragments that were not among those requested.
+    /// Number of data fragments that were not requested, in the part where this number is largest.
     pub(crate) missing: u64,
 }
 

@@ -153,7 +153,8 @@ impl Software {
         }
     }
 
-    /// The disk extent of a file's range, at most `most` bytes of it; objects have no fixed place.
+    /// The disk extent of a file's range, limited to `most` bytes; `None` for objects, which have no fixed
+    /// place.
     pub fn locate(&self, file: u32, offset: Bytes, most: Bytes) -> Option<Extent> {
         match self {
             Self::Files(node) => Some(node.locate(file, offset, most)),

@@ -1,7 +1,7 @@
 //! The interface of a storage system, and the choice of the system that a cluster runs.
 //!
-//! No other code matches on a cluster's system. A new system is a folder with a `Machine` that implements
-//! [`System`] and [`Founded`], and a line in the table of `scenarios/src/system.rs`.
+//! No other code depends on which system a cluster runs. A new system needs a folder with a `Machine` that
+//! implements [`System`] and [`Founded`], and a line in the table of `scenarios/src/system.rs`.
 
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
@@ -31,8 +31,8 @@ pub(crate) trait System {
     /// Sets the first timers.
     fn begin<H: Hosts>(&self, _hosts: &mut H) {}
 
-    /// The first step of a client for a request: whether it fetches first, and its work to encrypt and encode
-    /// the data.
+    /// The first step of a client for a request: whether it fetches blocks first, and its work to encrypt and
+    /// encode the data.
     fn prepare(&self, _core: &Core, _cpu: &CpuProfile, _issue: &Issue) -> (Stage, SimSpan) {
         (Stage::Transfer, SimSpan::ZERO)
     }
@@ -173,7 +173,7 @@ pub(crate) trait System {
     /// The message of an exchange was lost because its receiver is down.
     fn lost(&mut self, _core: &mut Core, _exchange: u32) {}
 
-    /// Bytes of volumes with too few fragments left.
+    /// Bytes of volumes that are lost because too few fragments remain.
     fn bytes_lost(&self, core: &Core) -> Bytes {
         let lost = |failures: &Failures| failures.bytes_lost(&core.volumes);
         core.failures.as_deref().map_or(Bytes::ZERO, lost)

@@ -147,7 +147,7 @@ fn records_that_no_run_has_are_named() {
         (
             "UPDATE facts SET value = replace(value, '\"depth\":', '\"depth\":99999999')
              WHERE path LIKE 'device.%.measured'",
-            ["what was measured of a device", "a `depth` that no device has"],
+            ["the measurement of a device", "a `depth` that no device has"],
         ),
         (
             "DROP TABLE facts; CREATE VIEW facts AS WITH RECURSIVE more(x) AS

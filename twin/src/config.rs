@@ -199,17 +199,17 @@ impl Source {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let document: Value =
             serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
-        let top = document.as_object().ok_or("wanted is an object with `drives` and `configs`")?;
+        let top = document.as_object().ok_or("expected an object with `drives` and `configs`")?;
         let name = match top.get("source") {
             None | Some(Value::Null) => "clusters".to_owned(),
             Some(Value::String(name)) => name.clone(),
-            Some(other) => return Err(format!("`source` is {other}; wanted is a text")),
+            Some(other) => return Err(format!("`source` is {other}; expected a text")),
         };
         let empty = Map::new();
         let table = |key: &str| match top.get(key) {
             None | Some(Value::Null) => Ok(&empty),
             Some(Value::Object(found)) => Ok(found),
-            Some(_) => Err(format!("`{key}` is no object; wanted is one entry for each name")),
+            Some(_) => Err(format!("`{key}` is no object; expected one entry for each name")),
         };
         let mut drives = BTreeMap::new();
         for (name, value) in table("drives")? {
@@ -256,7 +256,7 @@ impl Source {
 fn positive(what: &str, value: Option<f64>, most: f64) -> Result<(), String> {
     match value {
         Some(value) if !(value > 0.0 && value <= most) => {
-            Err(format!("`{what}` is {value}; wanted is a number above 0, at most {most:e}"))
+            Err(format!("`{what}` is {value}; expected a number above 0, at most {most:e}"))
         }
         _ => Ok(()),
     }
@@ -265,7 +265,7 @@ fn positive(what: &str, value: Option<f64>, most: f64) -> Result<(), String> {
 fn between(what: &str, value: Option<u32>, least: u32, most: u32) -> Result<(), String> {
     match value {
         Some(value) if value < least || value > most => {
-            Err(format!("`{what}` is {value}; wanted is a whole number from {least} to {most}"))
+            Err(format!("`{what}` is {value}; expected a whole number from {least} to {most}"))
         }
         _ => Ok(()),
     }
@@ -376,7 +376,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_name() {
         let fault = |text: &str| Source::parse(text).unwrap_err();
         assert!(fault("x").contains("not JSON"));
-        assert!(fault("[]").contains("wanted is an object"));
+        assert!(fault("[]").contains("expected an object"));
         assert!(fault("{}").contains("no configuration"));
         assert!(fault(r#"{"configs": 3}"#).contains("`configs` is no object"));
         let nodes = fault(r#"{"configs": {"a": {"nodes": 0}}}"#);

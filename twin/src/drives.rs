@@ -79,7 +79,7 @@ pub(crate) fn model(name: Option<&str>, drive: Option<&Drive>, points: &[&Row]) 
         &CLASSES[1]
     });
     let capacity = drive.and_then(|drive| drive.capacity_bytes).unwrap_or_else(|| {
-        assumed.push(format!("{shown}: its capacity is not known; 3.84 TB are taken"));
+        assumed.push(format!("{shown}: its capacity is not known; 3.84 TB are assumed"));
         ASSUMED_CAPACITY
     });
     let sheet = drive.and_then(|drive| drive.data_sheet_unverified).unwrap_or_default();

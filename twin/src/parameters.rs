@@ -319,7 +319,7 @@ impl Values {
                 format!("there is no parameter `{name}`. {near}")
             })?;
             if !(1e-3..=1e3).contains(factor) {
-                return Err(format!("factor `{name}` is {factor}; wanted is 0.001 to 1000"));
+                return Err(format!("factor `{name}` is {factor}; expected 0.001 to 1000"));
             }
             values.logs[at] = factor.ln();
             if let Some(doubt) = kept.deviation_of_log.get(name) {
@@ -328,7 +328,7 @@ impl Values {
         }
         for (name, tail) in &kept.tail {
             if !(1e-3..=1e3).contains(tail) {
-                return Err(format!("tail `{name}` is {tail}; wanted is 0.001 to 1000"));
+                return Err(format!("tail `{name}` is {tail}; expected 0.001 to 1000"));
             }
             match name.as_str() {
                 "read" => values.tails.0 = *tail,

@@ -100,7 +100,7 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
         "" => Ok(None),
         text => match text.parse::<f64>() {
             Ok(value) if value > 0.0 && value.is_finite() => Ok(Some(value)),
-            _ => Err(format!("`{name}` is `{text}`; wanted is a number above 0, or nothing")),
+            _ => Err(format!("`{name}` is `{text}`; expected a number above 0, or nothing")),
         },
     };
     let count = |name: &str| match positive(name)? {
@@ -109,26 +109,26 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
             Ok(Some(value as u32))
         }
         Some(value) => {
-            Err(format!("`{name}` is {value}; wanted is a whole number up to {}", 1 << 20))
+            Err(format!("`{name}` is {value}; expected a whole number up to {}", 1 << 20))
         }
     };
     let config = cell("config").to_owned();
     if config.is_empty() {
-        return Err("`config` is empty; wanted is the name of a configuration".to_owned());
+        return Err("`config` is empty; expected the name of a configuration".to_owned());
     }
     let text = cell("op_mix");
     let reads = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     let reads = reads
-        .ok_or_else(|| format!("`op_mix` is `{text}`; wanted is the share of reads, 0 to 1"))?;
+        .ok_or_else(|| format!("`op_mix` is `{text}`; expected the share of reads, 0 to 1"))?;
     let block = positive("block_bytes")?.filter(|block| *block >= 512.0 && *block <= MOST_BLOCK);
     let block = block.ok_or_else(|| {
-        format!("`block_bytes` is `{}`; wanted is 512 to {MOST_BLOCK}", cell("block_bytes"))
+        format!("`block_bytes` is `{}`; expected 512 to {MOST_BLOCK}", cell("block_bytes"))
     })?;
     let sequential = match cell("pattern") {
         "" | "random" => false,
         "sequential" => true,
         other => {
-            return Err(format!("`pattern` is `{other}`; wanted is `random` or `sequential`"));
+            return Err(format!("`pattern` is `{other}`; expected `random` or `sequential`"));
         }
     };
     let measured = Figures {

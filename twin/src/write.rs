@@ -326,13 +326,13 @@ fn cluster(
 ) -> Result<String, String> {
     let assumed = &mut entry.assumed;
     let nodes = config.nodes.unwrap_or_else(|| {
-        assumed.push("the number of nodes is not known; 3 are taken".to_owned());
+        assumed.push("the number of nodes is not known; 3 are assumed".to_owned());
         3
     });
     let devices = config.data_devices();
     let per_device = devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1);
     let count = devices.and_then(|devices| devices.count).unwrap_or_else(|| {
-        assumed.push("the number of drives of a node is not known; 4 are taken".to_owned());
+        assumed.push("the number of drives of a node is not known; 4 are assumed".to_owned());
         4
     });
     let per_node = count * per_device;
@@ -364,7 +364,7 @@ fn cluster(
     let smt = if is_threaded { format!("smt = {SMT_YIELD:?}, ") } else { String::new() };
     let (gbit, latency) = network(config, nodes, assumed);
     let hosts = config.client.hosts.unwrap_or_else(|| {
-        assumed.push(format!("the number of client hosts is not known; {nodes} are taken"));
+        assumed.push(format!("the number of client hosts is not known; {nodes} are assumed"));
         nodes
     });
     entry.client_gbit = f64::from(hosts) * gbit;
@@ -402,7 +402,7 @@ fn cluster(
     } else {
         let wanted = u64::from(nodes) * u64::from(per_node) * 100 / u64::from(n);
         let groups = wanted.max(1).next_power_of_two();
-        assumed.push(format!("the number of placement groups is not known; {groups} are taken"));
+        assumed.push(format!("the number of placement groups is not known; {groups} are assumed"));
         groups
     };
     let block = if m > 1 { u64::from(m) * 4096 } else { 8192 };
@@ -554,7 +554,7 @@ fn encoding(config: &Config, osds: u64, assumed: &mut Vec<String>) -> Result<(u3
         (k, k + m.ok_or("an erasure-coded pool without `m`")?)
     } else {
         let size = pool.size.unwrap_or_else(|| {
-            assumed.push("the number of copies is not known; 3 are taken".to_owned());
+            assumed.push("the number of copies is not known; 3 are assumed".to_owned());
             3
         });
         (1, size)
@@ -601,8 +601,9 @@ fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32
     }
     let physical = cpu.cores.or_else(|| cpu.threads.map(|threads| threads.div_ceil(2)));
     let Some(physical) = physical else {
-        assumed
-            .push(format!("the processors are not known; {ASSUMED_CORES} cores a node are taken"));
+        assumed.push(format!(
+            "the processors are not known; {ASSUMED_CORES} cores a node are assumed"
+        ));
         return (ASSUMED_CORES, false, "assumed".to_owned());
     };
     if cpu.threads.is_some_and(|threads| threads <= physical) {
@@ -631,7 +632,7 @@ fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'st
         }
         return (known, WAY);
     }
-    assumed.push(format!("the network is not known; {ASSUMED_GBIT} Gbit/s a node are taken"));
+    assumed.push(format!("the network is not known; {ASSUMED_GBIT} Gbit/s a node are assumed"));
     (ASSUMED_GBIT, WAY)
 }
 
@@ -644,8 +645,10 @@ fn deferred(config: &Config, assumed: &mut Vec<String>) -> (u64, String) {
     }
     let release = release(config.version.as_deref());
     if release.is_none() {
-        assumed
-            .push("the release is not known; writes are taken as in Pacific and later".to_owned());
+        assumed.push(
+            "the release is not known; writes are assumed to work as in Pacific and later"
+                .to_owned(),
+        );
     }
     match release {
         Some(release) if release < 16 => {

@@ -1,4 +1,4 @@
-//! An answer: what the changed cluster would do.
+//! The answer to a question: what the changed cluster would do.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,8 +56,8 @@ impl fmt::Display for Overload {
         let Self { resource, factor } = self;
         write!(
             f,
-            "overload, {factor:.2} times what `{resource}` can do; there is no steady state, and requests \
-             wait the longer the longer it lasts"
+            "overload, {factor:.2} times what `{resource}` can do; there is no steady state: requests wait \
+             longer and longer"
         )
     }
 }
@@ -69,32 +69,32 @@ pub struct WorkloadAnswer {
     pub throughput_rps: f64,
     /// Bytes a second.
     pub throughput_bytes_per_s: f64,
-    /// Highest throughput that the bottleneck allows beside the load of the other workloads,
-    /// however many requests are outstanding; requests a second.
+    /// Highest throughput that the bottleneck allows with any number of requests outstanding, requests a
+    /// second. The load of the other workloads stays the same.
     pub peak_throughput_rps: f64,
     /// Response time.
     pub response_time_ms: ResponseTimeMs,
     /// Requests outstanding on average.
     pub outstanding: f64,
-    /// Number of outstanding requests from which the bottleneck is always busy: N*.
+    /// Number of outstanding requests at which the bottleneck is always busy: N*.
     pub outstanding_to_saturate: f64,
     /// Share of the requests that are reads.
     pub read_share: f64,
     /// Share of the pages read that are found in the nodes' caches.
     pub read_hit_rate: Option<f64>,
-    /// Hedged reads in the measured time: reads that asked one more node, counted per group. Only
-    /// if the volume has `hedge`.
+    /// Number of hedged reads in the measured time, counted per group: reads that were also sent to one more
+    /// node. Present only if the volume has `hedge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hedges: Option<u64>,
     /// The resource that limits it: `brick3.disk0`.
     pub bottleneck: String,
-    /// How far the load exceeds the capacity, and at which resource, if requests arrive faster than they complete.
+    /// If requests arrive faster than they complete: the resource that cannot keep up, and by how much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<Overload>,
     /// Time that a request takes at each resource, summed over all hosts of a kind: `node.cpu`, ...
     pub demands_ms: BTreeMap<String, f64>,
-    /// Error of the replay for the recorded run itself, if the workload was recorded. Answers of
-    /// model `replay` are corrected by it.
+    /// Error of the replay for the recorded run itself, if the workload was recorded. The bias correction of
+    /// the replay's answers follows from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misfit: Option<Misfit>,
     /// Properties by which similar past scores are found.
@@ -103,7 +103,8 @@ pub struct WorkloadAnswer {
     /// Expected error of this answer by metric, for metrics with enough past scores.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_error: BTreeMap<&'static str, ExpectedError>,
-    /// The interval that holds the truth in 90 % of all cases, by metric, for metrics with enough past scores.
+    /// The interval that contains the truth in 90 % of all cases, by metric, for metrics with enough past
+    /// scores.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub interval: BTreeMap<&'static str, Interval>,
     /// The part of this answer that no past score resembles, which makes its intervals wide.
@@ -111,7 +112,7 @@ pub struct WorkloadAnswer {
     pub unlike: Option<String>,
 }
 
-/// The metrics for which errors are expected, by the names that `score` uses.
+/// The metrics for which answers have expected errors, by the names that `score` uses.
 pub const EXPECTED_METRICS: [&str; 5] = [
     "throughput_rps",
     "response_time_ms.mean",
@@ -197,18 +198,18 @@ pub struct Misfit {
     pub mean_response_time: f64,
 }
 
-/// Response times in milliseconds; percentiles where the model has them.
+/// Response times in milliseconds. Percentiles are present if the model predicts them.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ResponseTimeMs {
     /// The mean.
     pub mean: f64,
-    /// Half of the requests take at most this.
+    /// The median: half of the requests take at most this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50: Option<f64>,
-    /// 95 % take at most this.
+    /// 95 % of the requests take at most this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95: Option<f64>,
-    /// 99 % take at most this.
+    /// 99 % of the requests take at most this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99: Option<f64>,
 }
@@ -238,7 +239,7 @@ impl ResponseTimeMs {
         Self { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
     }
 
-    /// With only a known mean, s.
+    /// Of a model that predicts only the mean, s.
     pub(crate) fn of_mean(seconds: f64) -> Self {
         Self { mean: seconds * 1e3, p50: None, p95: None, p99: None }
     }
@@ -253,8 +254,8 @@ pub enum Model {
     /// Approximate mean value analysis of a network of queues. It also gives throughput and mean
     /// response time at moderate load.
     Mva,
-    /// The replay of short stretches of the run, compared with a replay of the same stretches on
-    /// the recorded cluster. For a run of a million requests it takes a fiftieth of a second.
+    /// Short stretches of the run are replayed on the changed cluster and on the recorded one, and compared.
+    /// For a run of a million requests this takes about 20 ms.
     Fast,
     /// The recorded requests, replayed in a queueing model.
     #[default]
@@ -262,7 +263,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// All of them.
+    /// All models.
     pub const ALL: [Self; 4] = [Self::Bounds, Self::Mva, Self::Fast, Self::Replay];
 }
 

@@ -1,6 +1,7 @@
-//! Which settings can be asked about: those that the model knows and that the records say something about.
+//! Which settings a question may change: those that the model follows and about which the records contain
+//! something.
 //!
-//! A change that the model does not follow is refused by its name. Otherwise the answer would
+//! A change that the model does not follow is refused, and the error names it. Otherwise the answer would
 //! describe the unchanged cluster but look like an answer about the changed one.
 
 use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
@@ -10,8 +11,8 @@ use crate::error::WhatIfError;
 use crate::load;
 use crate::observed::Observed;
 
-const OTHER_SYSTEM: &str = "what another storage system would do with the same requests is no change of a setting: simulate \
-     the changed scenario instead";
+const OTHER_SYSTEM: &str = "another storage system is not a change of a setting: simulate the changed \
+                            scenario instead";
 
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
@@ -19,9 +20,9 @@ const OTHER_TIMES: &str =
 const RECORDED_FAILURES: &str = "the recorded run had this event itself, and what a cluster without failures would do is not in its \
      records; ask of a run without events";
 
-/// Errors if a change is of a setting that the records say nothing about.
+/// Returns an error if the records say nothing about the changed setting.
 ///
-/// `before`: the changes that precede it in the question.
+/// `before`: the changes that precede this change in the question.
 pub(crate) fn by_its_path(
     change: &Change,
     before: &[Change],
@@ -35,20 +36,20 @@ pub(crate) fn by_its_path(
         ("workload", Some(name))
             if is_drawn(recorded, name, steps.get(2).copied()) && !is_described(before, name) =>
         {
-            "the records hold the requests that were made, not how they came to be; describe the \
-             workload anew, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or \
-             simulate the changed scenario"
+            "the records contain the requests, but not how the workload chose them; describe the whole \
+             workload, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or simulate the \
+             changed scenario"
         }
         ("device", Some(name)) if seen.measured.contains_key(name) => {
-            "the records say what was measured of it, not how it is made; describe the other one whole and \
-             under another name, `device.new={ kind = ..., ... }`, and put it in, \
-             `node.NAME.disk.0.device=new`"
+            "the records contain its measurements, but not its construction; describe a whole device under \
+             another name, `device.new={ kind = ..., ... }`, and use it, `node.NAME.disk.0.device=new`"
         }
         ("seed" | "warmup" | "duration" | "intervals" | "payload" | "record", _) => {
-            "a prediction is of the recorded time; run the scenario with it instead"
+            "a prediction covers the recorded time; run the scenario with it instead"
         }
         ("tracking", Some("metrics" | "clock_skew" | "sample_delay")) => {
-            "metrics cost the cluster nothing, and no answer has them; run the scenario with it instead"
+            "metrics take no time in the cluster, and answers do not contain them; run the scenario with \
+             it instead"
         }
         ("workload", _)
             if steps.get(2) == Some(&"times")
@@ -69,7 +70,8 @@ pub(crate) fn by_its_path(
     Err(refused(change.to_string(), reason))
 }
 
-/// Whether a key describes the requests of a workload. Other kinds have such keys; recorded workloads do not.
+/// Whether a key describes how a workload draws its requests. A recorded workload has no such key, because
+/// its requests are known.
 fn is_drawn(recorded: &Scenario, workload: &str, key: Option<&str>) -> bool {
     let mut workloads = recorded.workloads.iter();
     let kinds = key.map_or_else(Vec::new, workload_kinds_with);
@@ -84,7 +86,8 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
     changes.iter().any(|change| change.path == whole || change.path == format!("{whole}.kind"))
 }
 
-/// Errors if the changed cluster differs from the recorded one in something that the model does not follow.
+/// Returns an error if the changed cluster differs from the recorded one in something that the model does not
+/// follow.
 pub(crate) fn by_what_differs(seen: &Observed, after: &Scenario) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
     if let Some(event) = before.outages.iter().flat_map(|outages| &outages.events).next() {
@@ -109,7 +112,8 @@ fn refused(change: String, reason: impl Into<String>) -> WhatIfError {
     WhatIfError::Refused { change, reason: reason.into() }
 }
 
-/// Compares settings within one profile. Another profile is another processor, which is replaced as a whole.
+/// Compares the processor's settings if old and new processor have the same profile. Another profile means
+/// another processor.
 fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfError> {
     if old.cpu.name != new.cpu.name {
         return Ok(());
@@ -117,7 +121,7 @@ fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfErro
     let kind = if new.role.storage().is_some() { "node" } else { "client" };
     let of_it = |key: &str| format!("{kind}.{}.cpu.{key}", new.group);
     if old.cpu.quantum != new.cpu.quantum {
-        let reason = "the model leaves out that long tasks are interrupted for others";
+        let reason = "the model does not interrupt long tasks for others";
         return Err(refused(of_it("quantum"), reason));
     }
     let relays = after.system.traits().relays();
@@ -147,11 +151,11 @@ fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
         None => Ok(()),
         Some((name @ ("shared_buffer" | "shared_buffer_alpha"), _)) => Err(refused(
             format!("switch.{name}"),
-            "the model knows a buffer for each port, none that ports share",
+            "in the model, each port has its own buffer; ports do not share one",
         )),
         Some((name, _)) => Err(refused(
             format!("switch.{name}"),
-            "the model leaves out what senders do after losses: in it, who finds a port full waits",
+            "the model leaves out how senders react to losses: in it, a sender waits while a port is full",
         )),
     }
 }
@@ -167,7 +171,7 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
         }
         (Some(Arrivals::Bursty { .. }), Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals"),
-            "bursts come as they were recorded: the model cannot make them longer, denser or rarer",
+            "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
         )),
         (_, Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals=bursty"),
@@ -177,7 +181,8 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     }
 }
 
-/// Checks the volume's size: only of some kinds is it known where requests would go on a volume of another size.
+/// Checks the volume's size. Only for some kinds of workloads is it known which addresses they would request
+/// on a volume of another size.
 fn addresses(seen: &Observed, after: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
     let Some(old) = recorded_as(before, workload) else { return Ok(()) };

@@ -5,8 +5,8 @@ use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 
 use crate::replay::WorkloadOutcome;
 
-/// Throughput, requests a second, and response time, s, by equation 1 and Little's law. `peak`: the
-/// throughput that the bottleneck allows; `alone`: see [`alone_s`].
+/// Throughput in requests a second, and response time in s, by equation 1 and Little's law. `peak` is the
+/// throughput that the bottleneck allows. For `alone`, see [`alone_s`].
 pub(crate) fn bounds(
     workload: &Workload,
     alone: f64,
@@ -25,9 +25,10 @@ pub(crate) fn bounds(
 
 /// Response time of a request without queueing, s: D of equation 1.
 ///
-/// It is the time at the client plus the time at one node: the n nodes of a write work in parallel.
-/// Of n disks that read, the request waits for the slowest. With exponential times that takes the
-/// n-th harmonic number of times as long as one disk. Write-back is not waited for.
+/// It is the time at the client plus the time at one node, because the n nodes of a write work in parallel.
+/// If n disks read in parallel, the request waits for the slowest. With exponential times, this takes H(n)
+/// times as long as one disk, where H(n) is the n-th harmonic number. The request does not wait for
+/// write-back.
 pub(crate) fn alone_s(scenario: &Scenario, found: &WorkloadOutcome) -> f64 {
     let completed = (found.completed as f64).max(1.0);
     let legs = (found.path.legs.iter().sum::<u64>() as f64 / completed).max(1.0);

@@ -1,8 +1,9 @@
-//! Properties of an answer about a workload that are known before its error is. They decide which
-//! past scores resemble it.
+//! Properties of an answer about a workload that are known before its error is known. They decide which past
+//! scores resemble the answer.
 //!
-//! Left out: the amounts in the question (how many more clients, how much more cache). How far the
-//! change moves the workload stands for them.
+//! In this module, *misfit* is the model's error for the recorded run, and *movement* is the change of the
+//! mean response time that the question causes, according to the model. Left out: the amounts in the question
+//! (how many more clients, how much more cache). The movement represents them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,34 +15,38 @@ use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use crate::answer::ResponseTimeMs;
 use crate::disk::Measurement;
 
-/// Misfits below the first are alike, and movements below the second (assumed: no model is that good).
+/// Misfits below the first number count as equal, and movements below the second (assumed: no model is so
+/// accurate).
 const ALIKE: (f64, f64) = (0.01, 0.05);
-/// Distance between cases that differ in loop, device, system or kind of change, in this order; in
-/// units of the logarithms of misfit and movement.
+/// Distance between cases that differ in loop, device, system or kind of change, in this order. The units are
+/// those of the logarithms of misfit and movement.
 const OTHER: [f64; 4] = [6.0, 2.0, 1.5, 1.5];
 /// Distance to a case that lacks this information (a history of an earlier version).
 const UNKNOWN: f64 = 3.0;
-/// The same if only the number of requests is unknown.
+/// Distance to a case in which only the number of requests is unknown.
 const UNKNOWN_REQUESTS: f64 = 1.0;
 
 /// Throughput, requests a second, and response times of a workload.
 pub(crate) type Figures = (f64, ResponseTimeMs);
 
-/// Properties of an answer that are known before its error is.
+/// Properties of an answer that are known before its error is known.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Circumstances {
-    /// Logarithm of modelled / recorded mean response time of the recorded run itself; none for a new workload.
+    /// Logarithm of modelled / recorded mean response time of the recorded run itself; `None` for a new
+    /// workload.
     pub misfit: Option<f64>,
-    /// The same for throughput. Histories do not have it. It does not affect the distance; it only widens intervals.
+    /// The same for throughput. Files of past scores do not contain it. It does not affect the distance, but
+    /// it may widen intervals.
     pub misfit_of_throughput: Option<f64>,
-    /// Logarithm of asked / recorded mean response time, both by the model; none for a new workload.
+    /// Logarithm of the mean response time in the question, divided by that of the recorded run, both by the
+    /// model; `None` for a new workload.
     pub moved: Option<f64>,
     /// Utilization of the busiest resource that the workload uses, 0 to 1.
     pub utilization: Option<f64>,
-    /// What the question is about; unknown in histories of earlier versions.
+    /// What the question is about; unknown in files of earlier versions.
     pub about: Option<About>,
-    /// Requests of the workload in the measured time. With few requests chance decides percentiles,
-    /// even in the truth. Unknown in histories of earlier versions.
+    /// Number of requests of the workload in the measured time. If there are few, percentiles are a matter of
+    /// chance, even in the truth. Unknown in files of earlier versions.
     pub requests: Option<f64>,
 }
 
@@ -95,7 +100,7 @@ words!(
         Swift = "swift",
         /// Guests with block layers of their own.
         Guest = "guest",
-        /// A system that no past score is about.
+        /// A system without past scores.
         Other = "other",
     }
 );
@@ -123,13 +128,13 @@ words!(
         Load = "load",
         /// Which clients run a workload, and how many.
         Clients = "clients",
-        /// Requests of a recorded workload: share of reads, sizes, places; the amount of data.
+        /// Requests of a recorded workload: share of reads, sizes, addresses; the amount of data.
         Requests = "requests",
         /// A workload added, removed, or described again.
         Workload = "workload",
         /// Encoding, cipher, quorums.
         Encoding = "encoding",
-        /// Which nodes hold what, and how many there are.
+        /// Which nodes hold which data, and how many nodes there are.
         Placement = "placement",
         /// Caches of nodes.
         Cache = "cache",
@@ -141,7 +146,7 @@ words!(
         Processor = "processor",
         /// Settings of the storage system or of guests.
         System = "system",
-        /// Hosts that fail, return or slow down, whatever else changes.
+        /// Hosts that fail, return or slow down, with or without other changes.
         Failure = "failure",
         /// Several of these.
         Several = "several",
@@ -149,8 +154,8 @@ words!(
 );
 
 impl Circumstances {
-    /// `predicted_ms`: the mean response time for the question. The figures of the recorded run follow, as
-    /// modelled and as recorded.
+    /// `predicted_ms`: the mean response time for the question. `modelled` and `recorded`: the figures of the
+    /// recorded run.
     pub(crate) fn of(predicted_ms: f64, modelled: Figures, recorded: Figures) -> Self {
         let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
         let ((modelled_rps, modelled), (recorded_rps, recorded)) = (modelled, recorded);
@@ -162,7 +167,7 @@ impl Circumstances {
         }
     }
 
-    /// Difference between two cases: a squared distance; infinite if only one is of a new workload.
+    /// Squared distance between two cases; infinite if only one of them is about a new workload.
     pub(crate) fn distance(&self, other: &Self) -> f64 {
         let apart = |one: Option<f64>, two: Option<f64>, of: fn(f64) -> f64| match (one, two) {
             (Some(one), Some(two)) => (of(one) - of(two)).powi(2),

@@ -1,9 +1,8 @@
 //! The changed cluster as a network of queues, which [`crate::mva`] solves.
 //!
-//! Each client of a workload is a class. Its stations are the processor and cable of its own
-//! machine, and the processors, cables and disks of all hosts that serve: nodes, proxies. Demands,
-//! visit counts and their variation come from the replay. Exchanges with several nodes go on in
-//! parallel.
+//! Each client of a workload is a class. Its stations are the processor and cable of its own machine, and the
+//! processors, cables and disks of all hosts that serve it: nodes and proxies. Demands, numbers of visits and
+//! their variation come from the replay. Exchanges with several nodes take place in parallel.
 
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
@@ -75,7 +74,7 @@ fn class(
         };
         visits.push(Visits { station, ..one });
     }
-    // a disk's latency beyond the time in which it can serve nothing else
+    // the part of a disk's latency in which it can serve other requests
     let slack = |usage: &Usage| {
         let disks = &usage.reading.as_secs_f64();
         let service = usage.busy.as_secs_f64() / usage.visits.max(1) as f64 * usage.reads as f64;
@@ -86,11 +85,12 @@ fn class(
     Class { population, visits, delay_s }
 }
 
-/// How many exchanges of a request go on in parallel.
+/// How many exchanges of a request take place in parallel.
 struct Branches {
     /// On average.
     all: f64,
-    /// Share of a disk's read time that adds to a request's response time: less than 1 if reads go on in parallel.
+    /// Share of a disk's read time that adds to a request's response time: less than 1 if disks read in
+    /// parallel.
     reading: f64,
 }
 
@@ -103,7 +103,8 @@ impl Branches {
         if requests == 0.0 || reads == 0.0 {
             return Self { all, reading: 1.0 / all };
         }
-        // each of a request's exchanges reads from a disk with this chance; the request waits for the slowest
+        // each exchange of a request reads from a disk with this probability; the request waits for the
+        // slowest
         let exchanges = (found.path.legs[0] as f64 / requests).max(1.0).round() as u32;
         let each = reads / requests / f64::from(exchanges);
         let chance = each.min(1.0);
@@ -116,20 +117,20 @@ impl Branches {
     }
 }
 
-/// The probability of `some` out of `all`, each with this chance.
+/// The probability of `some` successes in `all` trials that each succeed with probability `chance`.
 fn binomial(all: u32, some: u32, chance: f64) -> f64 {
     let ways = (1..=some).map(|k| f64::from(all - some + k) / f64::from(k)).product::<f64>();
     ways * chance.powi(some.cast_signed()) * (1.0 - chance).powi((all - some).cast_signed())
 }
 
-/// Visits to a processor or a cable: requests wait for all of them.
+/// Visits to a processor or a cable. Requests wait for all of them.
 fn server(usage: &Usage, requests: f64, weight: f64) -> Visits {
     let (service_s, variation) = moments(usage);
     let awaited = usage.visits as f64 / requests;
     Visits { station: 0, awaited, service_s, variation, weight, background_s: 0.0 }
 }
 
-/// Visits to a disk: requests wait for reads; writes are background work (write-back).
+/// Visits to a disk. Requests wait for reads; writes are background work (write-back).
 fn disk(usage: &Usage, requests: f64, weight: f64) -> Visits {
     let (service_s, variation) = moments(usage);
     let awaited = usage.reads as f64 / requests;

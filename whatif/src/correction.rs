@@ -1,16 +1,15 @@
 //! Bias correction: the model's error on its own run.
 //!
-//! The recorded run is a question whose answer is known. The model is asked this question, and its
-//! answers to other questions are corrected by the ratio of recorded to modelled response times.
-//! The correction fades as the change moves the workload away from the recorded state: an error in
-//! a disk's queue says little about a cluster that does not queue there. (Forecasts are corrected
-//! by the errors of earlier ones in Glahn & Lowry, *The Use of Model Output Statistics in Objective
-//! Weather Forecasting*, 1972.)
+//! The recorded run is a question whose answer is known. So the model also predicts the recorded run, and its
+//! other answers are multiplied by the ratio of recorded to modelled response times. The further a change
+//! moves the workload from the recorded state, the smaller the correction is: an error in a disk's queue says
+//! little about a cluster without a queue there. (Glahn & Lowry, *The Use of Model Output Statistics in
+//! Objective Weather Forecasting*, 1972, correct forecasts by the errors of earlier ones.)
 
 use crate::answer::ResponseTimeMs;
 
-/// Logarithm of the change of a mean response time at which 1/e of a correction is left (assumed:
-/// little of a queue's error is left when the queue is twice as long).
+/// Logarithm of the change of a mean response time at which 1/e of a correction remains (assumed: little of a
+/// queue's error remains when the queue is twice as long).
 const FADES: f64 = 0.7;
 
 /// Modelled and recorded response times of a workload.
@@ -20,7 +19,7 @@ pub(crate) struct Correction {
     pub(crate) recorded: ResponseTimeMs,
 }
 
-/// Share of a correction that is left when a quantity has moved by this logarithm.
+/// Share of a correction that remains when a quantity has changed by this logarithm.
 fn weight(moved: f64) -> f64 {
     (-moved.abs() / FADES).exp()
 }

@@ -23,7 +23,7 @@ pub enum WhatIfError {
     #[error("the change is not possible: {}", .0.lines())]
     Scenario(#[from] ScenarioErrors),
     /// The store was written by a version that did not keep the needed information.
-    #[error("`{}` does not say {missing}; run the scenario again", path.display())]
+    #[error("`{}` does not contain {missing}; run the scenario again", path.display())]
     Unknown {
         /// The store.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum WhatIfError {
     },
     /// The recorded measurement of a device is impossible.
     #[error(
-        "`{}` is damaged: the fact `{fact}` should be what was measured of a device; found {found}",
+        "`{}` is damaged: the fact `{fact}` should be the measurement of a device; found {found}",
         path.display()
     )]
     Measurement {
@@ -45,8 +45,8 @@ pub enum WhatIfError {
     },
     /// Not all requests were recorded.
     #[error(
-        "the records are {kept}, and a prediction replays the requests of all: run with \
-         `record = \"all\"` (of the record types, `request` suffices)"
+        "the records are {kept}, but a prediction needs the records of all requests: run with `record = \
+         \"all\"` (the record type `request` is enough)"
     )]
     Sampled {
         /// What was kept.
@@ -90,8 +90,8 @@ pub enum WhatIfError {
     },
     /// The replay of the records would not end.
     #[error(
-        "the replay does not come to an end: after {events} events, of {requests} recorded requests, it is \
-         at {at} of {until}"
+        "the replay does not end: after {events} events for {requests} recorded requests, it has reached \
+         {at} of {until}"
     )]
     Endless {
         /// Events that were replayed.
@@ -104,7 +104,7 @@ pub enum WhatIfError {
         until: SimSpan,
     },
     /// The changed cluster would not keep up.
-    #[error("workload `{workload}` would issue more than is ever completed: {overload}")]
+    #[error("workload `{workload}` would issue requests faster than they complete: {overload}")]
     Overload {
         /// The open workload.
         workload: String,

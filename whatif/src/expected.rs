@@ -1,14 +1,16 @@
 //! The expected error of an answer, learned from scored predictions.
 //!
-//! The past scores of the same model and metric that most resemble an answer ([`Circumstances`])
-//! give the width of its interval: nearest neighbours (Fix & Hodges, *Discriminatory Analysis*,
-//! 1951). Their quantile is then scaled until the intervals hold for 90 % of the past scores, each
-//! judged by the others (localized conformal prediction: Lei & Wasserman, *Distribution-free
-//! prediction bands*, 2014; jackknife+: Barber et al., *Predictive inference with the jackknife+*,
-//! 2021). Outside the range of past scores no interval is narrower than the model's error for the
-//! recorded run itself. Where too few similar cases were scored, the answer says so.
+//! The width of an answer's interval comes from past scores of the same model and metric. It is a quantile of
+//! the errors of the scores that most resemble the answer ([`Circumstances`]). These are its nearest
+//! neighbours (Fix & Hodges, *Discriminatory Analysis*, 1951). The quantile is then scaled until the
+//! intervals contain the truth for 90 % of the past scores, each judged by the others (localized conformal
+//! prediction: Lei & Wasserman, *Distribution-free prediction bands*, 2014; jackknife+: Barber et al.,
+//! *Predictive inference with the jackknife+*, 2021). Outside the range of past scores, no interval is
+//! narrower than the model's error for the recorded run itself (its *misfit*). If too few similar cases were
+//! scored, the answer says so.
 //!
-//! Some past scores come with the program: random questions to random clusters. An installation adds its own.
+//! Some past scores come with the program. They are from random questions about random clusters. Users can
+//! add their own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,18 +24,20 @@ use crate::circumstances::{About, Circumstances, DeviceKind};
 
 /// Number of most similar past scores that are used.
 const NEIGHBOURS: usize = 40;
-/// Share of truths that an interval should hold.
+/// Share of cases in which an interval should contain the truth.
 const HELD: f64 = 0.9;
-/// Past scores of one question are adjacent. To judge a score, this number before and after it is left out.
+/// Past scores of one question are adjacent. When a score is judged by the others, this number of scores
+/// before and after it is left out.
 const TOGETHER: usize = 3;
-/// Scores of the same device and system needed to calibrate on them alone; with fewer, all scores calibrate.
+/// Minimum number of scores of the same device and system. With fewer, the scale is computed from all scores.
 const ENOUGH: usize = 60;
-/// Minimum scores of the same system, and of the same devices. With fewer, an answer is unlike anything scored.
+/// Minimum number of scores of the same system, and of the same devices. With fewer, the answer says that
+/// nothing like it was scored.
 const LEAST_ALIKE: usize = 8;
 /// Quantile of the misfits of the most similar past scores, beyond which this run's misfit is
 /// unusual. Then the interval is no narrower than its misfit.
 const MISFITS_ALIKE: f64 = 0.75;
-/// Smallest half-width of an interval, as a logarithm: the truth itself is not known better.
+/// Smallest half-width of an interval, as a logarithm: the truth itself is not more precise.
 const LEAST_WIDTH: f64 = 0.002;
 
 /// A prediction that was scored: one line of a history.
@@ -45,7 +49,7 @@ pub struct PastScore {
     pub metric: String,
     /// The circumstances of the prediction.
     pub circumstances: Circumstances,
-    /// (predicted - measured) / measured; without its sign in histories of earlier versions.
+    /// (predicted - measured) / measured; without its sign in files of earlier versions.
     pub error: f64,
 }
 
@@ -84,7 +88,7 @@ impl FromStr for PastScore {
         let model = model.ok_or("names no model: bounds, mva, fast or replay")?;
         let number = |text: &str| {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-            number.ok_or_else(|| format!("has `{text}` where a number is wanted"))
+            number.ok_or_else(|| format!("has `{text}` instead of a number"))
         };
         let known = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
         let (utilization, about) = match *rest {
@@ -121,7 +125,7 @@ impl FromStr for PastScore {
 /// The expected error of an answer: relative errors of the past scores that are most like it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ExpectedError {
-    /// Half of the errors were smaller.
+    /// The median of these errors.
     pub median: f64,
     /// 90 % of the errors are expected to be smaller: half the width of the interval.
     pub p90: f64,
@@ -129,7 +133,7 @@ pub struct ExpectedError {
     pub scores: usize,
 }
 
-/// The interval that holds the truth in 90 % of all cases.
+/// The interval that contains the truth in 90 % of all cases.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
     /// Lower end.
@@ -150,8 +154,8 @@ impl ExpectedError {
 #[derive(Clone, Debug, Default)]
 struct Group {
     known: Vec<(Circumstances, f64)>,
-    /// For each past score, its error divided by the interval width that the most similar ones
-    /// give; computed when needed.
+    /// For each past score, its error divided by the width of its interval according to the most similar
+    /// scores; computed when needed.
     farther: OnceLock<Vec<f64>>,
 }
 
@@ -170,7 +174,7 @@ struct Alike {
 impl Alike {
     fn at(&self, share: f64) -> f64 {
         let count = self.off.len();
-        // with few scores, the next error may exceed them all: count one such error
+        // with few scores, the next error may exceed all of them, so one such error is counted
         let place = (share * (count + 1) as f64).ceil() as usize;
         self.off[place.clamp(1, count) - 1]
     }
@@ -199,7 +203,7 @@ impl Group {
         let mut misfits: Vec<f64> =
             near.iter().map(|known| known.misfit.unwrap_or(0.0).abs()).collect();
         misfits.sort_by(f64::total_cmp);
-        // the error of one or two runs says nothing about other runs with such misfits
+        // one or two runs with a large misfit say nothing about other such runs
         let misfit = misfits[(MISFITS_ALIKE * misfits.len() as f64) as usize];
         let moved = near.iter().filter_map(|known| known.moved).map(f64::abs).fold(0.0, f64::max);
         Some(Alike { off, reach: (misfit, moved) })
@@ -210,7 +214,7 @@ impl Group {
         alike.at(HELD).max(LEAST_WIDTH)
     }
 
-    /// The factor that scales the widths of answers about this.
+    /// The factor that scales the widths of intervals, for answers about such questions.
     fn scale(&self, about: Option<About>) -> f64 {
         let farther = self.farther.get_or_init(|| {
             let each = |(index, (circumstances, off)): (usize, &(Circumstances, f64))| {
@@ -265,7 +269,7 @@ impl Experience {
         group.farther = OnceLock::new();
     }
 
-    /// Adds the scores of another.
+    /// Adds other past scores.
     pub fn add(&mut self, other: Self) {
         for (key, group) in other.0 {
             let own = self.0.entry(key).or_default();

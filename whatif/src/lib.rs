@@ -1,9 +1,9 @@
-//! What-if modules and automation agents: prediction from activity records alone.
+//! Predicts the effect of changes from activity records alone.
 //!
-//! A self-predicting cluster answers "what would throughput and response time be, if ...?" from its
-//! own records (Thereska et al. 2006, sections III-C and IV). This crate sees only a `run.db` and a
-//! question. It knows the system's own software, the measurements of its hardware, and the recorded
-//! requests.
+//! A self-predicting cluster answers questions such as "what would throughput and response time be if this
+//! cache were larger?" from its own records (Thereska et al. 2006, sections III-C and IV). This crate gets
+//! only a `run.db` and a question. It uses the software of the storage system itself, the measurements of the
+//! hardware, and the recorded requests.
 
 mod answer;
 mod askable;

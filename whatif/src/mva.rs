@@ -1,14 +1,14 @@
 //! Model `mva`: approximate mean value analysis of a network of queues with several classes.
 //!
-//! Schweitzer's approximation (*Approximate analysis of multiclass closed networks of queues*,
-//! 1979): an arriving request finds the average queue, less its own share of its class. Waiting at
-//! a first-come-first-served station with unequal service times is Reiser's: each waiting request
-//! needs its own service, and the one in service needs its residual (*A queueing network analysis
-//! of computer communication networks with window flow control*, 1979). Several servers are
-//! modelled as Seidmann's queue and delay. A weight scales the work of a request's parallel
-//! branches (fork and join): the slowest of n exponential branches takes the n-th harmonic number
-//! of times as long as one. Background work (write-back, read-ahead) slows the other requests. If a
-//! station cannot do all of it, its clients are throttled as by a full buffer.
+//! An arriving request finds the average queue, less its own share of its class (Schweitzer, *Approximate
+//! analysis of multiclass closed networks of queues*, 1979). At a first-come-first-served station with
+//! unequal service times, it waits for the service of each waiting request, and for the residual service time
+//! of the request in service (Reiser, *A queueing network analysis of computer communication networks with
+//! window flow control*, 1979). A station with several servers is modelled as one faster server and a delay
+//! (Seidmann). A weight scales the work of a request's parallel branches (fork and join): the slowest of n
+//! exponential branches takes H(n) times as long as one, where H(n) is the n-th harmonic number. Background
+//! work (write-back, read-ahead) slows the other requests. If a station cannot do all of it, its clients are
+//! throttled as by a full buffer.
 //!
 //! Left out: correlation between queues, priorities, bursts of arrivals beyond Poisson.
 
@@ -23,7 +23,7 @@ pub(crate) struct Station {
 pub(crate) enum Population {
     /// This number of requests circulates, with think time between requests, s.
     Closed { outstanding: f64, think_s: f64 },
-    /// Requests arrive at this rate, whatever is outstanding.
+    /// Requests arrive at this rate, however many are outstanding.
     Open { rate_rps: f64 },
 }
 
@@ -65,7 +65,7 @@ const MOST: usize = 5000;
 const STEADY: f64 = 1e-9;
 /// Utilization above which clients of a station are throttled.
 const FULL: f64 = 0.995;
-/// Share of each new estimate that is taken.
+/// Weight of each new estimate, against the previous one.
 const DAMPING: f64 = 0.3;
 
 /// Solves the network.
@@ -135,7 +135,7 @@ fn alone(class: &Class) -> Seen {
 /// The load at a station.
 #[derive(Clone, Copy, Default, Debug)]
 struct Load {
-    /// Remaining service time of the requests there, s.
+    /// Total residual service time of the requests there, s.
     unfinished_s: f64,
     /// Share of the time that goes to background work.
     background: f64,
@@ -166,8 +166,8 @@ fn loads(
     loads
 }
 
-/// Mean remaining service time of a class's requests at a station, s. Several servers are modelled
-/// as one server that is as many times as fast, and a delay.
+/// Mean total residual service time of a class's requests at a station, s. N servers are modelled as one
+/// server that is N times as fast, and a delay.
 fn unfinished_s(visits: &Visits, seen: Seen, residence: f64, servers: f64) -> f64 {
     let service = visits.service_s / servers;
     let delay = visits.awaited * (visits.service_s - service);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn what_nobody_waits_for_holds_clients_up_when_a_station_is_full() {
-        // each request leaves 10 ms of write-back
+        // each request causes 10 ms of write-back
         let visits = vec![Visits { background_s: 0.010, awaited: 0.0, ..exponential(0, 0.0) }];
         let class = Class { delay_s: 0.001, ..closed(4.0, 0.0, visits) };
         let found = solve(&[Station { servers: 1.0 }], &[class])[0];

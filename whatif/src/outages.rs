@@ -1,5 +1,5 @@
-//! What clients would see before, during and after outages, and the cost of recoveries. The names
-//! are those of a run's truth.
+//! What clients would see before, during and after outages, and the cost of recoveries. The names are those
+//! in the truth of a run.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct OutageAnswer {
     pub recoveries: Vec<RecoveryAnswer>,
     /// Requests that fail in the measured time.
     pub failed_requests: u64,
-    /// Bytes of volumes for which too few fragments are left.
+    /// Bytes of volumes that are lost because too few fragments remain.
     pub bytes_lost: u64,
 }
 
@@ -73,26 +73,27 @@ pub struct PhaseChange {
 /// A recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryAnswer {
-    /// The failed host or disk (`osd1.disk0`) that makes it necessary, or a volume: `volume.mail`.
+    /// The failed host or disk (`osd1.disk0`) that makes the recovery necessary, or a volume: `volume.mail`.
     pub host: String,
     /// `rebuild`, `catch-up`, `rebalance` or `convert`.
     pub kind: &'static str,
     /// Time of the beginning, from the end of the warm-up.
     pub began_s: f64,
-    /// Time of the end; `null`: it would not have ended.
+    /// Time of the end, from the end of the warm-up; `null` if it would not end in the measured time.
     pub ended_s: Option<f64>,
-    /// Fragments of groups that are rebuilt or brought up to date; for Ceph, copies and shards of objects.
+    /// Number of fragments of groups that are rebuilt or brought up to date; for Ceph, of copies and shards
+    /// of objects.
     pub objects: u64,
-    /// Bytes that nodes read for it.
+    /// Bytes that nodes read for the recovery.
     pub bytes_read: u64,
-    /// Bytes of fragments that nodes send for it.
+    /// Bytes of fragments that nodes send for the recovery.
     pub bytes_sent: u64,
-    /// Bytes that nodes write.
+    /// Bytes that nodes write for the recovery.
     pub bytes_written: u64,
 }
 
 impl PhaseWorkload {
-    /// A predicted figure, by the part of `score`'s name that follows the phase.
+    /// A predicted figure. `metric` is the name that `score` gives it, without the phase.
     pub fn figure(&self, metric: &str) -> Option<f64> {
         match metric {
             "throughput_rps" => Some(self.throughput_rps),
@@ -102,8 +103,8 @@ impl PhaseWorkload {
 }
 
 impl OutageAnswer {
-    /// From the outcome of the replay. `workload` gives the name and the answer for a workload,
-    /// from its number, its outcome in the phase and the phase's length, s.
+    /// Makes the answer from the outcome of the replay. `workload` gives the name of a workload and the
+    /// answer about it, from its number, its outcome in the phase, and the length of the phase, s.
     pub(crate) fn of(
         outcome: &OutageOutcome,
         workload: impl Fn(usize, &crate::replay::PhaseWorkloadOutcome, f64) -> (String, PhaseWorkload),

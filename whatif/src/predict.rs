@@ -1,4 +1,4 @@
-//! From a question to an answer.
+//! Answers a question: replays the changed cluster, and computes the answer of a model.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
 use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
 
-/// The changed cluster, replayed. Every model answers from this.
+/// The outcome of a replay of the changed cluster. All models compute their answers from it.
 #[derive(Debug)]
 pub struct Prediction<'a> {
     observed: &'a Observed,
@@ -38,16 +38,16 @@ pub struct Prediction<'a> {
     assumed: Vec<String>,
     /// By workload: what the question is about.
     about: Vec<About>,
-    /// Whether only short stretches of the run were replayed, on the recorded cluster too.
+    /// Whether only short stretches of the run were replayed, on both the changed and the recorded cluster.
     is_fast: bool,
 }
 
 /// The model that should answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
-    /// This one.
+    /// This model.
     Of(Model),
-    /// The fast model if past scores say that it is as good, otherwise the replay.
+    /// The fast model if past scores show that it is as accurate as the replay, otherwise the replay.
     Auto,
 }
 
@@ -69,16 +69,17 @@ impl FromStr for Asked {
     }
 }
 
-/// The fast model is as good as the replay if its expected error is at most this multiple of the replay's, or
-/// below this share.
+/// The fast model counts as being as accurate as the replay if its expected error is at most this multiple of
+/// the replay's, or at most this share.
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
-/// The fast model is not chosen with fewer past scores than this.
+/// Minimum number of past scores. With fewer, the fast model is not chosen.
 const ENOUGH: usize = 40;
-/// Logarithm of modelled / recorded mean response time up to which the fast model is trusted. If
-/// its misfit is larger, its stretches do not represent the run (assumed: random variation of
-/// queues and caches in short stretches is smaller).
+/// Largest misfit (logarithm of modelled / recorded mean response time of the recorded run) with which the
+/// fast model is trusted. If its misfit is larger, its stretches do not represent the run. Random variation
+/// of queues and caches in short stretches is assumed to be smaller.
 const TRUSTED_MISFIT: f64 = 0.1;
-/// A misfit that the replay usually does not exceed (three quarters of the past scores that come with the program).
+/// A misfit that the replay usually does not exceed: three quarters of the past scores that come with the
+/// program have a smaller one.
 const USUAL_MISFIT: f64 = 0.025;
 
 /// Utilization from which a resource counts as full.
@@ -95,7 +96,8 @@ impl Asked {
 }
 
 impl Observed {
-    /// The answer with these changes; without any, the model's result for the recorded run itself.
+    /// The answer to a question with these changes. Without any, it is the model's result for the recorded
+    /// run itself.
     pub fn ask(
         &self,
         changes: &[Change],
@@ -118,8 +120,8 @@ impl Observed {
         self.predict_changed(changes, cluster, parts)
     }
 
-    /// The answer of the model asked for, with expected errors. If there is a choice, the faster of
-    /// the models that past scores say are good answers.
+    /// The answer of the requested model, with expected errors. If the choice is free, the answer of the fast
+    /// model if past scores show that it is as accurate as the replay.
     pub fn answer(
         &self,
         changes: &[Change],
@@ -140,7 +142,7 @@ impl Observed {
             && self.has_short_stretches();
         if worth_a_try || asked == Asked::Of(Model::Fast) {
             let fast = match self.predict_fast(changes, &cluster, parts) {
-                // the replay knows better than the fast model whether the cluster keeps up
+                // the replay is more reliable than the fast model about overload
                 Err(error) if asked == Asked::Auto => Err(error.to_string()),
                 found => found?,
             };
@@ -163,8 +165,8 @@ impl Observed {
         Ok(expected(prediction, model))
     }
 
-    /// Replays short stretches of the changed cluster, and of the recorded one on first use. The
-    /// inner error says why that is not enough.
+    /// Replays short stretches on the changed cluster and, on first use, on the recorded one. The inner error
+    /// says why this is not enough.
     fn predict_fast(
         &self,
         changes: &[Change],
@@ -172,14 +174,14 @@ impl Observed {
         parts: &mut dyn Shelf,
     ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
         if cluster.scenario.outages.is_some() {
-            return Ok(Err("what failures do to clients takes a whole replay".to_owned()));
+            return Ok(Err("failures need a replay of the whole run".to_owned()));
         }
         if cluster.scenario.hedges() || self.scenario.hedges() {
-            return Ok(Err("hedged reads take a whole replay".to_owned()));
+            return Ok(Err("hedged reads need a replay of the whole run".to_owned()));
         }
         if !cluster.assumed.is_empty() {
             return Ok(Err(
-                "it changes what clients ask for, which moves what caches hold".to_owned()
+                "it changes the clients' requests, and so the content of caches".to_owned()
             ));
         }
         if self.unchanged_short.get().is_none() {
@@ -187,7 +189,7 @@ impl Observed {
             self.unchanged_short.get_or_init(|| self.replayed(&before, Detail::SHORT).ok());
         }
         if self.unchanged_short.get().is_some_and(Option::is_none) {
-            return Ok(Err("the replay of the recorded run comes to no end".to_owned()));
+            return Ok(Err("the replay of the recorded run does not end".to_owned()));
         }
         let outcome = self.replayed(cluster, Detail::SHORT)?;
         let idle = self.idle(changes);
@@ -221,7 +223,7 @@ impl Observed {
         Ok(fast.map(|prediction| prediction.answer(Model::Fast)))
     }
 
-    /// Changes that have no effect, and why. Changes of a recorded load always have one.
+    /// Changes that have no effect, and why. Changes of a recorded load always have an effect.
     fn idle(&self, changes: &[Change]) -> Vec<String> {
         let of_load = |change: &&Change| load::of_change(self, change, changes).is_none();
         let others: Vec<Change> = changes.iter().filter(of_load).cloned().collect();
@@ -249,7 +251,7 @@ impl Observed {
                 self.unchanged.get_or_init(|| self.replayed(&before, Detail::WHOLE).ok());
             };
             std::thread::scope(|scope| {
-                // without threads, one after the other
+                // if no thread can be started, both run one after the other
                 if std::thread::Builder::new().spawn_scoped(scope, itself).is_err() {
                     itself();
                 }
@@ -291,9 +293,8 @@ impl Observed {
     }
 }
 
-/// Said where a change could have an effect, but has none on the recorded requests.
-const NO_DIFFERENCE: &str = "the requests that were recorded are served as they were: to them, what \
-                             was changed makes no difference";
+/// The note about a change that could have an effect, but has none on the recorded requests.
+const NO_DIFFERENCE: &str = "the change makes no difference to the recorded requests";
 
 /// What the question is about, by workload of the changed cluster.
 fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
@@ -307,7 +308,7 @@ fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
 const BYTES_BY_HOST: u64 = 5 << 10;
 const BYTES_BY_DISK: u64 = 29 << 10;
 
-/// Errors if the replay would need more memory than is `available`.
+/// Returns an error if the replay would need more memory than is `available`.
 fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfError> {
     let hosts = scenario.hosts.len();
     let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
@@ -322,7 +323,7 @@ fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfErr
 }
 
 impl Answer {
-    /// Whether past scores say that an answer of the fast model is as good as one of the replay.
+    /// Whether past scores show that an answer of the fast model is as accurate as one of the replay.
     fn fast_is_as_good(&self, experience: &Experience) -> bool {
         let good = |found: &WorkloadAnswer, metric| {
             let here = found.circumstances;
@@ -331,14 +332,14 @@ impl Answer {
             {
                 return false;
             }
-            // a fast answer moves as far as the replay's would, as far as is known; the replay's
-            // misfit is limited to a usual one instead
+            // the replay's own answer is not known; its movement is assumed to be that of the fast answer,
+            // and its misfit at most a usual one
             let misfit = here.misfit.map(|misfit| misfit.clamp(-USUAL_MISFIT, USUAL_MISFIT));
             let beside = Circumstances { misfit, ..here };
             let fast = experience.expect(Model::Fast, metric, &here);
             let replay = experience.expect(Model::Replay, metric, &beside);
             let (Some(fast), Some(replay)) = (fast, replay) else { return false };
-            // a few scores prove nothing
+            // a few scores are no proof
             fast.scores >= ENOUGH && fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
         };
         let metrics = ["throughput_rps", "response_time_ms.mean"];
@@ -362,19 +363,19 @@ impl Prediction<'_> {
         self.outcome.outages.is_none() && !self.scenario.hedges() || model == Model::Replay
     }
 
-    /// Errors if a model cannot answer the question with these changes.
+    /// Returns an error if a model cannot answer the question with these changes.
     pub fn must_know(&self, model: Model, changes: &[Change]) -> Result<(), WhatIfError> {
         if self.knows(model) {
             return Ok(());
         }
         let what = match self.outcome.outages {
-            Some(_) => "it knows no failures of hosts",
-            None => "it knows no hedged reads",
+            Some(_) => "the model has no failures of hosts",
+            None => "the model has no hedged reads",
         };
         Err(WhatIfError::not_followed(model, changes, what))
     }
 
-    /// Whether the replay gave the same outcome as that of the recorded cluster.
+    /// Whether the replay had the same outcome as the replay of the recorded cluster.
     fn nothing_differs(&self) -> bool {
         let Some(unchanged) = self.observed.unchanged.get().and_then(Option::as_ref) else {
             return false;
@@ -464,7 +465,8 @@ impl Prediction<'_> {
         self.scenario.duration.map_or(self.outcome.seconds, SimSpan::as_secs_f64)
     }
 
-    /// The effects of events, phase by phase. Each phase is corrected separately, as the whole run is.
+    /// The effects of events, phase by phase. Each phase gets its own bias correction, in the same way as the
+    /// whole run.
     fn outages(&self) -> Option<OutageAnswer> {
         let outcome = self.outcome.outages.as_ref()?;
         let workload = |index: usize, seen: &PhaseWorkloadOutcome, seconds: f64| {
@@ -505,7 +507,7 @@ impl Prediction<'_> {
         Some(OutageAnswer::of(outcome, workload))
     }
 
-    /// Of a recorded workload: its modelled and its recorded figures.
+    /// The modelled and the recorded figures of a recorded workload.
     fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let place = recorded.position(|before| before.name == workload.name)?;
@@ -517,7 +519,8 @@ impl Prediction<'_> {
         Some((&unchanged.workloads[place], &self.observed.seen[place]))
     }
 
-    /// The same if answers are corrected; the answer about the recorded run itself is not.
+    /// The same figures if the answer gets a bias correction. The answer about the recorded run itself gets
+    /// none.
     fn known_to_be_off(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         self.before(workload).filter(|_| self.is_changed)
     }
@@ -532,8 +535,8 @@ impl Prediction<'_> {
         (asked.unwrap_or(throughput), response)
     }
 
-    /// Rate of an open workload, requests a second, if the question asks for another rate than the
-    /// recorded one. The number that happened to arrive in the recorded time says nothing about it.
+    /// Rate of an open workload, requests a second, if the question changes it. The number of requests that
+    /// happened to arrive in the recorded time is of no use then.
     fn asked_rps(&self, workload: &Workload) -> Option<f64> {
         if workload.requests.is_some() || self.scenario.outages.is_some() {
             return None;
@@ -593,7 +596,8 @@ impl Prediction<'_> {
         for found in &self.outcome.resources {
             let host = self.scenario.hosts[found.host].name.clone();
             let resource = Resource::at(found.place).to_string();
-            // a device that drains a buffer while it reads does more than the sum of both, each measured alone
+            // a device that drains a buffer while it reads can do more than the sum of both, each measured
+            // alone
             let share = found.utilization.min(1.0);
             utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
             if busiest < found.occupancy {
@@ -613,7 +617,7 @@ impl Prediction<'_> {
         let used = self.outcome.resources.iter();
         let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
         let busiest = used.max_by(|a, b| a.occupancy.total_cmp(&b.occupancy))?;
-        // requests that wait although no resource is full came in a burst
+        // if requests wait although no resource is full, they came in a burst
         let host = &self.scenario.hosts[busiest.host].name;
         let resource = format!("{host}.{}", Resource::at(busiest.place));
         (busiest.occupancy > FULL).then_some(Overload { resource, factor })
@@ -678,7 +682,7 @@ impl Prediction<'_> {
     }
 }
 
-/// Figures of a workload from the replay, in total or in a phase.
+/// Figures of a workload from the replay, for the whole run or for a phase.
 #[derive(Clone, Copy)]
 struct PhaseSeen {
     throughput_rps: f64,
@@ -688,7 +692,7 @@ struct PhaseSeen {
     keeps_up: bool,
 }
 
-/// Uncorrected demands of the replay: see [`WorkloadAnswer::demands_ms`].
+/// Demands according to the replay, without bias correction: see [`WorkloadAnswer::demands_ms`].
 fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
     let mut demands: BTreeMap<String, f64> = BTreeMap::new();
     for (host, usage) in scenario.hosts.iter().zip(&found.usage) {

@@ -1,4 +1,4 @@
-//! A question: what would be, if these settings were changed?
+//! A question: what would happen if these settings were changed?
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::observed::{Observed, Recorded, Sharing, Streams, is_whole};
 /// Information beyond the records: devices that can be measured before they are bought, and
 /// workloads that are described before they exist.
 pub trait Shelf {
-    /// The measurement of a device that no recorded disk is; `None` if it cannot be had.
+    /// The measurement of a device that the recorded cluster does not have; `None` if there is none.
     fn measure(&mut self, name: &str, device: &Device) -> Option<Measurement>;
 
     /// The first requests of each client of a workload that was not recorded.
     ///
-    /// Errors with the reason if they cannot be determined.
+    /// The error says why they cannot be determined.
     fn requests(
         &mut self,
         scenario: &Scenario,
@@ -145,7 +145,7 @@ impl Observed {
     }
 }
 
-/// The factor that stretches recorded times for other arrivals; 0: recorded times are of no use.
+/// The factor by which recorded times are stretched for other arrivals. 0: recorded times cannot be used.
 pub(crate) fn stretched(old: Arrivals, new: Arrivals) -> f64 {
     if let Some((before, after)) = old.mean_rate_rps().zip(new.mean_rate_rps())
         && std::mem::discriminant(&old) == std::mem::discriminant(&new)

@@ -200,7 +200,7 @@ mod tests {
         assert!(fault(&[]).contains("one node at least"));
         assert!(fault(&[CrushHost { id: 3, devices: Vec::new() }]).contains("one node at least"));
         let twice = [(), ()].map(|()| CrushHost { id: 3, devices: vec![1.0] });
-        assert!(fault(&twice).contains("node 3 stands twice"));
+        assert!(fault(&twice).contains("node 3 occurs twice"));
         assert!(fault(&[CrushHost { id: 3, devices: vec![-1.0, 2.0] }]).contains("weight -1"));
     }
 }

@@ -80,7 +80,7 @@ pub enum PlacementError {
         replicas: usize,
     },
     /// A node is listed twice.
-    #[error("node {id} stands twice in the list of nodes")]
+    #[error("node {id} occurs twice in the list of nodes")]
     Duplicate {
         /// The node's identity.
         id: u32,
@@ -358,7 +358,7 @@ mod tests {
             Layout::weighted(Placement::Hash, VolumeId(0), nodes).unwrap_err().to_string()
         };
         assert!(fault(&[]).contains("one node at least"));
-        assert!(fault(&[(1, 1.0), (2, 1.0), (1, 1.0)]).contains("node 1 stands twice"));
+        assert!(fault(&[(1, 1.0), (2, 1.0), (1, 1.0)]).contains("node 1 occurs twice"));
         assert!(fault(&[(1, 0.0)]).contains("weight 0"));
         assert!(fault(&[(1, f64::NAN)]).contains("weight NaN"));
         let message = "hsah".parse::<Placement>().unwrap_err().to_string();

@@ -332,7 +332,7 @@ mod tests {
         assert!(fault(&devices(1, 2)).contains("3 replicas"), "{}", fault(&devices(1, 2)));
         let mut twice = devices(3, 1);
         twice[2].id = 0;
-        assert!(fault(&twice).contains("stands twice"));
+        assert!(fault(&twice).contains("occurs twice"));
         let mut weightless = devices(3, 1);
         weightless[1].weight = 0.0;
         assert!(fault(&weightless).contains("weight 0"));

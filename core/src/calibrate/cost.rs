@@ -37,7 +37,7 @@ pub fn fit(points: &[Point]) -> Fit {
     let rate = three_digits(1e9 / by_byte);
     let cost = Cost {
         fixed: SimSpan::from_ns(three_digits(fixed) as u64),
-        // what takes less than 10^-6 ns a byte depends on size no more than on the weather
+        // below 10^-6 ns a byte, the cost does not depend on the size
         rate: (by_byte > 1e-6).then(|| Rate::bytes_per_s(rate as u64)),
     };
     let worst = points.iter().map(|&(x, t)| ((fixed + by_byte * x) / t - 1.0).abs());
@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn neither_part_is_negative() {
-        // begins below zero: through the origin then; (0.5 x - 100) at 1 KiB is 412, 0.5 x is 512
+        // the line would begin below zero, so it is fitted through the origin; 0.5 x - 100 at 1 KiB is 412,
+        // 0.5 x is 512
         let steep = fit(&points(|x| 0.5 * x - 100.0));
         assert_eq!(steep.cost.fixed, SimSpan::ZERO);
         let rate = steep.cost.rate.unwrap().as_bytes_per_s_f64();
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn disturbed_measurements_are_averaged() {
-        // every second one 10 % up, every other 10 % down: the line stays between
+        // the points are 10 % too high and 10 % too low in turn: the line stays between them
         let mut sign = 1.0;
         let found = fit(&points(|x| {
             sign = -sign;

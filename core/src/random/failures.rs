@@ -1,10 +1,10 @@
 //! Random failures of hosts: generator `failures`.
 //!
-//! Clusters are those of the first two generators, with volumes that suit a short run: up to 1 GiB, on all nodes,
-//! encoded so that the loss of a node is tolerated. In most questions a host (or with Ceph sometimes a disk) fails
-//! for good and is rebuilt elsewhere, or it returns and catches up, or its cable fails. In the others a host, a
-//! disk or a cable becomes slow, a host joins or is drained, the encoding of a volume changes, or the weight of an
-//! OSD changes. A quarter of the questions change the load, too.
+//! Clusters are those of the first two generators. Their volumes suit a short run: they are up to 1 GiB, lie
+//! on all nodes, and tolerate the loss of a node. In most questions a host (with Ceph sometimes a disk) fails
+//! for good and is rebuilt elsewhere, or it returns and catches up, or its cable fails. In the others a host,
+//! a disk or a cable becomes slow, a host joins or is drained, the encoding of a volume changes, or the
+//! weight of an OSD changes. A quarter of the questions change the load, too.
 
 use foretell_scenarios::{Change, Document};
 
@@ -21,7 +21,7 @@ pub const LEAST_DEGRADED: u64 = 100;
 const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];
 const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 6)];
 
-/// Gives the volumes of a cluster codes that tolerate the loss of a node.
+/// Gives the volumes of a cluster encodings that tolerate the loss of a node.
 pub(super) fn fit(
     dice: &mut Dice,
     document: &mut Document,

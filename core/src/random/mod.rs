@@ -1,7 +1,7 @@
 //! Random clusters and random questions about them.
 //!
-//! Everything that a question can be about is drawn; the file of each system says what that is. The length of a run
-//! follows from a short run of the same cluster: it is long enough for an accurate truth.
+//! Every property that a question can be about is drawn. The module of each system lists these properties.
+//! The length of a run follows from a short run of the same cluster, so that the truth is accurate.
 
 pub mod failures;
 mod guest;
@@ -18,11 +18,11 @@ use ursa_minor::Cluster;
 pub enum System {
     /// Clients encode and place data themselves.
     UrsaMinor,
-    /// Ceph: pools of copies and erasure-coded ones, on disks and on flash.
+    /// Ceph: replicated and erasure-coded pools, on disks and on flash.
     Ceph,
     /// Swift: proxies and object servers.
     Swift,
-    /// Virtual machines with block layers of their own.
+    /// Virtual machines, each with its own block layer.
     Guest,
 }
 
@@ -38,10 +38,10 @@ pub enum Generator {
     V1,
     /// Clusters of any system.
     V2,
-    /// Clusters of any system on any device, arrays too; also questions about more clients, far higher rates, and
-    /// schedulers.
+    /// Clusters of any system on any device, including arrays. Questions are also about more clients, far
+    /// higher rates, and schedulers.
     V3,
-    /// As `V3`; also questions about other loads: shares of reads, sizes, patterns, working sets, volumes.
+    /// As `V3`, with questions about other loads: shares of reads, sizes, patterns, working sets, volumes.
     V4,
     /// Clusters of Ursa Minor and Ceph. Hosts, or disks of Ceph, fail for a while or for good, sometimes together
     /// with another change.
@@ -50,13 +50,14 @@ pub enum Generator {
 
 /// A cluster and a question about it.
 pub struct Case {
-    /// It runs for 20 seconds; the caller is to change that. With failures it runs as long as these take.
+    /// The scenario. It runs for 20 seconds, and the caller should change that. With generator `failures`, it
+    /// has the warm-up and the duration that failures need.
     pub document: Document,
     /// The changes that the question asks about.
     pub changes: Vec<Change>,
 }
 
-/// Specifies a draw.
+/// What to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     /// The seed of all draws.

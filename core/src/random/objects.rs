@@ -1,8 +1,8 @@
 //! Random clusters of Ceph and of Swift, and questions about them.
 //!
-//! Clusters have 3 to 9 nodes of one or two kinds, each with 1 to 3 devices. Ceph clusters use
-//! `BlueStore` or `FileStore`, replicated and erasure-coded pools, nodes that are virtual machines,
-//! and monitors. Swift clusters have one to three proxies.
+//! Clusters have 3 to 9 nodes of one or two kinds, each with 1 to 3 devices. Ceph clusters use `BlueStore` or
+//! `FileStore`, replicated and erasure-coded pools, and monitors. Their nodes may be virtual machines. Swift
+//! clusters have one to three proxies.
 
 use std::fmt::Write;
 

@@ -24,8 +24,8 @@ pub(super) struct Cluster {
     /// Storage nodes by group: name and count.
     pub(super) groups: Vec<(String, u64)>,
     pub(super) clients: u64,
-    /// Workloads by name, each with a volume of the same name: whether it is a closed loop, and its
-    /// rate.
+    /// Workloads by name, each with a volume of the same name. The number is the arrival rate, or `None` for
+    /// a closed loop.
     pub(super) workloads: Vec<(String, Option<u64>)>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let kinds = dice.between(1, 3).min(total);
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
     let _ = writeln!(text, "seed = {}", dice.between(1, 1 << 30));
-    // of the records, those of requests are what is needed; the others cost something as well
+    // predictions need the records of requests only; the other types also cost time
     if dice.chance(0.8) {
         text += "tracking = { types = [\"request\"] }\n";
     }
@@ -124,7 +124,7 @@ pub(super) fn draw_nodes(dice: &mut Dice, cluster: &Cluster, least: u64) -> Stri
     names.join(", ")
 }
 
-/// The keys of a workload; `rate`: arrival rate of an open workload.
+/// The keys of a workload. `rate` is the arrival rate of an open workload.
 pub(super) fn draw_workload(
     dice: &mut Dice,
     volume: &str,

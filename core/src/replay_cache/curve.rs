@@ -20,26 +20,26 @@ pub(crate) enum Curve {
 /// References at one distance: by direction, 0 read, 1 write.
 type AtDistance = [Count; 2];
 
-/// The distance of every reference.
+/// The distances of all references. The distance of a reference is the number of other objects that were
+/// referenced since the last reference to the same object.
 ///
-/// Element d of each vector: references with d other objects since the last reference to the same
-/// object.
+/// Element d of each vector counts the references with distance d.
 #[derive(Default)]
 pub(crate) struct ExactCurve {
     reuse: ReuseDistances,
-    /// Direction and bytes of the first reference. In many traces all are alike, and then counting
-    /// them touches a quarter of the memory.
+    /// Direction and bytes of the first reference. In many traces all references are alike. Counting them
+    /// separately then touches a quarter of the memory.
     usual: Option<(Op, u64)>,
     /// Number of references of the usual kind, by distance.
     usual_at: Vec<u64>,
-    /// The others.
+    /// All other references, by distance.
     at: Vec<AtDistance>,
 }
 
 /// Distances of a sample. The bytes of objects outside the sample are not known.
 pub(crate) struct SampledCurve {
     all: SampledReuse,
-    /// Counts reads alone, beside `all`, from the first write on.
+    /// From the first write on, reads alone are also counted here.
     reads: Option<SampledReuse>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Point {
 }
 
 impl Curve {
-    /// An exact one, or one from a sample.
+    /// An empty curve: exact, or from a sample.
     pub(crate) fn new(sample: Option<Sample>) -> Self {
         let sampled = |all| Self::Sampled(Box::new(SampledCurve { all, reads: None }));
         match sample {
@@ -80,7 +80,7 @@ impl Curve {
         }
     }
 
-    /// How many different objects there were.
+    /// Number of different objects.
     pub(crate) fn objects(&self) -> Option<u64> {
         match self {
             Self::Exact(curve) => Some(curve.reuse.objects() as u64),
@@ -184,7 +184,7 @@ impl SampledCurve {
         let point = |&size: &u64| {
             let hits = all.hit_ratio(size) * (read + written);
             let hits_read = match &reads {
-                // two estimates need not agree; none is above all there are
+                // two estimates may disagree, so each is limited to the number of references
                 Some(reads) => {
                     (reads.hit_ratio(size) * read).clamp((hits - written).max(0.0), hits.min(read))
                 }
@@ -276,7 +276,7 @@ mod tests {
         let pairs = exact.points(&sizes, counts).into_iter().zip(sampled.points(&sizes, counts));
         for (exact, sampled) in pairs {
             for op in 0..2 {
-                // distances are classed to 0.8 %
+                // distances are grouped with a precision of 0.8 %
                 assert!((exact.hits[op] - sampled.hits[op]).abs() < 150.0, "{exact:?} {sampled:?}");
             }
         }

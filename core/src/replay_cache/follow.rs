@@ -1,4 +1,4 @@
-//! Caches and curves that follow a trace, each on its own, all in one pass.
+//! Caches and curves that follow a trace. Each is independent of the others, and all need one pass together.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use super::curve::Curve;
 use super::references::{Reference, References};
 use crate::error::Error;
 
-/// Batches on their way to a thread.
+/// Maximum number of batches that wait for a thread.
 const AHEAD: usize = 8;
-/// Threads beyond these only wait for a core.
+/// Maximum number of threads. More would only wait for a core.
 const MOST_THREADS: usize = 64;
 
 /// References and the bytes that they request.
@@ -32,7 +32,7 @@ impl Count {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             references: self.references + other.references,
@@ -101,7 +101,7 @@ impl Cache {
     }
 }
 
-/// What follows a trace.
+/// A cache or a curve that follows a trace.
 #[expect(clippy::large_enum_variant, reason = "there are a handful, and caches are most of them")]
 pub(crate) enum Follower {
     Cache(Cache),

@@ -1,7 +1,7 @@
 //! The hits that caches would have had on a real trace.
 //!
-//! The trace is read once and given to all caches (policy × size) and to the curve of LRU. No time
-//! passes: a cache sees references in the order of the trace, and admits each object that it
+//! The trace is read once and given to all caches (one for each policy and size) and to the curve of LRU.
+//! Time plays no role: a cache sees references in the order of the trace, and admits each object that it
 //! misses.
 
 mod curve;
@@ -35,7 +35,7 @@ pub struct CacheProgress {
     pub requests: u64,
     /// Bytes of the file that were read.
     pub read_bytes: u64,
-    /// Bytes of the whole file; `None` if it is not a plain file.
+    /// Size of the file in bytes; `None` if it is not a plain file.
     pub of_bytes: Option<u64>,
 }
 
@@ -72,11 +72,11 @@ pub fn replay_cache(
     Ok(CacheReport::new(&replay.trace, plan, &references, replayed))
 }
 
-/// What is to be replayed.
+/// The caches and the curve to replay.
 pub(crate) struct Plan {
-    /// Each once.
+    /// Policies, each once.
     kinds: Vec<PolicyKind>,
-    /// Each once: in objects, pages or bytes.
+    /// Sizes in objects, pages or bytes, each once.
     sizes: Vec<u64>,
     objects: Objects,
     /// Whether the curve of LRU is computed. It gives the hits of LRU caches of all sizes, so these
@@ -93,8 +93,8 @@ impl Plan {
         let objects = arguments.objects;
         if arguments.sizes.is_empty() {
             if objects == Objects::BySize {
-                let fault = "objects as large as their requests need sizes of caches: a curve of \
-                             all sizes is of objects of one size";
+                let fault = "objects that have the sizes of their requests need sizes of caches: the curve \
+                             of all sizes needs objects of one size";
                 return Err(Error::Invalid(fault.to_owned()));
             }
             if let Some(kind) = kinds.iter().find(|kind| **kind != PolicyKind::Lru) {
@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// A cache's size in its unit. `all` gives the total for a share.
+/// A cache's size in its unit. `all` gives the total, of which a share is taken.
 fn capacity(
     size: CacheSize,
     objects: Objects,
@@ -161,12 +161,12 @@ fn capacity(
         }
         (CacheSize::Amount(amount), Objects::Addresses) => {
             return Err(Error::Invalid(format!(
-                "`--size` is {amount}, but objects have no size here; give a number of objects, \
-                 or split requests into pages (`--pages 4KiB`), or let objects be as large as \
-                 their requests (`--by-size`)"
+                "`--size` is {amount}, but objects have no size here; give a number of objects, or split \
+                 requests into pages (`--pages 4KiB`), or let objects have the sizes of their requests \
+                 (`--by-size`)"
             )));
         }
-        // one part in 10^12 more, so that 29 % of 100 are 29
+        // one part in 10^12 is added, so that 29 % of 100 is 29 despite rounding
         (CacheSize::Share(share), _) => {
             ((all()? as f64 * share * (1.0 + 1e-12)).floor() as u64).max(1)
         }
@@ -177,13 +177,13 @@ fn capacity(
         Objects::Addresses => (MAX_CAPACITY as u64, "objects"),
     };
     if capacity > most {
-        let fault = format!("a cache of {capacity} {what} is too large; {most} are the most");
+        let fault = format!("a cache of {capacity} {what} is too large; the maximum is {most}");
         return Err(Error::Invalid(fault));
     }
     Ok(capacity)
 }
 
-/// The same without repetitions, in the order of first occurrence.
+/// Removes repetitions. Each element stays where it occurs first.
 fn each_once<T: Copy + PartialEq>(things: Vec<T>) -> Vec<T> {
     let mut once = Vec::new();
     for thing in things {
@@ -213,6 +213,6 @@ mod tests {
         let fault = in_pages(CacheSize::Amount(Bytes(4095))).unwrap_err();
         assert_eq!(fault, "a cache of 4095 B does not hold one page of 4 KiB");
         let fault = in_pages(CacheSize::Count(1 << 30)).unwrap_err();
-        assert_eq!(fault, "a cache of 1073741824 pages is too large; 536870912 are the most");
+        assert_eq!(fault, "a cache of 1073741824 pages is too large; the maximum is 536870912");
     }
 }

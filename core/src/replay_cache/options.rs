@@ -8,8 +8,8 @@ use foretell_algorithms::cache::PolicyKind;
 use foretell_units::{Bytes, QuantityError};
 use foretell_workloads::trace::Format;
 
-/// Options of a replay. The default is the exact curve of LRU over the objects that addresses name; a trace
-/// must be given.
+/// Options of a replay. By default, the exact curve of LRU is computed, and each address is an object. A
+/// trace must be given.
 #[derive(Clone, Default, Debug)]
 pub struct CacheReplay {
     /// A block trace, plain or compressed (gzip, zstd).
@@ -24,27 +24,28 @@ pub struct CacheReplay {
     pub curve: bool,
     /// Estimates that curve from a sample (SHARDS).
     pub sample: Option<Sample>,
-    /// Format of the trace, if it cannot be told from its content.
+    /// Format of the trace, if its content does not show it.
     pub format: Option<Format>,
-    /// Unit of a block number, in formats that do not state it.
+    /// Size of a block, for formats that do not define it.
     pub block: Option<Bytes>,
     /// Only requests to this device, in formats that distinguish devices.
     pub device: Option<String>,
     /// Skip and count lines and records that are wrong.
     pub skip_bad: bool,
-    /// Number of threads that share the caches; by default one for each core. Results do not depend on it.
+    /// Number of threads among which the caches are divided; by default one for each core. Results do not
+    /// depend on it.
     pub threads: Option<NonZeroUsize>,
 }
 
 /// What an object is, and its size.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Objects {
-    /// The object at an address; all are of one size.
+    /// Each address is an object. All objects have the same size.
     #[default]
     Addresses,
-    /// Pages of this size.
+    /// Each page of this size is an object.
     Pages(Bytes),
-    /// The object at an address, as large as the request that brings it into the cache.
+    /// Each address is an object. It has the size of the request that brings it into the cache.
     BySize,
 }
 
@@ -53,9 +54,9 @@ pub enum Objects {
 pub enum CacheSize {
     /// A bare number, at least 1.
     Count(u64),
-    /// A number with a unit, at least 1 byte.
+    /// A number of bytes with a unit, at least 1 byte.
     Amount(Bytes),
-    /// A share of the total, above 0 and at most 1.
+    /// A share of all different objects, above 0 and at most 1.
     Share(f64),
 }
 
@@ -87,7 +88,7 @@ impl FromStr for CacheSize {
         };
         match size {
             Self::Count(0) | Self::Amount(Bytes::ZERO) => {
-                Err(format!("`{text}` leaves no room; a cache holds one object at least"))
+                Err(format!("`{text}` leaves no room; a cache holds at least one object"))
             }
             size => Ok(size),
         }
@@ -115,14 +116,14 @@ impl FromStr for Sample {
         let objects = || text.parse().ok().filter(|objects| *objects > 1).map(Self::Objects);
         rate.map(Self::Rate).or_else(objects).ok_or_else(|| {
             format!(
-                "`{text}` is not a sample; write the share of the objects that is followed \
-                 (`0.01`, `1%`), or how many are at most (`8192`)"
+                "`{text}` is not a sample; write a share of the objects (`0.01`, `1%`), or a maximum \
+                 number of objects (`8192`)"
             )
         })
     }
 }
 
-/// The number in `text` divided by `whole`, if that is above 0 and at most 1.
+/// The number in `text` divided by `whole`, if the result is above 0 and at most 1.
 fn share(text: &str, whole: f64) -> Option<f64> {
     let share = text.trim().parse::<f64>().ok()? / whole;
     (share > 0.0 && share <= 1.0).then_some(share)
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(sample("1"), Ok(Sample::Rate(1.0)));
         assert_eq!(sample("8192"), Ok(Sample::Objects(8192)));
         for text in ["0", "-0.1", "1.5", "200%", "nan", "some", ""] {
-            assert!(sample(text).unwrap_err().contains("write the share"), "{text}");
+            assert!(sample(text).unwrap_err().contains("write a share"), "{text}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! A trace as references to the objects that a cache keeps.
 //!
-//! Every request counts, reads and writes alike, in the order of the file. Without pages a request
-//! is one reference to the object at its address, whatever its size; libCacheSim reads block traces
-//! in the same way. With pages a request is one reference to each page that it touches, in
-//! ascending order, with the bytes that it moves in that page.
+//! Every request counts, reads and writes alike, in the order of the file. Without pages, a request is one
+//! reference to the object at its address, whatever the request's size. libCacheSim reads block traces in the
+//! same way. With pages a request is one reference to each page that it touches, in ascending order, with the
+//! bytes that it moves in that page.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,7 +21,7 @@ use super::options::{CacheReplay, Objects};
 use super::{CacheProgress, Observer};
 use crate::error::Error;
 
-/// References in a batch: 96 KiB, which fit in a core's second-level cache beside the data of a
+/// References in a batch. A batch has 96 KiB and fits in a core's second-level cache beside the data of a
 /// policy.
 const BATCH: usize = 4096;
 
@@ -49,9 +49,9 @@ pub(crate) struct Totals {
 pub(crate) struct References<'a> {
     trace: TraceReader,
     page: Option<u64>,
-    /// Factor from the reader's bytes to bytes of the trace: see [`References::open`].
+    /// The size of each request from the reader is multiplied by this; see [`References::open`].
     scale: u64,
-    /// The rest of a request that did not fit into a batch.
+    /// The rest of a request that did not fit into the last batch.
     rest: Option<Access>,
     totals: Totals,
     /// How much of the file was read.
@@ -67,7 +67,7 @@ impl<'a> References<'a> {
         let path = &arguments.trace;
         let objects = arguments.objects;
         if objects == Objects::Pages(Bytes::ZERO) {
-            return Err(Error::Invalid("pages of 0 B: a page has one byte at least".to_owned()));
+            return Err(Error::Invalid("pages of 0 B: a page has at least one byte".to_owned()));
         }
         let mut options = ReadOptions {
             format: arguments.format,
@@ -80,8 +80,9 @@ impl<'a> References<'a> {
         let length = length.map(|metadata| metadata.len());
         let (mut trace, mut read) = open(path, &options)?;
         let mut scale = 1;
-        // Where nobody asks for addresses in bytes, objects may have any number, also hashes that
-        // are no addresses: they are read as they are. What cannot be read twice is left alone.
+        // In these formats objects have numbers, and some traces have hashes there. Unless pages or blocks
+        // need addresses in bytes, the numbers are read as they are. This opens the file again, so it is done
+        // for plain files only.
         let numbers = matches!(trace.format(), Format::OracleGeneral | Format::BlockList);
         if numbers && page_of(objects).is_none() && options.block.is_none() && length.is_some() {
             options.block = Some(Bytes(1));
@@ -122,7 +123,7 @@ impl<'a> References<'a> {
         self.trace.bad()
     }
 
-    /// Replaces the content of `batch` by the next batch; it is empty at the end of the trace.
+    /// Replaces the content of `batch` by the next batch. At the end of the trace `batch` is empty.
     pub(crate) fn next(&mut self, batch: &mut Vec<Reference>) -> Result<(), Error> {
         batch.clear();
         batch.reserve(BATCH);
@@ -207,8 +208,8 @@ impl Read for Counted {
     }
 }
 
-/// The total in the unit of cache sizes: different objects or pages, or the bytes of all different
-/// objects, each as large as its first request.
+/// The total in the unit of cache sizes. That is the number of different objects or pages, or the bytes of
+/// all different objects. Each object has the size of its first request.
 pub(crate) fn footprint(arguments: &CacheReplay, observer: Observer<'_>) -> Result<u64, Error> {
     let by_size = arguments.objects == Objects::BySize;
     if !arguments.trace.is_file() {

@@ -1,4 +1,4 @@
-//! Hit ratios, as values and as JSON.
+//! Results of a replay: hit ratios, as values and as JSON.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::follow::{Cache, Count};
 use super::options::Objects;
 use super::references::{References, Totals};
 
-/// The followers after the end of the trace.
+/// Caches and curve after the end of the trace.
 pub(crate) struct Replayed {
     /// Caches by size, then by policy.
     pub(crate) caches: Vec<Cache>,
@@ -41,7 +41,7 @@ pub struct CacheRow {
     pub outcome: Outcome,
     /// References to objects larger than the cache; they occur only if objects have sizes.
     pub refused: u64,
-    /// Whether it is an estimate from a sample.
+    /// Whether the hits are an estimate from a sample.
     pub estimated: bool,
 }
 
@@ -79,7 +79,7 @@ impl Outcome {
         Some((hits[0] + hits[1]) / of as f64)
     }
 
-    /// The same for one direction: 0 read, 1 write.
+    /// The outcome of one direction only: 0 read, 1 write.
     pub fn only(&self, op: usize) -> Self {
         let mut only =
             Self { of: [Count::default(); 2], hits: [0.0; 2], hit_bytes: Some([0.0; 2]) };
@@ -222,7 +222,7 @@ impl CacheReport {
         all.iter().map(|point| (point.size, Outcome::at(point, &self.totals))).collect()
     }
 
-    /// Bytes of a cache of this size; `None` if objects have no size.
+    /// Size of this cache in bytes; `None` if objects have no size.
     pub fn size_bytes(&self, size: u64) -> Option<u64> {
         match self.plan.objects {
             Objects::Addresses => None,
@@ -270,7 +270,7 @@ impl CacheReport {
         map.into()
     }
 
-    /// Points without nesting: each is a row of a table.
+    /// The points of the curve. They are not nested, so that each can be a row of a table.
     fn curve_json(&self, curve: &Curve) -> Value {
         let point = |(size, hits): &(u64, Outcome)| {
             let mut map = serde_json::Map::new();

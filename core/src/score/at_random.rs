@@ -11,11 +11,11 @@ use super::{Comparison, Judge, compare, reasons};
 use crate::error::Error;
 use crate::random::{Case, Draw, Generator, failures};
 
-/// Requests that the slowest workload completes in the measured time, if possible.
+/// Number of requests that the slowest workload should complete in the measured time.
 const WANTED: f64 = 20_000.0;
 /// Highest number of requests of all workloads together.
 const MOST: f64 = 1_000_000.0;
-/// The same for the third generator, and its shortest and longest measured time, s.
+/// The same two numbers for generators `v3` and `v4`, and their shortest and longest measured time, s.
 const BRIEF: (f64, f64) = (10_000.0, 150_000.0);
 const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
 
@@ -24,7 +24,7 @@ const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
 pub struct ScoredCase {
     /// Its number.
     pub case: u32,
-    /// The changes that were asked about, each `PATH=VALUE`.
+    /// The changes that the question asks about, each `PATH=VALUE`.
     pub changes: Vec<String>,
     /// The answer beside the truth.
     pub comparisons: Vec<Comparison>,
@@ -77,7 +77,7 @@ fn try_one(
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;
     }
-    // how long must be measured follows from a short run
+    // a short run shows how long the measured time must be
     let Some(pilot) = stable(judge.simulate(&document))? else { return Ok(None) };
     let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
     let (slowest, all) = (rates().fold(f64::INFINITY, f64::min), rates().sum::<f64>());
@@ -141,7 +141,7 @@ fn try_one(
     }))
 }
 
-/// The truth, unless clients ask for more than the cluster can do.
+/// The truth. `None` if clients ask for more than the cluster can do.
 fn stable<T>(run: Result<T, Error>) -> Result<Option<T>, Error> {
     match run {
         Ok(found) => Ok(Some(found)),

@@ -1,7 +1,8 @@
 //! How often the truth was inside a prediction's interval, by class.
 //!
-//! A class is marked if its share is so low that chance would explain it in only one case of a hundred if
-//! intervals held 80 % there (one-sided binomial test): its intervals are too narrow.
+//! A class is marked if its intervals are too narrow. The test is a one-sided binomial test: if the intervals
+//! held the truth with probability 80 %, a share as low as the observed one would occur in at most 1 % of
+//! cases.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub struct Coverage {
     pub held: f64,
     /// The median half-width of the intervals, as a share of the figure.
     pub half_width: f64,
-    /// Whether chance alone does not explain so low a share.
+    /// Whether the share is too low to be explained by chance.
     pub too_low: bool,
 }
 
@@ -62,7 +63,7 @@ pub fn coverage<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Co
 
 /// The probability of `count` or fewer successes in `all` trials that each succeed with probability `each`.
 fn chance_of_at_most(count: usize, all: usize, each: f64) -> f64 {
-    // logarithms, as single terms of a thousand vanish
+    // logarithms, because single terms for a thousand trials are too small for a number
     let mut log = all as f64 * (1.0 - each).ln();
     let mut sum = log.exp();
     for k in 1..=count {

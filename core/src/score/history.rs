@@ -8,7 +8,7 @@ use foretell_whatif::{Experience, HISTORY_HEADER, PastScore};
 
 use crate::error::Error;
 
-/// Errors if there is a file that does not hold past scores, because scores cannot be appended to
+/// Returns an error if the file exists but does not hold past scores, because scores cannot be appended to
 /// it.
 pub fn check_history(path: &Path) -> Result<(), Error> {
     foretell_files::check(path)?;

@@ -1,4 +1,4 @@
-//! Asks all models, and simulates the questions.
+//! Asks all models for a prediction, and simulates the same question.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub struct Judge<'a> {
     pub workers: Workers<'a>,
 }
 
-/// The requested answer, and the answers of all models.
+/// The answer of the requested model, and the answers of all models.
 pub struct Predicted {
     /// The answer of the requested model.
     pub answer: Answer,
@@ -38,7 +38,7 @@ pub struct Predicted {
 }
 
 impl Judge<'_> {
-    /// Asks all models; the answer is the one that a user would get.
+    /// Asks all models. The answer is the one that a user would get.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Judge<'_> {
         }
         let others = [Model::Bounds, Model::Mva, Model::Replay].into_iter();
         let others = others.filter(|model| prediction.knows(*model));
-        // of a short run both models replay all: that teaches nothing of short stretches
+        // of a short run both models replay everything, which says nothing about short stretches
         let fast = fast.ok().filter(|_| observed.has_short_stretches());
         let all = others.map(|model| prediction.answer(model)).chain(fast).collect();
         Ok(Predicted { answer, all, differs })
@@ -101,11 +101,11 @@ impl Judge<'_> {
         Simulation::new(document)?.run(|progress| self.workers.go_on(progress))
     }
 
-    /// Keeps the records of a run in a directory.
+    /// Simulates a document and keeps its records in a directory.
     ///
     /// # Errors
     ///
-    /// Those of a run, and if the directory is not ours.
+    /// Those of a run. Also if the directory holds files that the program did not make.
     pub fn record(self, document: &Document, directory: &Path) -> Result<(), Error> {
         let directory = Directory::take(directory, RUN)?;
         Simulation::new(document)?.record(&directory, |progress| self.workers.go_on(progress))?;
@@ -113,7 +113,7 @@ impl Judge<'_> {
     }
 }
 
-/// A document with changes.
+/// A copy of the document with these changes.
 pub(super) fn changed(document: &Document, changes: &[Change]) -> Result<Document, Error> {
     let mut after = document.clone();
     for change in changes {
@@ -130,7 +130,7 @@ pub(super) fn open(directory: &Path) -> Result<Observed, Error> {
     })
 }
 
-/// A prediction beside the truth.
+/// A prediction, compared with the truth.
 #[derive(Clone, Debug)]
 pub struct Scored {
     /// Comparisons by workload and metric.
@@ -173,7 +173,7 @@ fn learned(answer: &Answer, comparisons: &[Comparison]) -> Vec<PastScore> {
     comparisons.iter().filter(|found| found.error.is_finite()).filter_map(taught).collect()
 }
 
-/// The name of a metric of a workload in a phase, `degraded.throughput_rps`.
+/// The circumstances of a metric that names a phase, such as `degraded.throughput_rps`.
 fn in_phase(answer: &Answer, workload: &str, metric: &str) -> Option<Circumstances> {
     let (phase, metric) = metric.split_once('.')?;
     let phases = &answer.outages.as_ref()?.phases;

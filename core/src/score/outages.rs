@@ -1,11 +1,11 @@
-//! Predictions of failures beside the truth: phase by phase, recovery by recovery.
+//! Compares predictions of failures with the truth, phase by phase and recovery by recovery.
 
 use foretell_sim::truth::{OutageTruth, RecoveryTruth};
 use foretell_whatif::{Answer, OutageAnswer, PhaseWorkload, RecoveryAnswer};
 
 use super::Comparison;
 
-/// Measured and predicted requests that a phase needs to be compared; fewer say nothing.
+/// Minimum number of requests, both measured and predicted, for which a phase is compared. Fewer say nothing.
 const LEAST_REQUESTS: u64 = 20;
 
 /// Appends comparisons of an answer about a run with events; `lasted`: its measured time, s.
@@ -43,7 +43,7 @@ pub(super) fn compare(
         let metric = format!("{}.seconds", phase.phase);
         comparisons.push(comparison("all".to_owned(), metric, (phase.seconds, was.seconds)));
     }
-    // of one host and kind there may be several, in order
+    // one host may have several recoveries of one kind; they are matched in order
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for was in &measured.recoveries {
         let kind = (was.host.as_str(), was.kind);
@@ -70,8 +70,8 @@ pub(super) fn compare(
     }
 }
 
-/// Length of a recovery, predicted and measured, s. `None` if the measured one was still going on at the
-/// end. A predicted one that was still going on counts up to the end.
+/// Predicted and measured length of a recovery, s. `None` if the measured recovery did not end during the
+/// run. If only the predicted one did not end, it counts up to the end of the run.
 fn durations(prediction: &RecoveryAnswer, was: &RecoveryTruth, lasted: f64) -> Option<(f64, f64)> {
     let measured = was.ended_s? - was.began_s;
     (measured > 0.0).then(|| (prediction.ended_s.unwrap_or(lasted) - prediction.began_s, measured))

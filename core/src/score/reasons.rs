@@ -1,15 +1,16 @@
-//! Reasons for the error of a prediction: the intermediate figure that differs most from the truth.
+//! Reasons for the error of a prediction: intermediate figures that differ from the truth.
 //!
-//! A response time follows from what resources do and from what caches hold. So the intermediate
-//! prediction that differs most from the truth is named: the model's error for the recorded run
-//! itself, a resource's utilization, or a hit rate.
+//! A response time follows from the utilization of resources and from the content of caches. So the predicted
+//! intermediate figures are compared with the truth: the model's error for the recorded run itself, each
+//! resource's utilization, and hit rates. The figure that differs most is named first.
 
 use foretell_sim::truth::Truth;
 use foretell_whatif::Answer;
 
-/// Smaller differences are not a reason: of a misfit, of a utilization, of a hit rate.
+/// Smallest differences that count as a reason: of the model's error for the recorded run, of a utilization,
+/// of a hit rate.
 const SLIGHT: (f64, f64, f64) = (0.02, 0.03, 0.01);
-/// From this utilization on, only the clients limit the length of a queue.
+/// A resource with a higher utilization than this is called full.
 const FULL: f64 = 0.9;
 
 /// The reasons in words, the strongest first.
@@ -28,11 +29,15 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
         if let Some((predicted, was)) = workload.read_hit_rate.zip(measured)
             && (predicted - was).abs() > SLIGHT.2
         {
-            // misses are what takes time
+            // misses take the time, so their ratio is compared
             let misses = ((1.0 - predicted).max(1e-3) / (1.0 - was).max(1e-3)).ln().abs();
             found.push((
                 misses,
-                format!("{name}'s hit rate {} for {}", share(predicted), share(was)),
+                format!(
+                    "{name}'s hit rate: {} predicted, {} measured",
+                    share(predicted),
+                    share(was)
+                ),
             ));
         }
     }
@@ -43,7 +48,7 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
             if (predicted - was).abs() > SLIGHT.1 {
                 let full = if was > FULL { ", where it is full" } else { "" };
                 let text = format!(
-                    "{host}.{resource} {} busy for {}{full}",
+                    "{host}.{resource} busy: {} predicted, {} measured{full}",
                     share(*predicted),
                     share(was)
                 );

@@ -1,4 +1,4 @@
-//! Errors of many comparisons: their quantiles, and their means over runs that differ in their seeds.
+//! Errors of many comparisons: quantiles of the errors, and means over runs with different seeds.
 
 use serde::Serialize;
 
@@ -9,11 +9,11 @@ use super::Comparison;
 pub struct Spread {
     /// Number of comparisons.
     pub count: usize,
-    /// Half of the errors are smaller.
+    /// The median error.
     pub median: f64,
-    /// 90 % of them are smaller.
+    /// The 90th percentile of the errors.
     pub p90: f64,
-    /// The largest.
+    /// The largest error.
     pub worst: f64,
 }
 
@@ -29,7 +29,7 @@ pub fn spread<'a>(comparisons: impl Iterator<Item = &'a Comparison>, metric: &st
     Spread { count: errors.len(), median: at(0.5), p90: at(0.9), worst: at(1.0) }
 }
 
-/// Means and standard deviations over runs that differ in their seeds; there is at least one run.
+/// Means and standard deviations over runs with different seeds. At least one run is needed.
 pub fn over_seeds(runs: &[Vec<Comparison>]) -> Vec<Comparison> {
     let mut all = runs[0].clone();
     if runs.len() == 1 {

@@ -1,7 +1,7 @@
 //! Accuracy of predictions on questions that people wrote.
 //!
-//! A suite is a TOML file of runs, each with a scenario and questions. Each run is kept once; each of its
-//! questions is predicted from the records and then simulated.
+//! A suite is a TOML file of runs, each with a scenario and questions. Each run is simulated once and its
+//! records are kept. Each question is predicted from the records, and then simulated.
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ struct Questions {
     run: Vec<Run>,
 }
 
-/// Runs, and questions about them that were checked.
+/// Runs and checked questions about them.
 pub struct Suite(Vec<(Run, Document)>);
 
-/// A scenario and what is asked about it.
+/// A scenario, and questions about it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
@@ -73,8 +73,7 @@ pub struct ScoredQuestion {
     /// Why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// Whether the cluster would be overloaded, as predicted and as simulated, if either says anything
-    /// about it.
+    /// Whether the cluster would be overloaded, as predicted and as simulated. `None` if neither says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<Verdict>,
     /// Reasons for the error, the strongest first.
@@ -98,11 +97,11 @@ pub struct Verdict {
 }
 
 impl Suite {
-    /// Reads the suite called `name`; files that it names are in the directory `beside`.
+    /// Reads the suite called `name`. The files that it names are in the directory `beside`.
     ///
     /// # Errors
     ///
-    /// If it is no suite, or a scenario or a question of it is impossible.
+    /// If the text is not a suite, or if one of its scenarios or questions is impossible.
     pub fn parse(name: &str, text: &str, beside: &Path) -> Result<Self, Error> {
         let questions: Questions = toml::from_str(text)
             .map_err(|error| Error::Invalid(format!("{name} is no suite of questions: {error}")))?;
@@ -120,7 +119,7 @@ impl Suite {
         (self.0.len(), self.0.iter().map(|(run, _)| run.question.len()).sum())
     }
 
-    /// Keeps each run and answers its questions. Results do not depend on the number of threads.
+    /// Simulates each run and answers its questions. Results do not depend on the number of threads.
     ///
     /// # Errors
     ///
@@ -166,7 +165,7 @@ fn check(run: &Run, document: &Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps a run and answers its questions.
+/// Simulates a run, keeps its records, and answers its questions.
 fn answered(
     run: &Run,
     document: &Document,
@@ -225,7 +224,8 @@ fn answered(
     run.question.iter().map(one).collect()
 }
 
-/// The class in which the errors of a question are summarized: its hardest aspect.
+/// The class in which the errors of a question are summarized. It is named after the question's hardest
+/// aspect.
 fn class(before: &Scenario, after: &Scenario) -> &'static str {
     let added = after.workloads.iter().any(|new| {
         let old = before.workloads.iter().find(|old| old.name == new.name);
@@ -269,7 +269,7 @@ pub struct ClassErrors {
     pub p99: Spread,
 }
 
-/// Errors by class, in the order of names, and of all classes together.
+/// Errors by class, in the order of names; at the end those of all classes together.
 pub fn by_class(all: &[ScoredQuestion]) -> Vec<ClassErrors> {
     let mut names: Vec<&str> = all.iter().map(|one| one.class.as_str()).collect();
     names.sort_unstable();

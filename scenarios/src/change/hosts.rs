@@ -108,8 +108,8 @@ impl Changer<'_> {
         let group = group.map_or("its group", |group| group.name.as_str());
         let message = format!("`{name}` is as its group: there is no `[host.{name}]` to take away");
         self.fail(last, message).help(format!(
-            "a host is not taken out of a cluster so: set `{section}.{group}.count`, or the `nodes` of \
-             volumes and the `client` of workloads that it is among"
+            "a host cannot be taken out of a cluster in this way: set `{section}.{group}.count`, or change \
+             the `nodes` of volumes and the `client` of workloads that name it"
         ))
     }
 

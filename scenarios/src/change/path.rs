@@ -45,7 +45,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str
             at += len + 2;
             let text = rest[..len].trim().to_owned();
             if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-                return Err((start..at, "a number in brackets is wanted"));
+                return Err((start..at, "expected a number in brackets"));
             }
             steps.push(Step { text, bracket: true, range: start..at });
         }

@@ -273,7 +273,7 @@ impl Context<'_> {
             }
             (RawWhat::Slow, Some(factor)) if *factor.get() <= 1.0 => {
                 let message = format!(
-                    "event `{name}` has no effect: with a `factor` of {} the host is as fast as ever",
+                    "event `{name}` has no effect: with a `factor` of {} the host is as fast as before",
                     factor.get()
                 );
                 let help = "write `factor = 4.0` for four times as long";
@@ -485,7 +485,7 @@ impl Context<'_> {
             let message = format!(
                 "device {number} of `{name}` has databases or logs of OSDs: that it fails is not modelled"
             );
-            let help = "name the OSDs that lose them, each in an event";
+            let help = "name the OSDs that lose them, each in its own event";
             self.add(Problem::new(place, message).help(help));
             return None;
         }

@@ -73,7 +73,7 @@ impl Context<'_> {
                     _ => None,
                 };
                 let message = if let Some((is, wants)) = misfit {
-                    format!("`{}` is {is}, and {whose} wants {wants}", hosts.name(id))
+                    format!("`{}` is {is}, but {whose} needs {wants}", hosts.name(id))
                 } else if !seen.insert(number) {
                     format!("`{}` is named twice for {whose}", hosts.name(id))
                 } else {

@@ -78,8 +78,8 @@ impl Hosts {
             disks_in_all += disks.map_or(0, Storage::device_count) * group.count;
             if disks_in_all > MOST_DISKS_IN_ALL {
                 let message = format!(
-                    "with the group `{}` there are {disks_in_all} disks; a cluster has \
-                     {MOST_DISKS_IN_ALL} at the most",
+                    "with the group `{}` there are {disks_in_all} disks; a cluster has at most \
+                     {MOST_DISKS_IN_ALL}",
                     group.name
                 );
                 context.add(Problem::new(entry.key_place, message));

@@ -208,7 +208,10 @@ impl Context<'_> {
             Ok(value) => Some(value),
             Err(error) => {
                 if self.problems.is_empty() {
-                    self.add(Problem::new(node.place, format!("this cannot be read: {error}")));
+                    self.add(Problem::new(
+                        node.place,
+                        format!("the value cannot be read: {error}"),
+                    ));
                 }
                 None
             }
@@ -328,7 +331,7 @@ impl Context<'_> {
         let alpha = *raw.shared_buffer_alpha.as_ref()?.get();
         let port_buffer = self.buffer(raw.port_buffer.as_ref()?, 1.0, "a port's buffer");
         let shared_buffer = match &raw.shared_buffer {
-            Some(size) => self.buffer(size, alpha, "what a port may hold of it").map(Some),
+            Some(size) => self.buffer(size, alpha, "a port's share of it").map(Some),
             None => Some(None),
         };
         let timeout = self.time_above_zero(raw.retransmit_timeout.as_ref()?, "a timeout");
@@ -352,7 +355,7 @@ impl Context<'_> {
         if size.get() as f64 * times >= least.get() as f64 {
             return Some(size);
         }
-        let message = format!("{what} must be {least} at least, two full segments");
+        let message = format!("{what} must be at least {least}, two full segments");
         self.problems.add(Problem::new(raw.place(), message));
         None
     }

@@ -280,7 +280,7 @@ impl<'a> Sets<'a> {
 
     fn without_effect(&self, entry: &Entry) -> Problem {
         let message = format!(
-            "event `{}` sets `{}` to what it is already: that has no effect",
+            "event `{}` sets `{}` to the value that it already has: this has no effect",
             self.name, entry.key
         );
         Problem::new(entry.node.place, message).also(self.place).help("leave it out")

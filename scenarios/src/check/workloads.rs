@@ -122,8 +122,8 @@ impl Context<'_> {
             }
             if in_all > MOST_IN_ALL {
                 let message = format!(
-                    "with workload `{}` there are {in_all} outstanding requests; a run has \
-                     {MOST_IN_ALL} at the most",
+                    "with workload `{}` there are {in_all} outstanding requests; a run has at most \
+                     {MOST_IN_ALL}",
                     found.name
                 );
                 self.add(Problem::new(entry.key_place, message));

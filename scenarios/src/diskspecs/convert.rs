@@ -58,7 +58,7 @@ pub(super) fn convert(
     };
     if disk.is_none() {
         notes.push(
-            "a model alone says nothing of overheads, bus and cache: none are assumed".into(),
+            "a model alone does not describe overheads, bus and cache: none are assumed".into(),
         );
     }
     let specification = Specification { source: source(&name, &files), ..specification };

@@ -130,7 +130,7 @@ fn measured(
     if columns > 3 {
         // there, Western Digital's DiskSim reads the seek time for a write
         notes.push(format!(
-            "the fourth column of {} is left out: reads and writes seek alike but for `Add. write \
+            "the fourth column of {} is left out: reads and writes seek alike except for `Add. write \
              settling delay`",
             file.display()
         ));

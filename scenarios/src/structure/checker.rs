@@ -308,7 +308,7 @@ impl Checker<'_> {
         let owner = self.owner("the", parent);
         let names = one_of(keys.iter().map(|key| key.name.as_str()));
         let message = format!("{owner} has no {names}");
-        let about = format!("`{}` is wanted: {}", first.name, lower_first(&first.about));
+        let about = format!("`{}` is required: {}", first.name, lower_first(&first.about));
         let help = match (example(Some(first)), keys.len()) {
             (_, 2..) => "all of these must be given".to_owned(),
             (Some(example), _) => format!("{about}; {example}"),

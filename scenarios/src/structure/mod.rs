@@ -111,9 +111,8 @@ fn check_name(section: &str, profiles: bool, entry: &Entry, problems: &mut Probl
     let more = if profiles { ", `_`, `-`, `+` and `.`" } else { ", `_` and `-`" };
     let message = format!("`{name}` cannot be the name of a {section}");
     problems.add(
-        Problem::new(entry.key_place, message).help(format!(
-            "a name begins with {begin} and has letters, digits{more}, 64 at the most"
-        )),
+        Problem::new(entry.key_place, message)
+            .help(format!("a name begins with {begin} and has letters, digits{more}, at most 64")),
     );
 }
 

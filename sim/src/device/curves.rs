@@ -3,13 +3,14 @@
 //! A request that finds n − 1 others in the device takes the mean latency measured for such requests with n
 //! outstanding ([`Curves`](foretell_scenarios::device::Curves)). So a closed loop of n requests achieves n
 //! divided by that latency, whatever the device is inside. On a device whose latency grows with n, a burst is
-//! served one after the other, as by a queue. Requests differ by their operation, by their size, by whether they
-//! begin where one of the last requests ended, and by the share of reads among the last requests, an average to
-//! which each earlier request contributes 63/64 of the weight of the next.
+//! served one after the other, as by a queue. The latency depends on the operation, on the size, on whether
+//! the request begins where one of the last requests ended, and on the share of reads among the last
+//! requests. This share is an average in which each request has 63/64 of the weight of the next one.
 //!
-//! Measurements are of equal sizes. Among requests of other sizes, a request waits for each of them as long as
-//! for one of its own size, or less if the other is smaller: less in the ratio of the times that the two sizes
-//! take at the device's highest throughput. So a large request among small ones waits little longer than alone.
+//! All requests of a measurement have the same size. A request that meets requests of other sizes waits for
+//! each larger one as long as for one of its own size. It waits less for a smaller one: in the ratio of the
+//! times that the two sizes take at the device's highest throughput. So a large request among small ones
+//! takes little longer than alone.
 //!
 //! Between measurements, latencies are interpolated linearly in the number outstanding, the size and the share
 //! of reads. Below the smallest number or size, the latency at the smallest one applies. Beyond the largest
@@ -154,10 +155,11 @@ impl Curves {
         }
     }
 
-    /// Number of requests of `bytes` that those in the device amount to; smaller ones count for a share of one.
+    /// Number of requests of `bytes` bytes to which the requests in the device amount. A smaller request
+    /// counts as a fraction of one.
     fn alike(&self, bytes: f64, least: impl Fn(f64) -> f64) -> f64 {
         let own = least(bytes);
-        // there are few sizes: a request mostly has the size of the one before
+        // there are few sizes: a request mostly has the size of the previous one
         let mut known = (bytes, 1.0);
         let mut count = 0.0;
         for inner in self.inside.places().flatten() {

@@ -1,8 +1,8 @@
 //! A scheduler in front of a device that holds several commands, such as a solid-state drive.
 //!
-//! The drive gets as many commands as it can hold (`queue_depth`), in the scheduler's order; the
-//! others wait in front of it. While there are fewer, nothing waits and the scheduler has no effect.
-//! A merged request is one command to the drive, and all its operations are done with it.
+//! The drive gets as many commands as it can hold (`queue_depth`), in the scheduler's order. The others wait
+//! in front of it. While there are fewer commands than that, none waits, and the scheduler has no effect. A
+//! merged request is one command to the drive, and all its operations are done at the same time.
 
 use std::fmt::Debug;
 

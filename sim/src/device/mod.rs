@@ -1,9 +1,9 @@
 //! A storage device of any kind, as a node sees it.
 //!
-//! A device never sees the agenda. [`Device::submit`] and [`Device::complete`] return the time of the next call, and
-//! the caller must then call [`Device::complete`] at every time returned. Usually an operation is done at that call.
-//! But a device with internal steps may only have advanced one of them, and later arrivals may have made the call
-//! unnecessary.
+//! A device does not schedule events itself. [`Device::submit`] and [`Device::complete`] return the time of
+//! the next call, and the caller must call [`Device::complete`] at every time returned. Usually an operation
+//! is done at that call. But a device with internal steps may only do one of these steps, and later arrivals
+//! may have made the call unnecessary.
 
 pub mod array;
 pub mod curves;
@@ -54,7 +54,8 @@ pub trait Model<T>: Debug + Send {
 
     /// Announces that [`Model::touch`] will be called for at most this number of bytes.
     fn expect(&mut self, _bytes: Bytes) {}
-    /// An operation was done before the simulation began: a device with caches updates them, and it takes no time.
+    /// An operation was done before the simulation began. It takes no time; a device with caches updates
+    /// them.
     fn touch(&mut self, _op: Op, _lbn: Sectors, _sectors: Sectors) {}
     /// Hits and misses in its caches since the mark, if it is an array with caches.
     fn array_hits(&self) -> Option<ArrayHits> {
@@ -88,10 +89,11 @@ pub struct Calls<T> {
 pub struct Done<T> {
     /// The operation.
     pub io: Io<T>,
-    /// Service time of the operation. For a disk: the time of its mechanism (of merged operations, the first has it
-    /// all). For a solid-state drive: the time of dies that its pages take, without garbage collection. For a device
-    /// modelled by its curves: the time of a request at the highest throughput. For an array: the time of its interface
-    /// and of the members' operations for which it waited.
+    /// Service time of the operation. For a disk: the time of its mechanism (if operations were merged, the
+    /// whole time counts for the first). For a solid-state drive: the time of dies that its pages take,
+    /// without garbage collection. For a device modelled by its curves: the time of a request at the highest
+    /// throughput. For an array: the time of its interface and of the members' operations for which it
+    /// waited.
     pub service: SimSpan,
 }
 
@@ -143,8 +145,8 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
         Self { model, calls, slow: None }
     }
 
-    /// The same device, which may be slow at times. The caller must still call it at every time returned; calls from
-    /// before [`Device::slow_down`] have no effect.
+    /// The same device, which may be slow at times. The caller must still call it at every time returned.
+    /// Calls that were requested before [`Device::slow_down`] have no effect.
     pub fn with_slow_times(mut self) -> Self {
         self.slow = Some(Box::default());
         self

@@ -1,4 +1,4 @@
-//! A device that may be slow for a while: everything in it takes longer by a factor.
+//! A device that may be slow for a while: all of its work takes longer by a factor.
 //!
 //! The device has its own clock ([`SlowClock`]) and does not know that it is slow: platters turn slower, flash takes
 //! longer, and so do the pauses of the scheduler in front of it. Operations in progress slow down too. This module
@@ -49,7 +49,8 @@ impl Slow {
         self.present += 1;
     }
 
-    /// Whether the device has asked for a call at this time. Other calls date from before a change of its speed.
+    /// Whether the device has asked for a call at this time. If not, the call was requested before a change
+    /// of its speed.
     pub(super) fn answers(&mut self, now: SimTime) -> bool {
         let place = self.named.iter().position(|own| self.clock.common(*own) == now);
         if let Some(place) = place {

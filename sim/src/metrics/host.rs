@@ -1,4 +1,4 @@
-//! One host's metrics, derived from its simulated activity.
+//! The metrics of one host, derived from its simulated activity.
 //!
 //! - *Processor*: busy time is the processor's own account, to the nanosecond. It is divided in
 //!   proportion to the work that was given to it: encoding, encryption and handling of requests are user
@@ -22,8 +22,8 @@
 //! - *Disks and network* are counted when operations complete. Frames are counted as `/proc/net/dev`
 //!   does: without preamble, gap and check sum. A connection is counted once it has been used.
 //!
-//! Left out, so zero: swapping, major faults (files are not mapped), sockets that open and close.
-//! Interrupt costs and the memory of an idle system are assumed; nothing else depends on them.
+//! Left out, and therefore zero: swapping, major faults (files are not mapped), sockets that open and close.
+//! Interrupt costs and the memory of an idle system are assumed. Nothing else depends on them.
 
 use foretell_metrics::{METRICS, Metric, Sample};
 use foretell_scenarios::model::{self, Host};

@@ -1,10 +1,10 @@
 //! Collectors: the output of dstat on each host each second, and the measurements of a benchmark's drivers.
 //!
 //! Each host's collector wakes once in each second of the host's own clock and posts the 32 metrics of
-//! `foretell_metrics` (`host` says how each is derived). Hosts' clocks are off by the error that NTP
-//! leaves, collectors were not started at the same moment, and each wakes slightly late (Hsu et al. 2016,
-//! IV-A: "inefficiency of data collectors, system clock skews"). Drivers count the requests that complete
-//! in each interval of 5 s, as COSBench does. Collectors only observe: they do not change the run.
+//! `foretell_metrics` (`host` says how each is derived). The clocks of hosts have the errors that NTP leaves,
+//! collectors do not start at the same moment, and each wakes slightly late (Hsu et al. 2016, IV-A:
+//! "inefficiency of data collectors, system clock skews"). Drivers count the requests that complete in each
+//! interval of 5 s, as COSBench does. Collectors only observe: they do not change the run.
 
 mod clients;
 mod host;

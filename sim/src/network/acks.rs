@@ -1,6 +1,6 @@
 //! Acknowledgements on their way to a sender.
 //!
-//! An acknowledgement is known as soon as the switch has passed or dropped its segments.
+//! The time of an acknowledgement is known as soon as the switch has passed or dropped its segments.
 //! Acknowledgements are kept in the order of time.
 
 use std::collections::VecDeque;

@@ -242,7 +242,7 @@ impl Connection {
         self.last_sent = now;
     }
 
-    /// Number of segments sent of which the network does not know yet whether they pass.
+    /// Number of segments that were sent, but have not yet passed the switch or been dropped.
     pub(super) fn under_way(&self) -> u64 {
         self.sent - self.passed - self.dropped
     }

@@ -18,17 +18,19 @@
 //! Packet-Switched Gateways*, 1992, add the same delay). For the same reason it is random which segment gets the last
 //! place in a port's buffer (see `port`).
 //!
-//! **Events.** There is no event for each segment. When a train is sent, the earliest time at which its last segment
-//! can be at the receiver is known. At that time the port is asked what happened to the train (see `port`). If nothing
-//! else was sent there in the meantime, the message is delivered at that very moment: one event. Otherwise it is
-//! delivered at the time that the port gives. If the port's buffer could overflow, the port is asked as soon as a train
-//! has arrived, so that its sender learns of a loss in time. [`Network::segment_by_segment`] asks at each segment. It
-//! must give the same times to the nanosecond, with or without losses, and in the tests it does.
+//! **Events.** Segments have no events of their own. When a train is sent, the earliest time at which its
+//! last segment can be at the receiver is known. At that time the network asks the port what happened to the
+//! train (see `port`). If nothing else was sent through the port in the meantime, the message is delivered at
+//! that moment, so it takes only one event. Otherwise it is delivered at the time that the port gives. If the
+//! port's buffer could overflow, the network asks as soon as a train has arrived, so that the sender learns
+//! of a loss in time. [`Network::segment_by_segment`] asks at each segment. It must give the same times to
+//! the nanosecond, with or without losses, and in the tests it does.
 //!
-//! **Incast.** Many servers that answer one client at once overflow its port. Most repair that by a fast retransmit. A
-//! server that loses too much waits for the timeout, and the others wait for it: reads of several servers collapse
-//! (Phanishayee et al., FAST 2008; Chen et al., WREN 2009), unless the timeout is small (Vasudevan et al., SIGCOMM
-//! 2009). `cargo bench -p foretell-sim --bench incast` prints the model beside measurements.
+//! **Incast.** Many servers that answer one client at once overflow its port. Most servers recover by a fast
+//! retransmit. A server that loses too much must wait for the timeout, and the other servers wait for this
+//! one, so the throughput of reads from several servers collapses (Phanishayee et al., FAST 2008; Chen et
+//! al., WREN 2009), unless the timeout is small (Vasudevan et al., SIGCOMM 2009).
+//! `cargo bench -p foretell-sim --bench incast` prints the model beside measurements.
 //!
 //! With [`NetworkModel::Queue`] buffers and windows are unlimited, so only the cables are modelled. TCP with an ample
 //! buffer and ample windows gives the same times.
@@ -91,7 +93,7 @@ pub struct Network {
 pub struct Counts {
     /// Messages handed to the network.
     pub messages_sent: u64,
-    /// Messages that the receiver has completely, or is certain to get.
+    /// Messages that the receiver has completely, or will certainly get.
     pub messages_delivered: u64,
     /// Segments put on senders' cables, including retransmissions.
     pub segments_sent: u64,

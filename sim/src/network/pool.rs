@@ -1,12 +1,11 @@
 //! Buffer memory that all ports of the switch share.
 //!
-//! A port may queue no more than `alpha` times the free memory: the dynamic threshold of Choudhury &
-//! Hahne (*Dynamic Queue Length Thresholds for Shared-Memory Packet Switches*, IEEE/ACM Transactions
-//! on Networking 6(2), 1998), which commercial switches use. A single busy port gets alpha / (1 +
-//! alpha) of the memory, and `n` busy ones get alpha / (1 + n alpha) each; the rest stays free for a
-//! port that becomes busy. A segment of any length is admitted only if a full one has room. Left
-//! out: memory reserved for each port, headroom for pause frames, and the size of the memory's
-//! cells.
+//! A port may queue at most `alpha` times the free memory. This is the dynamic threshold of Choudhury & Hahne
+//! (*Dynamic Queue Length Thresholds for Shared-Memory Packet Switches*, IEEE/ACM Transactions on Networking
+//! 6(2), 1998), which commercial switches use. A single busy port gets alpha / (1 + alpha) of the memory, and
+//! `n` busy ports get alpha / (1 + n alpha) each. The rest stays free for ports that become busy. A segment
+//! of any length is admitted only if a full segment would have room. Left out: memory reserved for each port,
+//! headroom for pause frames, and the size of the memory's cells.
 //!
 //! With a pool, all ports are walked together, because memory that one holds is not available to
 //! another.

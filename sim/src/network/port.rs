@@ -1,22 +1,23 @@
 //! A port of the switch, with its cable: the segments queued there and those on their way to it.
 //!
 //! The sender's cable sends a train without interruption. So a train on its way has a timetable: its segments
-//! reach the switch at known times. Therefore a port need not be told of each segment. Now and then it *walks*
-//! its timetables up to the present and finds which of the arrived segments passed and which were dropped. The
-//! result is exactly that of one segment at a time, in the order of arrival and, at equal times, in the order in
-//! which the trains were sent.
+//! reach the switch at known times. Therefore a port needs no event for each segment. From time to time it
+//! *walks* its timetables up to the present, and finds which of the arrived segments passed and which were
+//! dropped. The result is exactly the same as with one event for each segment, in the order of arrival and,
+//! at equal times, in the order in which the trains were sent.
 //!
 //! If nothing can be dropped, the walk goes from the end of one train to the end of the next. Service is first
 //! come, first served, so a train's last segment leaves when everything that arrived up to it has been served. A
 //! train from a cable that is no slower than the port's keeps the port busy from its first segment to its last.
 //! If the buffer could overflow, the walk goes segment by segment.
 //!
-//! **The last place.** Here cables of the same rate have exactly the same rate. A sender whose cable feeds a full
-//! port at the port's own rate would always find the place of the segment that has just left, and segments
-//! arriving in between would find none, for ever. Real clocks drift against each other by up to 200 ppm (IEEE
-//! 802.3: 100 either way), which is a segment's time in sixty milliseconds, so each is first in turn. To model
-//! that, a random part of the buffer, up to one segment, is unavailable to each arriving segment. Floyd &
-//! Jacobson, *On Traffic Phase Effects in Packet-Switched Gateways*, 1992, explain why simulations need this.
+//! **The last place.** In the simulation, cables of the same nominal rate have exactly the same rate. A
+//! sender whose cable feeds a full port at the port's own rate would always get the place of the segment that
+//! has just left. Segments from other senders, which arrive in between, would never find a place. Real clocks
+//! drift against each other by up to 200 ppm (IEEE 802.3: 100 either way), which is the time of a segment in
+//! sixty milliseconds, so senders take turns. To model this, a random part of the buffer, up to one segment,
+//! is unavailable to each arriving segment. Floyd & Jacobson, *On Traffic Phase Effects in Packet-Switched
+//! Gateways*, 1992, explain why simulations need this.
 
 use std::collections::VecDeque;
 

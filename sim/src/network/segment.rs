@@ -1,4 +1,4 @@
-//! Segments: how messages are cut for the wire. Their sizes are in [`foretell_algorithms::message`].
+//! Segments: the pieces in which messages are sent. Their sizes are in [`foretell_algorithms::message`].
 
 use foretell_units::Bytes;
 

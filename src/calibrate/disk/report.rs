@@ -205,8 +205,8 @@ impl<'a> Report<'a> {
             ]);
         }
         let mut text = format!(
-            "Run by run\n{}\n\nJob by job; left out: what a device that was fitted to the other \
-             jobs gives, beside this one\n{}\n\n{}\n",
+            "Run by run\n{}\n\nJob by job; left out: the prediction of a device that was fitted to the \
+             other jobs only\n{}\n\n{}\n",
             fitted(&runs, 2),
             fitted(&jobs, 1),
             self.outcome()

@@ -1,12 +1,12 @@
 //! A simplified model of Ceph.
 //!
-//! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when all OSDs
-//! of the group have it; only the primary serves reads. In an erasure-coded pool, for a write the primary reads
-//! blocks that the write covers in part, encodes, and has each OSD write a shard; for a read it asks for the data
-//! shards. Groups are placed by the scenario's CRUSH map, or without one by straw2 over hosts.
-//! Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture. Writes to an
-//! erasure-coded group are in order (`objects/pipeline`), those of librbd may be joined (`objects/coalesce`). OSDs
-//! that fail: `objects/outages`.
+//! A client asks the *primary*, the first OSD of the placement group of an object. A write is done when all
+//! OSDs of the group have it; only the primary serves reads. In an erasure-coded pool, the primary of a write
+//! reads the blocks that the write covers in part, encodes them, and has each OSD write a shard. The primary
+//! of a read asks for the data shards. Groups are placed by the scenario's CRUSH map, or, without a map, by
+//! straw2 over hosts. Source: Weil et al., *Ceph*, OSDI 2006, and Ceph's documentation of its architecture.
+//! Writes to an erasure-coded group are in order (`objects/pipeline`). Writes of librbd may be joined
+//! (`objects/coalesce`). `objects/outages` handles OSDs that fail.
 
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_algorithms::placement::{Crush, CrushHost, PlacementError};
@@ -74,7 +74,7 @@ impl Ceph {
     /// Settings for how its stores write.
     fn store(ceph: &model::Ceph) -> Settings {
         let metadata = ceph.metadata.get();
-        // assumed: once from memory to level 0 and once more further down
+        // assumed: metadata are written once from memory to level 0, and once more to a lower level
         let rewrites = 2;
         match ceph.store {
             OsdStore::BlueStore { deferred_below: log_below } => {

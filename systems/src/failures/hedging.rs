@@ -1,8 +1,9 @@
-//! Hedged reads: reads that ask one more node when answers are late. This module has their delay and their count.
+//! Hedged reads: reads that ask one more node when answers are late. This module determines the delay after
+//! which they do so, and counts them.
 //!
 //! Source: Dean and Barroso 2013 ("The Tail at Scale"): a request is sent once more when the first has been
-//! outstanding for longer than the 95th percentile. Simplified: a client knows the response times of its own
-//! reads of a volume, regardless of their size; a superfluous request is not withdrawn.
+//! outstanding for longer than the 95th percentile. Simplified: a client uses the response times of its own
+//! reads of a volume, regardless of their size. A superfluous request is not withdrawn.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,9 +1,9 @@
-//! Fragments that are not in their place or not up to date: moved to another node, missed or stale.
+//! Fragments that are not in their initial place, or not up to date.
 //!
-//! Each fragment of a group has a *holder*: the node that the distribution names, or another one after that node's
-//! fragments were given to others. The blocks that the holder lacks are the fragment's *hole*. The hole of a
-//! fragment that must be rebuilt is the whole fragment at first. Each node's file has spare room after the volume's
-//! own part, for fragments that are given to the node.
+//! Each fragment of a group has a *holder*. Initially this is the node that the distribution names. When a
+//! node's fragments are given to others, they get other holders. The blocks that the holder lacks are the
+//! fragment's *hole*. If a fragment must be rebuilt, its hole is the whole fragment at first. Each node's
+//! file has spare room after the volume's own part, for fragments that are given to the node.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -269,7 +269,7 @@ impl Failures {
                     let slot = Slot { volume: id, group, fragment };
                     let blocks = self.holes.blocks_of(id, volume, group);
                     if !self.has_sources(slot, volume, &holders, &blocks) {
-                        // no node could rebuild it: it stays with the old holder, in case that host returns
+                        // no node can rebuild the fragment: it stays with the old holder, which may return
                         all = false;
                         continue;
                     }
@@ -359,7 +359,7 @@ impl Failures {
         Holder { node, base }
     }
 
-    /// Bytes of volumes with too few fragments left.
+    /// Bytes of volumes that are lost because too few fragments remain.
     pub(crate) fn bytes_lost(&self, volumes: &[Volume]) -> Bytes {
         let mut lost = Bytes::ZERO;
         if !self.hosts.iter().any(|host| host.is_wiped) {

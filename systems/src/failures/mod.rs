@@ -1,12 +1,14 @@
-//! Hosts that fail and return: which hosts are down, what the others know of it, and which exchanges are lost.
+//! Hosts that fail and return: which hosts are down, what other hosts know about it, and which exchanges are
+//! lost.
 //!
-//! A host that fails loses its computations, messages and accesses without notice to others. Clients notice by
-//! timeouts, and the cluster by missing heartbeats ([`Standing`]). An exchange has one thing pending at a time. If its
-//! host fails, or its client gives it up, the pending event still comes but is ignored ([`Fate`]). So no agenda is
-//! searched, and nothing is freed twice.
+//! A host that fails loses its computations, messages and accesses without notice to others. Clients notice
+//! by timeouts, and the cluster by missing heartbeats ([`Standing`]). An exchange has one step pending at a
+//! time. If its host fails, or its client gives it up, the pending event still comes, but is ignored
+//! ([`Fate`]). So the agenda need not be searched, and nothing is freed twice.
 //!
-//! This state exists only in scenarios with events or hedged reads. Without it, each step only tests one pointer. Not
-//! modelled: traffic of heartbeats and of the hosts that collect them, network partitions, data corruption.
+//! This state exists only in scenarios with events or hedged reads. In other scenarios, each step only tests
+//! one pointer. Not modelled: traffic of heartbeats and of the hosts that collect them, network partitions,
+//! data corruption.
 
 mod blocks;
 mod hedging;
@@ -56,7 +58,7 @@ pub(crate) struct Failures {
     pub(crate) plans: Plans,
     pub(crate) holes: Holes,
     pub(crate) recoveries: Recoveries,
-    /// Parts of requests that are complete although no answer has arrived just now.
+    /// Parts of requests that have become complete without a new answer.
     pub(crate) ready: Vec<u32>,
     /// Requests that may continue because a part of their volume has finished changing.
     pub(crate) let_go: Vec<u32>,
@@ -155,7 +157,8 @@ pub enum Health {
 }
 
 impl Failures {
-    /// The state for a scenario with events, or with hedged reads, whose clients do the same bookkeeping.
+    /// The state for a scenario with events or with hedged reads. Clients with hedged reads need the same
+    /// bookkeeping.
     pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Option<Box<Self>> {
         let settings = scenario.outages.as_ref().map(|outages| outages.recovery);
         if settings.is_none() && !scenario.hedges() {

@@ -1,12 +1,13 @@
 //! Fragments that move to another node while their holder continues to serve.
 //!
-//! A node that joins gets its fair share of each volume; the fragments of a drained node go to the nodes with the
-//! fewest. The new node copies a fragment from its holder. Clients' writes in the meantime go to the holder, and the
-//! written blocks are copied again. When nothing is left to copy, the new node becomes the holder. If clients write
-//! faster than that, writes to the group wait after [`PASSES`] rounds (as in migration of virtual machines: Clark et
-//! al. 2005). Source: Abd-El-Malek et al. 2005 (migration on line, by a coordinator). There, clients write to the new
-//! place at once, and read from the old one what they do not find. In this model redundancy is never lower than
-//! before. The order of fragments is our choice.
+//! A node that joins gets its fair share of each volume; the fragments of a drained node go to the nodes with
+//! the fewest. The new node copies a fragment from its holder. Until then, clients' writes go to the holder,
+//! and the written blocks are copied again in a further round. When nothing is left to copy, the new node
+//! becomes the holder. If clients write faster than the node copies, writes to the group wait after
+//! [`PASSES`] rounds (as in the migration of virtual machines by Clark et al. 2005). Source: Abd-El-Malek et
+//! al. 2005 (on-line migration by a coordinator). There, clients write to the new place at once, and read
+//! from the old place what they do not find. In this model redundancy is never lower than before. The order
+//! in which fragments move is an assumption.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Parts of requests, and which nodes were asked for which fragments.
+//! Plans of parts of requests: the nodes that were asked, and the fragments that were requested from them.
 
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     pub(crate) began: SimTime,
     /// When one more node is asked, if not enough have answered by then.
     pub(crate) hedge_at: Option<SimTime>,
-    /// Whether one more node was asked: then the first answers count, from whichever nodes.
+    /// Whether one more node was asked: then the first answers count, from any nodes.
     pub(crate) is_hedged: bool,
     /// How often other nodes, or the same ones again, were asked.
     pub(crate) attempts: u32,

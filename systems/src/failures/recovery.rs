@@ -91,7 +91,8 @@ pub(crate) enum Stage {
     Cancelled,
 }
 
-/// A group that changes to another volume: it is read, decoded, encoded and written. Clients wait meanwhile.
+/// A group that changes to another volume: it is read, decoded, encoded and written. Clients' requests for it
+/// wait.
 #[derive(Debug)]
 pub(crate) struct Conversion {
     /// The volume of the scenario, and the group's number.

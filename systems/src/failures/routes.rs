@@ -1,8 +1,8 @@
 //! The current volumes of groups that change while the cluster runs.
 //!
-//! A volume that gets another encoding or placement changes into another volume, with the same blocks and groups, one
-//! group after the other. The software has these *successors* as separate volumes, numbered after those of the
-//! scenario.
+//! When a volume gets another encoding or placement, its groups move, one after the other, to another volume
+//! with the same blocks and groups. Such a *successor* is a separate volume for the software. Successors are
+//! numbered after the volumes of the scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

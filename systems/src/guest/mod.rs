@@ -11,11 +11,11 @@
 //! MiB, so a block of 4 KiB for each 256 MiB of addresses), one descriptor block and one commit block. A
 //! separate thread writes the commits one after the other in an area at the end of the volume.
 //!
-//! Left out: allocation of blocks, the page cache, locks on inodes (ext4 lets one thread write to a file
-//! at a time), writing inodes back from the journal, barriers, plugging, the limit of requests in the
-//! scheduler (128 in Linux), and how a hypervisor shares its processor among guests: their threads take
-//! turns like those of one system. Operations of a merged request take one of the `queue_depth` places,
-//! but each is a separate message. All volumes of a guest use one scheduler.
+//! Left out: allocation of blocks, the page cache, locks on inodes (ext4 lets one thread write to a file at a
+//! time), writing inodes back from the journal, barriers, plugging, and the limit of requests in the
+//! scheduler (128 in Linux). Also left out: how a hypervisor shares its processor among guests. Here, their
+//! threads take turns like those of one system. Operations of a merged request take one of the `queue_depth`
+//! places, but each is a separate message. All volumes of a guest use one scheduler.
 //!
 //! Sources: Linux 2.6.32, `block/` and `Documentation/filesystems/ext4.txt`; Noorshams et al. 2013,
 //! Section 4.

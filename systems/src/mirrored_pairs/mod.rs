@@ -1,8 +1,8 @@
-//! Mirrored pairs: the smallest system, for testing how a new one is added.
+//! Mirrored pairs: the smallest storage system. It tests and shows how a new system is added.
 //!
-//! Nodes 0 and 1 of a volume are partners, 2 and 3, and so on. Groups of blocks go to the pairs in turn. A client
-//! writes to both partners and waits for both; it reads from a random one of them. Not modelled: failures,
-//! encryption, encodings other than two copies.
+//! Nodes 0 and 1 of a volume are partners, as are nodes 2 and 3, and so on. Groups of blocks go to the pairs
+//! in turn. A client writes to both partners and waits for both; it reads from a random one of them. Not
+//! modelled: failures, encryption, encodings other than two copies.
 
 use foretell_algorithms::distribution::Piece;
 use foretell_algorithms::node::FileAccess;

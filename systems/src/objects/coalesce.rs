@@ -1,14 +1,16 @@
-//! librbd joins writes of an image to one object while another write to that object is outstanding.
+//! Joins writes, as librbd does: writes to one object of an image, while another write to this object is
+//! outstanding.
 //!
-//! The first write to an object is sent at once. Writes that arrive before its answer wait, and adjacent ones among
-//! them become one write. When the first is answered, the waiting writes are sent, and the next arrival is the first
-//! again. So at depth, a sequential stream alternates between one small and one large write. A write that overlaps a
-//! waiting one causes that one to be sent first; so does a read.
+//! The first write to an object is sent at once. Writes that arrive before its answer wait, and adjacent ones
+//! among them become one write. When the first write is answered, the waiting writes are sent, and the next
+//! write that arrives is the first again. So a sequential stream with many writes outstanding alternates
+//! between one small and one large write. If a write or a read overlaps a waiting write, the waiting write is
+//! sent first.
 //!
 //! Source: `SimpleSchedulerObjectDispatch` of librbd, `rbd_io_scheduler = simple`, the default since Octopus.
-//! Left out: librbd joins nothing before it knows the latencies of ten writes, and it sends waiting writes after
-//! half of the sum of the last ten. By then the outstanding write is nearly always answered. A client is assumed to
-//! have one image for each volume.
+//! Left out: librbd joins nothing before it knows the latencies of ten writes, and it sends waiting writes
+//! after half of the sum of the last ten latencies. By then the outstanding write is nearly always answered.
+//! A client is assumed to have one image for each volume.
 
 use std::collections::BTreeMap;
 

@@ -1,24 +1,24 @@
 //! The threads of an OSD, and the processors that it may use.
 //!
-//! Without these settings an OSD's work runs on any free core of its host. With them:
+//! Without settings of threads, an OSD's work runs on any free core of its host. With them:
 //!
 //! - *Messenger threads* (`ms_async_op_threads`) read each incoming message and write each outgoing one. This costs
 //!   a fixed time for each message and a time for each byte.
 //! - *Op threads* (`osd_op_num_shards` × `osd_op_num_threads_per_shard`) carry out operations. `BlueStore` reads the
 //!   device synchronously, so a thread that reads waits for the device. For a write, the primary first sends the
 //!   copies, then does its own transaction.
-//! - *The kv thread*, one in each OSD, commits in rounds: each round takes all transactions that wait at its start.
-//!   So the more transactions there are, the more of them share the cost of a round. On a drive without power-loss
-//!   protection each round also waits for the drive's flushes.
+//! - *The kv thread*, one in each OSD, commits in rounds. Each round takes all transactions that wait at its
+//!   start, so that many transactions share the cost of a round. On a drive without power-loss protection
+//!   each round also waits for the drive's flushes.
 //! - *Background threads* of the key-value store write its tables and merge them after each round. No request waits
 //!   for them.
 //! - All of them share the *processors* that the OSD may use, limited by a container's quota or by `numactl`.
 //!
-//! With a scheduler, op threads belong to shards, and the shard's queue determines the next operation (`scheduler`).
-//! With a throttle, a thread waits together with a transaction that exceeds what the store may have in flight
-//! (`bluestore_throttle_bytes`). With `spins`, a thread of a shard keeps a core busy while all waiting operations
-//! have reached their limits: before 17.2.4 the first thread of a shard polled without a pause (issue 56530 of
-//! Ceph's tracker).
+//! With a scheduler, op threads belong to shards, and the shard's queue determines the next operation
+//! (`scheduler`). With a throttle, a transaction that exceeds the limit of bytes in flight to the store
+//! (`bluestore_throttle_bytes`) waits, and so does its thread. With `spins`, a thread of a shard keeps a core
+//! busy while all waiting operations have reached their limits: before 17.2.4 the first thread of a shard
+//! polled without a pause (issue 56530 of Ceph's tracker).
 //!
 //! With `locks`, an op thread holds the lock of its operation's placement group while it works or waits for the
 //! device (`locks`).

@@ -7,8 +7,8 @@ use foretell_units::{Breadcrumb, Bytes, Thread};
 
 use super::BLOCK;
 
-/// Most bytes in one write to the log, unless a single commit is larger. Assumed, since
-/// `journal_max_write_bytes` was 10 MB and `RocksDB` batches of that size do not occur.
+/// Maximum number of bytes in one write to the log, unless a single commit is larger. Assumed:
+/// `journal_max_write_bytes` was 10 MB, but `RocksDB` batches of this size do not occur.
 const MOST_WRITTEN: u64 = 4 << 20;
 /// Bytes of the device that the log uses in a circle, unless the device is small.
 const MOST_LOG: u64 = 1 << 30;
@@ -16,7 +16,7 @@ const MOST_LOG: u64 = 1 << 30;
 /// A commit for the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Commit {
-    /// The leg that waits for it.
+    /// The exchange that waits for it.
     pub(super) leg: u32,
     /// Its bytes of data and of metadata.
     pub(super) data: u64,

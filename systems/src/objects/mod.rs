@@ -1,8 +1,8 @@
 //! Common parts of storage systems whose servers place objects: Ceph and Swift.
 //!
-//! A volume is a set of objects. For each object that a request touches, the client asks one server, which stands
-//! *in front* of the others. That server has the others read or write their copies or shards, and answers when
-//! enough of them have. `Rules` contain the differences between systems.
+//! A volume is a set of objects. For each object that a request touches, the client asks one server, which
+//! stands *in front* of the others. That server has the others read or write their copies or shards, and
+//! answers when enough of them have done so. `Rules` contain the differences between systems.
 //!
 //! `outages` handles servers that fail. Not modelled: versions, scrubbing.
 

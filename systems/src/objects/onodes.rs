@@ -1,9 +1,9 @@
 //! The objects whose metadata an OSD holds in memory.
 //!
-//! `BlueStore` keeps an object's onode (the places of its extents, their check sums) in a separate cache. On a miss it
-//! reads from `RocksDB`: first the onode, and then the part of its extent map that is needed, each a block of the
-//! device. Under random access the cache holds a random subset of a volume's objects, as large as fits, plus the most
-//! recently used ones.
+//! `BlueStore` keeps an object's onode (the places of its extents, their check sums) in a separate cache. On
+//! a miss it reads from `RocksDB`: first the onode, and then the part of its extent map that is needed, each
+//! a block of the device. Under random access, the cache holds as many of a volume's objects as fit: a random
+//! subset, and the most recently used ones.
 //!
 //! Source: `BlueStore::Collection::get_onode` and `ExtentMap::fault_range`, which look up two keys. Left out: misses of
 //! `RocksDB`'s filters and indices, which are assumed in memory; changes of the subset that is in memory.
@@ -29,8 +29,8 @@ pub(super) struct Onodes {
 }
 
 impl Onodes {
-    /// OSDs by host, each of which holds the metadata of `held` objects. `objects`: number of objects on an OSD, by
-    /// volume.
+    /// OSDs by host. Each OSD holds the metadata of `held` objects. `objects`: number of objects on an OSD,
+    /// by volume.
     pub(super) fn new(osds: impl Iterator<Item = usize>, held: u64, objects: &[f64]) -> Self {
         let mut first = Vec::new();
         let mut count = 0;

@@ -1,12 +1,12 @@
 //! The order of writes to an erasure-coded placement group.
 //!
-//! The primary carries out writes to a group in the order of arrival. A write sends its shards when all earlier
-//! writes have sent theirs, and is answered when all earlier ones are. It reads the stripes that it covers in part at
-//! once. Stripes that an earlier outstanding write has read or covers are not read from devices: the primary keeps
-//! them in memory for that long.
+//! The primary carries out writes to a group in the order of arrival. A write sends its shards when all
+//! earlier writes have sent theirs, and is answered when all earlier ones are. It reads the stripes that it
+//! covers in part without waiting. If an earlier outstanding write has read or covers a stripe, the stripe is
+//! not read from devices: the primary keeps it in memory until that write is done.
 //!
-//! Source: Ceph's `ECBackend` (its three lists of waiting operations and `ExtentCache`), Kraken to Squid. Left out:
-//! waiting of reads for writes to their object. With events, groups have an order of their own (`outages`).
+//! Source: Ceph's `ECBackend` (its three lists of waiting operations and `ExtentCache`), Kraken to Squid.
+//! Left out: reads that wait for writes to their object. With events, `outages` orders the writes of a group.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -2,16 +2,17 @@
 //!
 //! An OSD has *shards*, each with its own queue and threads; a placement group belongs to one shard.
 //!
-//! - *WPQ* draws a class by priority: operations of clients and of replicas have 63, recovery has 3. An
-//!   expensive operation is skipped more often, up to nine times in ten (`WeightedPriorityQueue.h`). The model
-//!   gives the same shares without random draws: the class that is furthest behind its share is next.
-//! - *mClock* gives each class a reservation, a weight and a limit, as shares of the OSD's capacity (Gulati et
-//!   al., *mClock*, OSDI 2010; Ceph's dmclock with `AtLimit::Wait`). Reservations that are due go first. Then,
-//!   of the classes below their limits, the one with the least weighted work is next. If all are at their
-//!   limits, the threads wait. Costs are in operations: 50 us and 11 ns a byte
-//!   (`osd_mclock_cost_per_io_usec_ssd`, `osd_mclock_cost_per_byte_usec_ssd`), at least one operation. An
-//!   object that a primary begins to recover costs 20 MiB (`osd_recovery_cost`). Requests of other OSDs are not
-//!   scheduled, as up to Quincy.
+//! - *WPQ* draws a class at random, by priority: operations of clients and of replicas have priority 63,
+//!   recovery has 3. An expensive operation is skipped more often, up to nine times in ten
+//!   (`WeightedPriorityQueue.h`). The model gives the same shares without random draws: the class that is
+//!   furthest behind its share is next.
+//! - *mClock* gives each class a reservation, a weight and a limit, as shares of the OSD's capacity (Gulati
+//!   et al., *mClock*, OSDI 2010; Ceph's dmclock with `AtLimit::Wait`). Operations whose reservation is due
+//!   go first. Then, of the classes below their limits, the one with the least work divided by its weight is
+//!   next. If all classes are at their limits, the threads wait. Costs are in operations: 50 us and 11 ns a
+//!   byte (`osd_mclock_cost_per_io_usec_ssd`, `osd_mclock_cost_per_byte_usec_ssd`), at least one operation.
+//!   An object that a primary begins to recover costs 20 MiB (`osd_recovery_cost`). Requests of other OSDs
+//!   are not scheduled, as up to Quincy.
 //!
 //! Left out: scrubbing and other best effort, priorities of single clients.
 
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn closed_form_reservations_and_weights() {
-        // a shard that is too slow: clients and recovery get what is reserved for them
+        // a shard that is too slow: clients and recovery get their reservations
         let shares = Shares { client: share(0.5, 1.0, None), recovery: share(0.25, 1.0, None) };
         let policy = Policy::Mclock { capacity: 1000.0, shares };
         let [clients, objects] = served(policy, 500, 4096, [64, 4]);

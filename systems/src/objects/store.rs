@@ -8,14 +8,15 @@
 //! - `FileStore`: everything goes into the journal, and later to its place; it is in the page cache at once;
 //! - an object server of Swift: the file is written, then its metadata and the file system's journal.
 //!
-//! Deferred writes are written when there are enough of them or they have waited long enough; when there are too many,
-//! commits wait. Metadata in `RocksDB` are rewritten when they are merged. Sources: Aghayev et al., *File Systems Unfit
-//! as Distributed Storage Backends*, SOSP 2019; Ceph's configuration reference for the limits. Metadata that an OSD
-//! does not hold are looked up first (`onodes`).
+//! Deferred writes go to the device when there are enough of them, or when they have waited long enough. When
+//! there are too many, commits wait. Metadata in `RocksDB` are rewritten when they are merged. Sources:
+//! Aghayev et al., *File Systems Unfit as Distributed Storage Backends*, SOSP 2019; Ceph's configuration
+//! reference for the limits. Metadata that an OSD does not hold are looked up first (`onodes`).
 //!
-//! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is on the
-//! device of the tables (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out: tables that do not
-//! fit on a `db` device; fragmentation and allocation, check sums' bytes, read-ahead.
+//! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is
+//! on the device of the tables (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out:
+//! tables that do not fit on a `db` device, fragmentation and allocation, the bytes of check sums,
+//! read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::mix;
@@ -152,7 +153,7 @@ struct Operation {
 /// The purpose of an operation.
 #[derive(Clone, Copy, Debug)]
 enum Purpose {
-    /// A leg waits for it.
+    /// An exchange waits for it.
     Read { leg: u32 },
     /// Data are written to their place before their metadata.
     Data(Commit),
@@ -172,7 +173,7 @@ struct HeldReads {
     /// Number of look-ups after the current one.
     left: u8,
     leg: u32,
-    /// Reads of the device; empty if the leg waits only for the look-ups.
+    /// Reads of the device; empty if the exchange waits only for the look-ups.
     reads: Vec<DiskOperation>,
 }
 
@@ -238,7 +239,7 @@ impl Stores {
         &self.operations[number].what
     }
 
-    /// Reads or writes for a leg. Returns the number of completions to wait for.
+    /// Reads or writes for an exchange. Returns the number of completions to wait for.
     pub(crate) fn access(&mut self, machine: &mut impl Machine, access: &StoreAccess) -> u32 {
         match access.op {
             Op::Read => self.read(machine, access),
@@ -383,7 +384,7 @@ impl Stores {
         }
     }
 
-    /// A leg appends bytes to a file that belongs to no object.
+    /// An exchange appends bytes to a file that belongs to no object.
     pub(crate) fn append(
         &mut self,
         machine: &mut impl Machine,
@@ -446,7 +447,8 @@ impl Stores {
         let store = &self.devices[disk as usize];
         let (begin, end) = (address.get() / BLOCK * BLOCK, (address + size).get());
         let bytes = end.next_multiple_of(BLOCK) - begin;
-        // pools that are too large for the devices were refused; others hardly ever wrap around
+        // the scenario's checks refuse pools that are too large for the devices; other pools hardly ever wrap
+        // around
         let room = (store.capacity - store.data_begin).saturating_sub(bytes) / BLOCK * BLOCK;
         let within = begin % room.max(BLOCK);
         DiskOperation {
@@ -516,7 +518,7 @@ impl Stores {
         }
     }
 
-    /// An operation of a device is done. Appends the legs that waited for it to `ready`.
+    /// An operation of a device is done. Appends the exchanges that waited for it to `ready`.
     pub(crate) fn disk_done(
         &mut self,
         machine: &mut impl Machine,

@@ -1,9 +1,9 @@
 //! A simplified model of `OpenStack` Swift.
 //!
-//! A client asks a *proxy*, which sends three copies to object servers; a write is done when two have it.
-//! A read is served by any of the servers. Source: Swift's documentation of its architecture. Simplified:
-//! a proxy forwards an object once it has received it completely, where Swift streams. Not modelled:
-//! account and container servers.
+//! A client asks a *proxy*. For a write, the proxy sends three copies to object servers, and the write is
+//! done when two of them have it. Any of the servers can serve a read. Source: Swift's documentation of its
+//! architecture. Simplified: a proxy forwards an object when it has received it completely, whereas Swift
+//! streams. Not modelled: account and container servers.
 
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, CpuProfile, Scenario};

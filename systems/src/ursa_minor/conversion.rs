@@ -1,12 +1,13 @@
 //! Conversion of volumes: their encoding, encryption or placement changes while clients continue.
 //!
-//! A group is *converted* as a whole: its new first holder reads it, decodes it, encodes it and writes it to the new
-//! holders. Meanwhile, requests that touch the group wait, and the conversion waits for outstanding ones, so each
-//! group has either the old encoding or the new one. The old fragments are kept until all new ones are acknowledged.
-//! If the converting node fails, or too few others are reachable, the group keeps its old encoding, and is tried
-//! again. Groups that are not whole are converted later. Source: Abd-El-Malek et al. 2005 (re-encoding on line by a
-//! coordinator). There, clients write the new encoding at once, and reads look in both. The lock of this model is
-//! simpler, and costs a request that meets it some tens of milliseconds.
+//! A group is *converted* as a whole: its new first holder reads it, decodes it, encodes it and writes it to
+//! the new holders. The conversion first waits for outstanding requests for the group, and later requests
+//! wait for the conversion. So each group has either the old encoding or the new one. The old fragments are
+//! kept until all new ones are acknowledged. If the converting node fails, or too few others are reachable,
+//! the group keeps its old encoding, and is tried again. Groups that are not whole are converted later.
+//! Source: Abd-El-Malek et al. 2005 (on-line re-encoding by a coordinator). There, clients write the new
+//! encoding at once, and reads look in both encodings. The lock of this model is simpler. A request that
+//! meets it waits for some tens of milliseconds.
 
 use foretell_algorithms::message::MESSAGE_HEADER;
 use foretell_algorithms::node::NO_CLIENT;

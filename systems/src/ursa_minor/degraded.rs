@@ -1,12 +1,13 @@
 //! Requests while nodes may fail: the choice of nodes, the waiting times, and the fragments that a write misses.
 //!
-//! A client asks holders that it considers up and that lack none of the requested blocks. It does not rely on nodes
-//! that did not answer in time until they answer again, or until the cluster knows more. A read goes to m others that
-//! suffice. A write still goes to all, and is complete without the unreliable ones if `min_write` others have it; the
-//! fragments that it misses are recorded. If too few nodes are left, a request waits, and fails when it has waited for
-//! too long. Source: Abd-El-Malek et al. 2005 (versatile storage: timeouts of clients, degraded reads). Simplified:
-//! all clients know that a fragment is stale as soon as the write is complete; a node forgets a request that its
-//! client has given up on.
+//! A client asks holders that it considers up and that lack none of the requested blocks. If a node did not
+//! answer in time, the client does not rely on it until the node answers again, or until the cluster knows
+//! whether it is up. A read asks m other nodes from whose fragments the block can be decoded. A write still
+//! goes to all nodes, and is complete without the unreliable ones if `min_write` others have it. The
+//! fragments that it misses are recorded. If too few nodes are left, a request waits, and fails when it has
+//! waited for too long. Source: Abd-El-Malek et al. 2005 (versatile storage: timeouts of clients, degraded
+//! reads). Simplified: all clients know that a fragment is stale as soon as the write is complete; a node
+//! forgets a request that its client has given up.
 
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
@@ -160,8 +161,8 @@ pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     }
 }
 
-/// Of the given fragments, in order: those that a part has not requested, whose holders seem to be up and lack none of
-/// the part's blocks.
+/// Selects, in order, those of the given fragments that a part has not requested and whose holders seem to be
+/// up and lack none of the part's blocks.
 pub(super) fn in_reach(
     failures: &Failures,
     plan: &Plan,
@@ -358,7 +359,7 @@ impl Core {
         }
     }
 
-    /// Those exchanges of a part are no longer waited for. Returns their nodes.
+    /// The client no longer waits for these exchanges of a part. Returns their nodes.
     pub(super) fn give_up_waiting<H: Hosts>(
         &mut self,
         hosts: &mut H,

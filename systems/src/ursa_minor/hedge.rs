@@ -1,7 +1,9 @@
-//! Hedged reads: a read whose answers are late asks one more holder, and uses the first answers that suffice.
+//! Hedged reads: if answers to a read are late, the client asks one more holder, and uses the first answers
+//! that suffice.
 //!
-//! Each part of a request, in one group, does this at most once. Source: Dean and Barroso 2013; that any m fragments
-//! of a code suffice: Abd-El-Malek et al. 2005. Left out: cancellation of the superfluous requests at nodes.
+//! This happens at most once for each part of a request, that is, for each group. Sources: Dean and Barroso
+//! 2013 for hedged requests; Abd-El-Malek et al. 2005 for codes of which any m fragments suffice. Left out:
+//! cancellation of superfluous requests at nodes.
 
 use foretell_algorithms::codec::Numbers;
 use foretell_scenarios::model::ReadFrom;

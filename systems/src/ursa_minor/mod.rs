@@ -1,10 +1,11 @@
 //! Ursa Minor: clients encode and place fragments themselves, by a simplified PASIS protocol.
 //!
-//! A write is encrypted, encoded and sent to all n nodes; it completes when the quorum has acknowledged. A read asks m
-//! nodes, decodes and decrypts. A write of part of an encoded block fetches the block first. Source: Thereska et al.
-//! 2006, II-A, II-B, III-A. Failures of nodes are in `degraded.rs` and `repair.rs`, nodes that join and leave in
-//! `migration.rs`, volumes that change their encoding in `conversion.rs`, hedged reads in `hedge.rs`. Not modelled:
-//! version negotiation. Clients know where fragments are without asking.
+//! A client encrypts and encodes a write, and sends it to all n nodes. The write is complete when a quorum
+//! has acknowledged it. For a read, the client asks m nodes, decodes and decrypts. A write of part of an
+//! encoded block fetches the block first. Source: Thereska et al. 2006, II-A, II-B, III-A. Failures of nodes
+//! are in `degraded.rs` and `repair.rs`, nodes that join and leave in `migration.rs`, volumes that change
+//! their encoding in `conversion.rs`, hedged reads in `hedge.rs`. Not modelled: version negotiation. Clients
+//! know where fragments are without asking.
 #![allow(clippy::struct_field_names, reason = "which of the fragments")]
 
 mod conversion;

@@ -1,4 +1,4 @@
-//! Rebuilding of fragments by their future holders.
+//! Rebuilding of fragments. The new holder of a fragment rebuilds it.
 //!
 //! The holder reads the blocks that it lacks from other nodes: any m fragments, or the rest of the local group. From
 //! these it computes its own fragment and writes it, range by range. A group's fragment is one job, and a node has up
@@ -30,7 +30,8 @@ impl Core {
         let waits = recoveries.waiting.get(&host).is_some_and(|slots| !slots.is_empty())
             || recoveries.to_convert.get(&host).is_some_and(|groups| !groups.is_empty());
         if waits && failures.is_up(host) && !failures.is_down(host) {
-            // not at once: exchanges that are completing now must be complete when the blocks are read
+            // not at once, because exchanges that are completing now must be complete before the blocks are
+            // read
             hosts.set_timer(hosts.now(), Timer::Repair { host: host.0 });
         }
     }
@@ -59,7 +60,7 @@ impl Core {
         }
     }
 
-    /// More is whole than before: fragments of nodes that are out may have become possible to rebuild.
+    /// Fragments have become whole: it may now be possible to rebuild fragments of nodes that are out.
     pub(super) fn give_away_the_rest<H: Hosts>(&mut self, hosts: &mut H) {
         let keeps = |state: &HostState| state.standing == Standing::Out && !state.holds_nothing;
         let states = (0..).zip(&self.failed().hosts);
@@ -104,7 +105,7 @@ impl Core {
             let held = waiting.iter().find(|slot| failures.holes.holds_writes_of(**slot));
             let slot = held.or(waiting.first()).copied().expect("it is not empty");
             waiting.remove(&slot);
-            // a fragment with a job in progress comes again when that job ends
+            // a fragment with a job in progress is tried again when that job ends
             let is_it =
                 |job: &Job| job.slot == slot && job.host == host && job.stage != Stage::Cancelled;
             if failures.recoveries.jobs.values().any(is_it) {

@@ -1,11 +1,11 @@
-//! An array: its controller in front of measured members.
+//! The model of an array: its controller in front of measured members.
 //!
-//! The controller's decisions follow from its level, its members and its cache sizes
-//! ([`foretell_algorithms::array`]): where sectors lie, what members read and write, what its
-//! caches hold, when written data are destaged. The service times were measured: those of a member
-//! alone, and those of the controller with operations that need no member.
+//! The controller's decisions follow from its level, its members and the sizes of its caches
+//! ([`foretell_algorithms::array`]): where sectors lie, what members read and write, what its caches hold,
+//! when written data are destaged. The service times were measured: those of a single member, and those of
+//! the controller for operations that need no member.
 //!
-//! Left out: failed members; the two halves of the controller.
+//! Left out: failed members, and the division of the controller into two halves.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -475,7 +475,7 @@ impl Array {
         }
     }
 
-    /// Charges a request with the work of members: their total service time, and the time without queueing.
+    /// Charges a request for the work of members: their total service time, and the time without queueing.
     fn charge(&mut self, id: u32, (service, alone): (SimSpan, SimSpan), members: u64) {
         let request = &mut self.requests[id];
         request.service += service;

@@ -1,9 +1,9 @@
-//! A write buffer, modelled from measurements. It fills as fast as writes arrive. It drains at the
-//! device's steady-state write rate, more slowly beside reads.
+//! The model of a write buffer, from measurements. The buffer fills as fast as writes arrive. It drains at
+//! the device's steady-state write rate, and more slowly while the device also reads.
 //!
-//! A page that is rewritten in the buffer takes no more room and is drained once. A read beside
-//! writes takes longer, as measured beside the same rate of writes. Left out: a page that is being
-//! drained must be drained again if it is rewritten; reads hit pages in the buffer.
+//! A page that is rewritten in the buffer takes no additional room and is drained once. Reads take longer
+//! while the device writes, as measured at the same rate of writes. Left out: a page that is rewritten while
+//! it is being drained must be drained again; reads hit pages in the buffer.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ const SHORTEST: f64 = 1e6;
 /// Time constant over which the share of time with reads is averaged, ns (assumed: tens of reads of
 /// a disk, hundreds of a solid-state drive).
 const REMEMBERED: f64 = 5e7;
-/// Share of the draining rate that is always left, however many reads there are (assumed).
+/// Share of the draining rate that remains with any number of reads (assumed).
 const LEAST_PACE: f64 = 0.05;
-/// A write that takes longer than this multiple of one that finds room has waited for room.
+/// A write that takes more than this many times as long as a write that finds room has waited for room.
 const WAITED: f64 = 3.0;
 
 /// A write buffer and what drains it.
@@ -123,8 +123,8 @@ impl Buffer {
         self.marked = (now, self.until.saturating_since(now));
     }
 
-    /// Skips a time that is `longer` times as long as the time since the mark. A backlog that grew
-    /// goes on growing at the same rate. One that comes and goes is unchanged afterwards.
+    /// Skips a time that is `longer` times as long as the time since the mark. If the backlog grew, it goes
+    /// on growing at the same rate. If it came and went, it is the same afterwards.
     pub(super) fn pass_over(&mut self, now: SimTime, longer: f64) {
         self.forget_what_left(now);
         let (since, before) = self.marked;
@@ -151,7 +151,7 @@ impl Buffer {
         if passed <= 0.0 {
             return;
         }
-        // since `seen` it was busy first and idle then; older time counts less
+        // since `seen` it was first busy and then idle; earlier times count less
         let idle = now.saturating_since(self.until.max(self.seen)).as_ns() as f64;
         let left = (-passed / self.moment).exp();
         self.draining = self.draining * left + ((-idle / self.moment).exp() - left);
@@ -214,10 +214,10 @@ impl Buffer {
 
     /// Extra time of a read because of the writes beside it, ns. `share_ns`: time of the whole device that it takes.
     ///
-    /// It is drawn from the measurements at the neighbouring sizes and shares of writes; the nearer
-    /// neighbour is drawn more often. Beside few writes most reads do not wait, and some wait for a
-    /// die that is being programmed. Between two measured points more reads wait; the waits do not
-    /// become longer.
+    /// It is drawn from the measurements at the neighbouring sizes and shares of writes. The nearer neighbour
+    /// is drawn more often. With few writes, most reads do not wait, and some wait for a die that is being
+    /// programmed. With more writes, more reads wait, but the waits do not become longer. So one of two
+    /// measured points is drawn, and not a value between them.
     pub(super) fn read(
         &mut self,
         now: SimTime,

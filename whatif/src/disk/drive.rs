@@ -1,4 +1,4 @@
-//! A device behind its I/O scheduler, whose algorithm is known.
+//! A device behind its I/O scheduler. The algorithm of the scheduler is known.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

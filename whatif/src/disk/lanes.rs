@@ -1,15 +1,16 @@
-//! A device that serves operations in parallel, modelled from measurements. Addresses map to lanes
-//! at random. A lane serves one operation at a time. A further delay holds no lane.
+//! The model of a device that serves operations in parallel, from measurements. The device has a number of
+//! *lanes*, to which addresses map at random. A lane serves one operation at a time. Each operation also has
+//! a delay that occupies no lane.
 //!
-//! Throughput is limited either by the lanes, when all are busy, or by a line (such as the host
-//! interface) that every operation passes first. In the first case, the time that an operation
-//! holds its lane follows from the highest measured throughput and the number of lanes; the rest of
-//! its time alone is the delay. In the second case, an operation holds its lane for its time alone,
-//! less its time on the line. The case and the number of lanes are those that best fit the
-//! throughput of small reads at each depth. If the device has a write buffer ([`Buffer`]), writes
-//! hold lanes only while they enter the buffer, and they wait for room in it; reads wait for writes
-//! in progress. Without a buffer, the interference of reads and writes follows from measurements of
-//! both together. Left out: priorities of the device among operations.
+//! Throughput is limited either by the lanes, when all are busy, or by a line (such as the host interface)
+//! that every operation passes first. In the first case, the time for which an operation occupies its lane
+//! follows from the highest measured throughput and the number of lanes. The delay is the rest of the time
+//! that the operation takes on an idle device. In the second case, an operation occupies its lane for all of
+//! that time except its time on the line. The case and the number of lanes are chosen to fit the throughput
+//! of small reads at each depth. If the device has a write buffer ([`Buffer`]), writes wait for room in the
+//! buffer, and occupy lanes only while they enter it; reads wait for writes in progress. Without a buffer,
+//! the interference of reads and writes follows from measurements of both together. Left out: priorities of
+//! the device among operations.
 
 use std::sync::{Arc, OnceLock};
 
@@ -40,8 +41,8 @@ pub(super) struct Lanes {
     /// By [`Op`]: the cost of an operation by size.
     costs: [Costs; 2],
     buffer: Option<Buffer>,
-    /// Without a buffer, by share of reads: factor by which operations take less of the device
-    /// beside the others than alone.
+    /// Without a buffer, by share of reads: factor by which a mix of operations takes less of the device than
+    /// the same operations alone.
     together: Vec<(f64, f64)>,
     /// Moving average of the share of reads.
     reads: f64,

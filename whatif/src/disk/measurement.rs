@@ -1,10 +1,10 @@
-//! The measurement of a storage device, taken at installation.
+//! The measurement of a storage device, made when the device was installed.
 //!
-//! Nothing here depends on the device's internals: these are the figures of a program that reads
-//! and writes the device and looks at the clock (Worthington et al., *On-Line Extraction of SCSI
-//! Disk Drive Parameters*, SIGMETRICS 1995, measure in this way). Thereska et al. 2006, III-C.7,
-//! uses four figures: random and sequential, read and write. Here the random figures depend on the
-//! distance and the queue depth, and the sequential figures on the place and the pause before.
+//! Nothing here depends on the device's internals: a program reads and writes the device and takes the times,
+//! as in Worthington et al., *On-Line Extraction of SCSI Disk Drive Parameters*, SIGMETRICS 1995. Thereska et
+//! al. 2006, III-C.7, uses four figures: random and sequential, read and write. Here the random figures also
+//! depend on the distance and the queue depth, and the sequential figures on the place on the device and on
+//! the pause before the operation.
 
 use foretell_units::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Measurement {
     pub stream_bytes_per_s: [Vec<f64>; 2],
     /// Positioning with one operation at a time, by [`Op`] and distance.
     pub positioning: [Vec<Positioning>; 2],
-    /// 64 KiB operations that continue the one before after a pause, one at a time, by [`Op`].
+    /// 64 KiB operations that continue the previous one after a pause, one at a time, by [`Op`].
     pub continued: [Vec<Continued>; 2],
     /// Random operations over the whole device in its steady state, only reads and only writes, by
     /// [`Op`]; for each size by queue depth.
@@ -43,18 +43,19 @@ pub struct Measurement {
     /// For an array: its known facts.
     #[serde(default)]
     pub array: Option<Box<ArrayFacts>>,
-    /// Number of successive random writes of 8 KiB that are taken faster than the medium could.
+    /// Number of consecutive random writes of 8 KiB that the device accepts faster than the medium could
+    /// write them.
     pub buffered_writes: u32,
-    /// Maximum sectors of the last of them together with writes that continue it and are taken as
-    /// fast; 0: such writes count as any other.
+    /// Maximum number of sectors of the last of these writes together with writes that continue it and are
+    /// accepted as fast. 0: such writes count as any other.
     #[serde(default)]
     pub joined_write_sectors: u64,
     /// Times of single random writes after a pause, ns, by size in bytes.
     pub write_alone_ns: Vec<(u64, f64)>,
-    /// Sectors after a read that are in the device's buffer a while later.
+    /// Number of sectors behind a read that the device has in its buffer a while later.
     pub read_ahead_sectors: u64,
-    /// Whether they are counted from the first sector of the read, which then takes part of that
-    /// room; otherwise from its end.
+    /// Whether these sectors are counted from the first sector of the read, so that the read takes part of
+    /// the room. Otherwise they are counted from its end.
     #[serde(default)]
     pub read_ahead_holds_read: bool,
     /// Number of recent reads that have read-ahead in the buffer.
@@ -67,7 +68,7 @@ pub struct Measurement {
     /// Whether such a read waits until earlier writes are on the medium.
     #[serde(default)]
     pub reads_wait_for_writes: bool,
-    /// Derived from the rest when first needed.
+    /// Computed from the rest when first needed.
     #[serde(skip)]
     pub shape: LaneShape,
 }
@@ -78,8 +79,8 @@ const MOST: f64 = 1e15;
 const MOST_HELD: u32 = 1 << 16;
 
 impl Measurement {
-    /// Checks whether a device can give this measurement, which may come from elsewhere. The error
-    /// names the part that no measurement gives.
+    /// Checks whether any device can have this measurement, because a store may contain anything. The error
+    /// names an impossible part.
     pub(crate) fn check(&self) -> Result<(), String> {
         let time = |ns: f64| (0.0..=MOST).contains(&ns);
         let rate = |per_s: f64| per_s > 0.0 && per_s <= MOST;
@@ -142,24 +143,24 @@ pub(crate) const fn index(op: Op) -> usize {
     }
 }
 
-/// Time of an 8 KiB operation besides its transfer, at a distance from the one before, without a
+/// Time of an 8 KiB operation without its transfer, at a distance from the previous operation, without a
 /// pause. For writes into a buffer: the time on the medium.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Positioning {
-    /// Mean end of the operation before.
+    /// Mean end of the previous operation.
     pub from_sector: u64,
-    /// Distance from the end of the operation before to this one's first sector; negative: backwards.
+    /// Distance from the end of the previous operation to the first sector of this one; negative: backwards.
     pub distance_sectors: i64,
     /// Distribution of the time, ns.
     pub quantiles_ns: [f64; QUANTILES],
 }
 
-/// Time of a 64 KiB operation that continues the one before after a pause.
+/// Time of a 64 KiB operation that continues the previous one after a pause.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Continued {
     /// The pause, ns.
     pub pause_ns: f64,
-    /// Mean time besides the transfer, ns.
+    /// Mean time without the transfer, ns.
     pub mean_ns: f64,
 }
 
@@ -198,7 +199,7 @@ pub struct Mixed {
     pub steady: bool,
 }
 
-/// A buffer that takes writes faster than the device's steady state.
+/// A buffer that accepts writes faster than the device does in its steady state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WriteBuffer {
     /// Its capacity in bytes.
@@ -212,7 +213,7 @@ pub struct WriteBuffer {
 pub struct Beside {
     /// Bytes of each read.
     pub bytes: u64,
-    /// Rate of the writes, as a share of the highest that the device sustains.
+    /// Rate of the writes, as a share of the highest rate that the device sustains.
     pub write_share: f64,
     /// Distribution of the reads' response times, ns.
     pub quantiles_ns: [f64; QUANTILES],
@@ -224,7 +225,7 @@ pub struct Beside {
 pub struct ArrayFacts {
     /// `raid0`, `raid1`, `raid10` or `raid5`.
     pub level: String,
-    /// How many members.
+    /// Number of members.
     pub members: u32,
     /// Bytes on one member before the next member follows.
     pub stripe_unit_bytes: u64,
@@ -232,8 +233,8 @@ pub struct ArrayFacts {
     pub member: Measurement,
     /// The controller's caches.
     pub cache: Option<ArrayCacheFacts>,
-    /// Time of an operation in the controller besides that of the members, ns, by [`Op`] and size
-    /// in bytes: for reads that hit its cache, and writes.
+    /// Time of an operation in the controller, without that of the members, ns, by [`Op`] and size in bytes:
+    /// for reads that hit its cache, and for writes.
     pub controller_ns: [Vec<(u64, f64)>; 2],
     /// The part of that time in which the controller can do nothing else in the same direction.
     pub line_ns: [Vec<(u64, f64)>; 2],

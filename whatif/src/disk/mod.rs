@@ -1,10 +1,10 @@
-//! The lower tier's disk module: service times of the operations that reach a node's disk.
+//! Models of disks: service times of the operations that reach a node's disk.
 //!
-//! A disk is its I/O scheduler, whose algorithm is known, in front of a device that is known only
-//! by its [`Measurement`]. Service times follow from the distance, the place, the pause before, and
-//! the queue depth. So the model covers a queue that is not full (Thereska et al. 2006, Postmark at
-//! 512 MB) as well as one that is. An array is its controller, whose level, members and caches are
-//! known, in front of measured members.
+//! A disk consists of an I/O scheduler and a device. The algorithm of the scheduler is known. The device is
+//! known only by its [`Measurement`]. Service times follow from the distance, the place on the device, the
+//! pause before the operation, and the queue depth. So the model covers full queues and others (such as
+//! Postmark at 512 MB in Thereska et al. 2006). An array consists of a controller and measured members. The
+//! level, members and caches of the controller are known.
 
 mod array;
 mod buffer;
@@ -38,7 +38,7 @@ pub(crate) enum Disk {
     Array(Box<Array>),
 }
 
-/// A completed operation. Of merged operations, the first has all the time.
+/// A completed operation. If operations were merged, the whole time counts for the first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) number: u32,

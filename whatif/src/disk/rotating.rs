@@ -1,8 +1,9 @@
-//! A disk that serves one operation at a time, modelled from measurements: positioning by distance,
-//! transfer by place, and the cost of a pause before a continued operation.
+//! The model of a disk that serves one operation at a time, from measurements: positioning by distance,
+//! transfer by place on the disk, and the cost of a pause before an operation that continues the previous
+//! one.
 //!
-//! Left out: the angle of the platter, except near a buffered write (rotational latency is drawn
-//! from the measured distribution); the drive's buffer, except for its read-ahead.
+//! Left out: the angle of the platter (rotational latency is drawn from the measured distribution), except
+//! near a buffered write; the drive's buffer, except for read-ahead and buffered writes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -99,9 +100,9 @@ pub(super) struct Rotating {
     segments: VecDeque<Segment>,
     /// Time of a revolution: the range of positioning times over one long distance.
     turn_ns: f64,
-    /// The operation whose measured times behind the last operation are those of the arm. That is
-    /// writes, because data to read there may already be in the buffer; reads on a drive whose
-    /// writes hardly ever wait for the medium.
+    /// The kind of operation whose measured times are those of the arm, at short distances backwards and
+    /// after a buffered write. Usually these are writes, because reads there may find their data in the
+    /// buffer. On a drive whose writes hardly ever wait for the medium, they are reads.
     mechanical: Op,
     stream: Stream,
     end: Sectors,
@@ -218,7 +219,8 @@ impl Rotating {
         self.last == Op::Write && self.measured.buffered_writes > 0
     }
 
-    /// Time to a place after a pause, if it was `away_ns` before it: the platter keeps turning.
+    /// Time to a place after a pause, if that place was `away_ns` away before the pause: the platter keeps
+    /// turning.
     fn turned(&self, away_ns: f64, pause: SimSpan) -> f64 {
         let left = away_ns - pause.as_ns() as f64;
         if left >= 0.0 || self.turn_ns <= 0.0 {
@@ -399,11 +401,12 @@ impl Rotating {
         }
         self.run += sectors.get();
         let start = now.max(self.busy_until);
-        // the drive knows the continuation before the end of the last write is on the medium
+        // the write that continues the last one is in the buffer before the end of the last one is on the
+        // medium
         let follows = start > now && lbn == self.end;
         let move_ns = match reach_ns {
             _ if follows => 0.0,
-            // it was chosen because the arm reaches it first
+            // the scheduler chose the write because the arm reaches it first
             Some(reach_ns) => reach_ns,
             None => self.positioning_ns(start, self.mechanical, lbn),
         };
@@ -533,7 +536,7 @@ mod tests {
         // 256 sectors transfer in 1.311 ms: the third finds room when the first has left, the
         // fourth when the second has
         near(times_ms([9000, 9256, 9512, 9768]), [0.1, 0.1, 6.411, 7.722]);
-        // elsewhere each write waits until the one before is on the medium
+        // at other places, each write waits until the previous one is on the medium
         near(times_ms([9000, 900, 19_000, 500]), [0.1, 6.411, 12.722, 19.032]);
     }
 

@@ -1,4 +1,4 @@
-//! Modifies recorded requests: another share of reads, another size, or other places.
+//! Modifies recorded requests: another share of reads, another size, or other addresses.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::observed::{Recorded, Sharing, Streams};
 use crate::question::Described;
 use crate::replay::SEED;
 
-/// Rebuilds every stream of a workload, of clients and of threads.
+/// Applies a change to every stream of a workload: those of clients and those of threads.
 fn each(
     known: &Streams,
     name: &str,
@@ -27,8 +27,8 @@ fn each(
     Streams { of_threads: threads.collect(), of_clients, ..known.clone() }
 }
 
-/// Keeps places and times. As few requests as possible turn from reads to writes or back, so that
-/// the share of reads changes `from` one `to` another.
+/// Keeps addresses and times. Turns as few requests as possible from reads to writes or from writes to reads,
+/// so that the share of reads changes `from` one value `to` another.
 pub(super) fn flipped(known: &Streams, name: &str, from: f64, to: f64) -> Streams {
     // all other requests keep their direction
     let (of_reads, of_writes) = if to < from {
@@ -49,7 +49,7 @@ pub(super) fn flipped(known: &Streams, name: &str, from: f64, to: f64) -> Stream
     })
 }
 
-/// Keeps places and times; each request becomes a read with this chance.
+/// Keeps addresses and times. Each request becomes a read with this probability.
 pub(super) fn drawn_directions(known: &Streams, name: &str, reads: f64) -> Streams {
     each(known, name, |stream, draws| {
         let drawn = |request: &Recorded| {
@@ -60,7 +60,7 @@ pub(super) fn drawn_directions(known: &Streams, name: &str, reads: f64) -> Strea
     })
 }
 
-/// Keeps times; gives all requests one size and aligns their places down to a multiple of it.
+/// Keeps times. Gives all requests one size, and rounds their addresses down to a multiple of it.
 pub(super) fn of_size(known: &Streams, size: Bytes, volume: Bytes) -> Streams {
     each(known, "", |stream, _| {
         let sized = |request: &Recorded| {
@@ -74,7 +74,8 @@ pub(super) fn of_size(known: &Streams, size: Bytes, volume: Bytes) -> Streams {
 
 /// Drawn requests, with the times and pauses of the recorded ones.
 ///
-/// An open loop gets as many requests of a client as were recorded: later ones have no times.
+/// In an open loop, a client gets only as many requests as were recorded, because later ones would have no
+/// times.
 pub(super) fn drawn(known: &Streams, drawn: &[Vec<Described>], open: bool) -> Streams {
     let one = |(place, drawn): (usize, &Vec<Described>)| -> Arc<[Recorded]> {
         let recorded = known.of_clients.get(place).map_or(&[][..], |all| all);

@@ -1,11 +1,10 @@
 //! Finds the law that generates the requests of a workload of kind `ssio`, from the recorded requests.
 //!
-//! The benchmark's documentation lists the possible laws: requests of one size; places in order, a
-//! fixed distance apart, or chosen independently: uniformly, by a Zipf law of the block's number,
-//! or from a hot beginning and a cold rest. The law and its parameters are not in the records. They
-//! are estimated from the recorded places (maximum likelihood, penalized by the number of
-//! parameters: Schwarz, *Estimating the Dimension of a Model*, 1978). If no law is near the
-//! recorded places, there is no answer.
+//! The benchmark's documentation lists the possible laws: requests of one size; addresses in order, a fixed
+//! distance apart, or chosen independently of each other: uniformly, by a Zipf law of the block's number, or
+//! from a hot beginning and a cold rest. The records do not contain the law and its parameters. They are
+//! estimated from the recorded addresses (maximum likelihood, penalized by the number of parameters: Schwarz,
+//! *Estimating the Dimension of a Model*, 1978). If no law fits the recorded addresses, there is no answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,12 +15,14 @@ use hashbrown::HashMap;
 
 use crate::observed::Recorded;
 
-/// Minimum share of a stream's requests at one distance from the request before, if the stream goes in order.
+/// A stream is in order if at least this share of its requests have the same distance from the previous
+/// request.
 const NEARLY_ALL: f64 = 0.9;
-/// Expected requests beyond the last recorded place, if the rest of the volume were used. With fewer, it may be used.
+/// Suppose that the workload used the rest of the volume, too. If fewer requests than this were expected
+/// there, the records cannot exclude it.
 const EXPECTED_BEYOND: f64 = 9.0;
-/// Maximum distance of two distributions (Kolmogorov & Smirnov) at which one stands for the other, and
-/// the allowance for chance: this divided by the root of the number of places.
+/// Maximum distance of two distributions (Kolmogorov & Smirnov) that count as equal. The second number,
+/// divided by the square root of the number of addresses, is added as an allowance for chance.
 const NEAR: (f64, f64) = (0.01, 2.0);
 /// The largest Zipf exponent that is tried.
 const STEEPEST: f64 = 8.0;
@@ -40,11 +41,11 @@ pub(super) struct Law {
     /// Whether they fill the whole volume.
     pub(super) whole: bool,
     pub(super) order: Order,
-    /// Number of requests that it was estimated from.
+    /// Number of requests from which the law was estimated.
     pub(super) requests: usize,
 }
 
-/// Order of places.
+/// Order of addresses.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Order {
     Sequential,
@@ -63,7 +64,7 @@ pub(super) enum Order {
 }
 
 impl Law {
-    /// The law of streams on a volume. The error says why there is none.
+    /// The law of streams on a volume. The error says why no law was found.
     pub(super) fn of(streams: &[Arc<[Recorded]>], volume: Bytes) -> Result<Self, String> {
         let all = || streams.iter().flat_map(|stream| stream.iter());
         let Some(first) = all().next() else { return Err("nothing was recorded of it".to_owned()) };
@@ -88,7 +89,7 @@ impl Law {
         Ok(law(order, blocks))
     }
 
-    /// The law on a volume of another size as scenario settings: keys of a workload of kind `ssio`.
+    /// The law on a volume of another size, as settings of a scenario: keys of a workload of kind `ssio`.
     pub(super) fn settings(&self, recorded_on: Bytes, volume: Bytes) -> String {
         let used = if self.whole {
             volume.get()
@@ -139,7 +140,7 @@ fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
-/// The order of streams in which nearly all requests are at the same distance from the one before.
+/// The order of streams in which nearly all requests have the same distance from the previous one.
 fn in_order(streams: &[Arc<[Recorded]>], access: u64) -> Option<Order> {
     let pairs = || streams.iter().flat_map(|stream| stream.windows(2));
     let mut steps: HashMap<u64, usize, FixedState> = HashMap::default();
@@ -157,8 +158,8 @@ fn in_order(streams: &[Arc<[Recorded]>], access: u64) -> Option<Order> {
     }
 }
 
-/// Number of blocks in use by streams in order, if a stream wrapped around, or if there are several
-/// streams: those of the benchmark begin at equal distances.
+/// Number of blocks that streams in order use. It is known if a stream wrapped around, or if there are
+/// several streams, because those of the benchmark begin at equal distances.
 fn used_in_order(streams: &[Arc<[Recorded]>], access: u64, last: u64) -> Option<u64> {
     let mut pairs = streams.iter().flat_map(|stream| stream.windows(2));
     if pairs.any(|pair| pair[1].offset < pair[0].offset) {
@@ -170,7 +171,8 @@ fn used_in_order(streams: &[Arc<[Recorded]>], access: u64, last: u64) -> Option<
     begins_at_its_part.then(|| (first * streams.len() as u64).div_ceil(place as u64).max(last))
 }
 
-/// The law of independent choices, and the number of blocks. `places` are sorted, out of `room` blocks.
+/// The law of independent choices, and the number of blocks. `places` are the requested block numbers,
+/// sorted; the volume has `room` blocks.
 fn chosen(places: &[u64], room: u64) -> Result<(Order, u64), String> {
     let n = places.len() as f64;
     let met = places.last().map_or(1, |last| last + 1);
@@ -180,12 +182,12 @@ fn chosen(places: &[u64], room: u64) -> Result<(Order, u64), String> {
         blocks = room;
         found = best(places, room);
     } else if met < room {
-        // the last place in use may be beyond the last recorded one
+        // the last block in use may be beyond the last recorded one
         blocks = met + (1.0 / found.density(n, met)).min((room - met) as f64) as u64;
     }
     let apart = found.apart(places, blocks);
     if apart > NEAR.0 + NEAR.1 / n.sqrt() {
-        return Err("its places follow none of the laws that a scenario can name".to_owned());
+        return Err("its addresses follow none of the laws that a scenario can name".to_owned());
     }
     Ok((found.order, blocks))
 }
@@ -243,7 +245,7 @@ impl Fit {
         }
     }
 
-    /// Of `n` requests, the number expected beyond the `met` first blocks, up to `room`.
+    /// Of `n` requests, the expected number to blocks from `met` to `room`.
     fn beyond(&self, n: f64, met: u64, room: u64) -> f64 {
         n * (1.0 - self.share(met, room))
     }
@@ -255,7 +257,7 @@ impl Fit {
         (n * last / width as f64).max(f64::MIN_POSITIVE)
     }
 
-    /// The distance between the law and the recorded places.
+    /// The distance between the law and the recorded block numbers.
     fn apart(&self, places: &[u64], blocks: u64) -> f64 {
         let n = places.len();
         let mut apart: f64 = 0.0;
@@ -346,7 +348,7 @@ mod tests {
         Law::of(streams, Bytes(blocks * ACCESS)).unwrap()
     }
 
-    /// A place by a Zipf law: inverts the sum.
+    /// A block number by a Zipf law: inverts the sum.
     fn zipf(sums: &Sums, blocks: u64, unit: f64) -> u64 {
         let wanted = unit * sums.up_to(blocks);
         let (mut low, mut high) = (0, blocks - 1);
@@ -410,7 +412,7 @@ mod tests {
         };
         let streams = [drawn(10_000, draw)];
         let why = Law::of(&streams, Bytes(1_000_000 * ACCESS)).unwrap_err();
-        assert_eq!(why, "its places follow none of the laws that a scenario can name");
+        assert_eq!(why, "its addresses follow none of the laws that a scenario can name");
         let mut sizes = stream(0..10).to_vec();
         sizes[3].size = 512;
         let why = Law::of(&[sizes.into()], Bytes(1000 * ACCESS)).unwrap_err();

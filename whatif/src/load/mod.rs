@@ -1,19 +1,19 @@
-//! Predicts a changed load of a recorded workload: another share of reads, other sizes, other places.
+//! Predicts a changed load of a recorded workload: another share of reads, other sizes, other addresses.
 //!
-//! The records hold the requests, not the process that generated them. So a changed load is made
-//! from the recorded one. The documentation of the workload's kind decides how:
+//! The records contain the requests, not the process that generated them. So a changed load is made from the
+//! recorded one. How this is done depends on the kind of workload, according to its documentation:
 //!
-//! - `ssio` follows one of a few laws, whose parameters are estimated from the recorded places
-//!   ([`law`]). The change is applied to that law, and requests are drawn from it with a seed that
-//!   no run uses. If only the share of reads changes, recorded requests keep their places, and some
-//!   of them change direction.
-//! - a trace has no law. Its requests keep their times; [`again`] draws their directions, or gives
-//!   them another size at their places.
-//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their places when their volume grows,
-//!   because their files do not grow.
+//! - `ssio` follows one of a few laws. The law and its parameters are estimated from the recorded addresses
+//!   ([`law`]). The change is applied to the law, and requests are drawn from it with a seed that no run
+//!   uses. If only the share of reads changes, recorded requests keep their addresses, and some of them
+//!   change direction.
+//! - A trace has no law. Its requests keep their times. [`again`] draws their directions, or gives them
+//!   another size at the same addresses.
+//! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their addresses when their volume grows, because
+//!   their files do not grow.
 //!
-//! Left out: users who read less may issue requests more often. Times and the number of outstanding
-//! requests stay as recorded, or as the question says.
+//! Left out: users who read less may issue requests more often. Here, times and the number of outstanding
+//! requests stay as recorded, or are as in the question.
 
 mod again;
 mod law;
@@ -27,10 +27,10 @@ use crate::observed::{Observed, Recorded, Streams};
 use crate::question::Shelf;
 use law::Law;
 
-/// The option that gives changes, for error messages.
+/// The name of the option for changes, for error messages.
 pub(crate) const OPTION: &str = "--what-if";
 
-/// Keys of a workload that describe its requests and can be asked about, by its kind.
+/// Keys that describe the requests of a workload and that a question may change, by kind of workload.
 const KEYS: [(&str, &[&str]); 2] = [
     (
         "ssio",
@@ -48,12 +48,13 @@ const KEYS: [(&str, &[&str]); 2] = [
     ("trace", &["reads", "access"]),
 ];
 
-/// Kinds whose requests keep their places when their volume grows.
+/// Kinds whose requests keep their addresses when their volume grows.
 const STAY: [&str; 5] = ["trace", "postmark", "oltp", "iozone", "ffsb"];
 
-/// The number of the recorded workload whose load a change affects; `None`: it affects something else.
+/// The number of the recorded workload whose load a change affects. `None` if it affects something else.
 ///
-/// `all`: the changes of the question. A workload that one of them describes has no recorded load.
+/// `all`: the changes of the question. If one of them describes a workload, that workload has no recorded
+/// load.
 pub(crate) fn of_change(seen: &Observed, change: &Change, all: &[Change]) -> Option<usize> {
     let steps: Vec<&str> = change.path.split('.').map(plain).collect();
     let ["workload", name, key] = steps[..] else { return None };
@@ -78,13 +79,14 @@ pub(crate) fn can_grow(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind == "ssio" || STAY.contains(&kind))
 }
 
-/// The requests of a changed load, and what they assume.
+/// The requests of a changed load, and the assumptions about them.
 pub(crate) struct Load {
     pub(crate) requests: Streams,
     pub(crate) assumed: String,
 }
 
-/// A changed load: number `recorded` of the run's workloads, and `workload` of the changed cluster's.
+/// A changed load. Its workload has number `recorded` in the run, and number `workload` in the changed
+/// cluster.
 pub(crate) struct Asked<'a> {
     pub(crate) recorded: usize,
     pub(crate) workload: usize,
@@ -115,7 +117,8 @@ impl Asked<'_> {
             Some(kind) if STAY.contains(&kind) => {
                 let end = known.of_clients.iter().flat_map(|all| all.iter()).map(Recorded::end);
                 if end.max().unwrap_or(0) > volume.get() {
-                    let reason = format!("workload `{name}` has asked for places behind {volume}");
+                    let reason =
+                        format!("workload `{name}` has requested addresses beyond {volume}");
                     return Err(self.refused(reason));
                 }
                 let mut load = if self.changes.is_empty() {
@@ -125,7 +128,7 @@ impl Asked<'_> {
                 };
                 if before != volume {
                     let stay = format!(
-                        "workload `{name}` asks for the places that were recorded, on a volume of {volume}"
+                        "workload `{name}` requests the recorded addresses, on a volume of {volume}"
                     );
                     let others = std::mem::take(&mut load.assumed);
                     load.assumed =
@@ -189,8 +192,8 @@ impl Asked<'_> {
         let shown = format!("{law}, as {} requests show", law.requests);
         if before == volume && is_alike(&kind, &as_recorded) {
             let assumed = format!(
-                "workload `{name}` ({shown}) keeps the places and times that were recorded; which of its \
-                 requests read, {:.1} % now, is drawn",
+                "workload `{name}` ({shown}) keeps its recorded addresses and times; which of its requests \
+                 are reads, now {:.1} %, is drawn at random",
                 100.0 * read_share
             );
             return Ok(Load {
@@ -213,8 +216,8 @@ impl Asked<'_> {
             (false, false) => "; it uses the same share of the volume as before",
         };
         let assumed = format!(
-            "workload `{name}` ({shown}) has other requests, drawn by the changed law{grown}; when they come \
-             is as recorded or as asked"
+            "workload `{name}` ({shown}) has other requests, drawn from the changed law{grown}; their \
+             times are as recorded or as requested"
         );
         Ok(Load { requests, assumed })
     }
@@ -245,16 +248,16 @@ impl Asked<'_> {
         if asks_for("access") {
             requests = again::of_size(&requests, access, volume);
             assumed.push(format!(
-                "are of {access} and begin at the multiple of it below the recorded place"
+                "have {access} and begin at the multiple of it at or below the recorded address"
             ));
         }
         if asks_for("reads") {
             requests = again::drawn_directions(&requests, name, read_share);
             let share = 100.0 * read_share;
-            assumed.push(format!("read with a chance of {share:.1} %, wherever they go"));
+            assumed.push(format!("are reads with a probability of {share:.1} %, at any address"));
         }
         let assumed = format!(
-            "requests of workload `{name}` come when they were recorded, {}",
+            "requests of workload `{name}` keep their recorded times, {}",
             assumed.join(", and ")
         );
         Ok(Load { requests, assumed })

@@ -61,12 +61,12 @@ pub struct Observed {
     pub(crate) requests: Vec<Streams>,
     /// Records for each request.
     pub(crate) records_per_request: f64,
-    /// By workload: the kind that it had when it was recorded, which an operator knows.
+    /// By workload: its kind in the recorded run, which an operator knows.
     pub(crate) kinds: Vec<Option<String>>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,
-    /// The model's outcome for the run itself, computed when first needed; `None` inside if the
-    /// model says that the cluster does not keep up.
+    /// The model's outcome for the recorded run itself, computed when first needed. The inner value is `None`
+    /// if the model says that the cluster does not keep up.
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
     /// The same for short stretches.
     pub(crate) unchanged_short: OnceLock<Option<Outcome>>,
@@ -75,9 +75,9 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Reads the run in `dir`, where `run.db` suffices.
+    /// Reads the run in `dir`. Its `run.db` is enough.
     ///
-    /// Errors if there is no whole run, or if too little was recorded to predict from.
+    /// Returns an error if the run is incomplete, or if too little was recorded to predict from.
     #[cfg(feature = "sqlite")]
     pub fn open(dir: &std::path::Path) -> Result<Self, WhatIfError> {
         Self::of(&foretell_ati::open_run(dir)?)
@@ -85,7 +85,7 @@ impl Observed {
 
     /// Reads a run's records, wherever they are.
     ///
-    /// Errors if too little was recorded to predict from.
+    /// Returns an error if too little was recorded to predict from.
     pub fn of(run: &impl Records) -> Result<Self, WhatIfError> {
         let unknown = |missing: &str| WhatIfError::Unknown {
             path: run.path().to_owned(),

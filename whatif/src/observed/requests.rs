@@ -15,9 +15,9 @@ use crate::error::WhatIfError;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Recorded {
     pub(crate) issued: SimTime,
-    /// Time from the completion that this request follows to its issue, if the client issues after
-    /// completions and has no known think time. The client worked by itself in this time, as a file server
-    /// does on a cache hit.
+    /// Time from the completion that this request follows to the issue of the request. It is set if the
+    /// client issues requests after completions and its think time is not known. In this time the client
+    /// worked on its own, as a file server does on a cache hit.
     pub(crate) pause: SimSpan,
     pub(crate) offset: Bytes,
     pub(crate) size: u32,
@@ -43,8 +43,8 @@ pub(crate) struct Streams {
     pub(crate) creates: bool,
     /// Whether every client had finished before the records end.
     pub(crate) ended: bool,
-    /// By position of the client: the requests of each of its threads. Only if threads have their own work
-    /// and something distinguishes them, as the block layer of a guest does; otherwise empty.
+    /// By position of the client: the requests of each of its threads. It is empty unless threads have their
+    /// own work and something distinguishes them, as the block layer of a guest does.
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
 }
 
@@ -55,23 +55,23 @@ impl Streams {
     }
 }
 
-/// Whether each request of this kind of workload is one object, which an operator knows.
+/// Whether each request of this kind of workload is one object. An operator knows this.
 pub(crate) fn is_whole(kind: &str) -> bool {
     kind == "cosbench"
 }
 
-/// Whether each thread of this kind of workload has its own work, which an operator knows. With
-/// other kinds, a thread takes the next request of its process.
+/// Whether each thread of this kind of workload has its own work. An operator knows this. With other kinds, a
+/// thread takes the next request of its process.
 fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
-/// Whether workloads of this kind may end by themselves, which an operator knows.
+/// Whether workloads of this kind may end by themselves. An operator knows this.
 fn is_finite(kind: &str) -> bool {
     matches!(kind, "oltp" | "postmark" | "iozone")
 }
 
-/// A client has ended if it has no request outstanding and has issued none for this many of its mean gaps.
+/// A client has ended if it has no request outstanding, and has issued none for this many times its mean gap.
 const GAPS_TO_END: u64 = 20;
 
 /// Whether a client without outstanding requests had finished at the `end` of the records.
@@ -86,14 +86,15 @@ fn has_ended(requests: &[Recorded], end: SimTime) -> bool {
 pub(crate) enum Sharing {
     /// They choose independently from the same addresses.
     Shared,
-    /// Each has its own addresses, beside those of the others.
+    /// Each has its own range of addresses.
     Beside,
     /// They issue the same requests.
     Same,
 }
 
 impl Sharing {
-    /// The sharing of a kind of workload, which an operator knows from the benchmark's documentation.
+    /// How clients of this kind of workload share addresses. An operator knows this from the benchmark's
+    /// documentation.
     pub(crate) fn of_kind(kind: &str) -> Self {
         match kind {
             "postmark" | "iozone" | "ffsb" => Self::Beside,

@@ -20,15 +20,15 @@ pub(super) enum Event {
     Network(Step),
     /// A message that uses no cable is delivered.
     Delivered { exchange: u32 },
-    /// The sending virtual machine's bandwidth limit lets a message go on to the cable.
+    /// The bandwidth limit of the sending virtual machine lets a message pass to the cable.
     LetOut { exchange: u32 },
-    /// The receiving virtual machine's bandwidth limit lets a message in.
+    /// The bandwidth limit of the receiving virtual machine lets a message pass.
     LetIn { exchange: u32 },
     /// A timer of the protocol runs out.
     Timer(Timer),
     /// A disk of a machine may have completed operations.
     Disk { host: u32, disk: u32 },
-    /// The flusher of a node looks for old dirty pages.
+    /// The flusher of a node searches for old dirty pages.
     Tick { host: u32 },
     /// One of the scenario's events takes place.
     Happens { number: u32 },

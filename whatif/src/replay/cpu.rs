@@ -15,7 +15,7 @@ pub(super) struct Cpu {
 /// The result of a slice's end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepEnd {
-    /// The completed work, unless only the quantum was used up. Until [`Cpu::go_on`], the core is held.
+    /// The completed work; `None` if only the quantum was used up. The core is held until [`Cpu::go_on`].
     pub(super) done: Option<Then>,
     /// The core's next slice, if it is not held.
     pub(super) next: Option<Slice>,
@@ -30,12 +30,12 @@ impl Cpu {
         Self { cores: Cores::new(cores, quantum, context_switch), busy: SimSpan::ZERO }
     }
 
-    /// The same with two hardware threads for each physical core, which together do `smt` times the work of one.
+    /// Gives each physical core two hardware threads. Together they do `smt` times the work of one.
     pub(super) fn with_smt(self, smt: Option<f64>) -> Self {
         Self { cores: self.cores.with_smt(smt), ..self }
     }
 
-    /// A thread's work is ready. Returns the slice if a core was free for it.
+    /// A thread has work. Returns the slice if a core was free for it.
     pub(super) fn submit(
         &mut self,
         now: SimTime,

@@ -1,10 +1,9 @@
 //! Fills the caches of arrays before the first request.
 //!
-//! FFSB creates its files before it measures, and then warms up, as its documentation says. An
-//! operator knows which loads are FFSB's. The files are assumed to lie where requests were
-//! recorded. The warm-up is assumed to issue similar requests until as much is written as the write
-//! cache holds. Both take no time and only affect the caches of arrays; everything else is warmed
-//! up over time.
+//! According to its documentation, FFSB creates its files and warms up before it measures. An operator knows
+//! which workloads are FFSB. The files are assumed to lie where requests were recorded. The warm-up is
+//! assumed to issue similar requests until it has written as much as the write cache holds. Creation and
+//! warm-up take no time here, and change only the caches of arrays. All other state warms up during the run.
 
 use foretell_units::{Bytes, HostId, Op, Stream};
 
@@ -13,11 +12,11 @@ use super::{Material, Replay, SEED};
 use crate::disk::Measurement;
 use crate::observed::Recorded;
 
-/// Files are created in pieces of this size, those of all clients in turn.
+/// Files are created in pieces of this size. The clients take turns.
 const PIECE: Bytes = Bytes::mib(16);
 /// Maximum number of requests in the warm-up.
 const MOST_REQUESTS: u64 = 1 << 21;
-/// The same if nothing is written.
+/// Maximum number of requests in the warm-up if nothing is written.
 const MOST_READS: u64 = 1 << 19;
 
 /// The files of one client.
@@ -34,7 +33,7 @@ impl Files {
 }
 
 impl Replay<'_> {
-    /// Creates the files of all workloads that do so, and warms up with requests like theirs.
+    /// Creates the files of all workloads that create files, and warms up with requests like theirs.
     pub(super) fn create_files(&mut self, material: &Material) {
         let arrays = || material.measured.iter().flatten().filter_map(|disk| caches(disk));
         let Some(kept) = arrays().map(|(all, _)| all).max() else { return };
@@ -105,7 +104,7 @@ fn caches(measured: &Measurement) -> Option<(u64, u64)> {
     Some((cache.bytes.max(written), written))
 }
 
-/// Streams like those recorded of each client or thread, drawn from their first request on.
+/// Streams that resemble the recorded ones of each client or thread. All of their requests are drawn.
 fn like_recorded(material: &Material, index: usize) -> Vec<(u32, Requests, Stream)> {
     let workload = &material.scenario.workloads[index];
     let known = &material.requests[index];

@@ -1,4 +1,4 @@
-//! The disks of a machine, which virtual machines may share.
+//! The disks of a machine. Virtual machines may share them.
 //!
 //! Each disk has its own clock ([`SlowClock`]). While the disk is slow, that clock runs slower, so
 //! that all of its work takes longer.
@@ -14,7 +14,7 @@ use super::agenda::{Agenda, Event};
 use super::tally::Busy;
 use crate::disk::{Disk, Done, Measurement, Taken};
 
-/// An operation of a node, by its number at that node.
+/// An operation of a node: the node, and the operation's number there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tag {
     pub(super) host: u32,
@@ -35,8 +35,8 @@ pub(super) struct Disks {
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     clock: SlowClock,
-    /// Busy times when the clock was last set, by the disk's own clock and by the cluster's: time
-    /// seen busy by the host, and time with work.
+    /// Busy times when the speed last changed, by the disk's own clock and by the cluster's clock. Each pair
+    /// has the time for which the host saw the disk busy, and the time for which the disk had work.
     own: (SimSpan, SimSpan),
     common: (SimSpan, SimSpan),
 }
@@ -87,7 +87,7 @@ impl Disks {
         }
     }
 
-    /// Submits an operation of one of `machine`'s hosts to a disk.
+    /// Submits an operation of a host on `machine` to a disk.
     pub(super) fn submit(
         &mut self,
         now: SimTime,

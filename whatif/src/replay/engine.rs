@@ -1,7 +1,7 @@
-//! The measured machines under the storage system's software.
+//! The model of the machines on which the storage system's software runs.
 //!
-//! The protocol reaches them through [`Hosts`]: processors and cables with known costs and rates,
-//! and measured disks. Left out: TCP's behavior after losses, the angle of platters.
+//! The protocol reaches the machines through [`Hosts`]. Their processors and cables have known costs and
+//! rates, and their disks were measured. Left out: TCP's behavior after losses, the angle of platters.
 
 use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::cores::Slice;
@@ -22,17 +22,18 @@ use super::tracking::Tracking;
 /// The machines and their statistics.
 pub(super) struct Engine<'a> {
     pub(super) scenario: &'a Scenario,
-    /// Time of the part that is replayed in detail.
+    /// Current time, counting only what is replayed in detail.
     pub(super) now: SimTime,
-    /// Total time that was skipped so far (requests only touch caches).
+    /// Total time that was skipped so far. In skipped time, requests only touch caches.
     pub(super) skipped: SimSpan,
-    /// Total time that was left out so far: clients advanced in their records, but no time passed for nodes.
+    /// Total time that was left out so far. In this time, clients advanced in their records, but no time
+    /// passed for nodes.
     pub(super) left_out: SimSpan,
     pub(super) agenda: Agenda,
     /// By host: the machine whose processor it uses.
     pub(super) machines: Vec<HostId>,
     pub(super) cpus: Vec<Cpu>,
-    /// The host and core that have just completed a step of a task; its consequences are being computed.
+    /// The host and core that have just completed a step of a task, while the consequences are computed.
     pub(super) in_hand: Option<(HostId, u32)>,
     /// Whether computations run on threads that must be woken.
     pub(super) waking: bool,
@@ -52,14 +53,14 @@ pub(super) struct Engine<'a> {
     /// Whether the measured time is under way.
     pub(super) measuring: bool,
     pub(super) steps: Steps,
-    /// Slow hosts, with the factor by which their processors take longer.
+    /// Slow hosts, each with the factor by which its processor takes longer.
     pub(super) slow: Vec<(HostId, f64)>,
     /// Hosts that are cut off but still run.
     pub(super) cut_off: Vec<HostId>,
 }
 
 impl Engine<'_> {
-    /// The time of the whole run that clients have reached.
+    /// The time in the whole run that clients have reached.
     pub(super) fn time_of_clients(&self) -> SimTime {
         self.now + self.skipped + self.left_out
     }
@@ -99,8 +100,8 @@ impl Engine<'_> {
         self.agenda.schedule(slice.end, Event::Slice { host: host.0, core: slice.core });
     }
 
-    /// The running slice of a core ends. The consequences of a completed step must be computed
-    /// before [`Engine::go_on`].
+    /// The running slice of a core ends. The caller must compute the consequences of a completed step before
+    /// it calls [`Engine::go_on`].
     pub(super) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd {
         let end = self.cpus[host.index()].step_ends(self.now, core);
         self.in_hand = end.done.map(|_| (host, core));
@@ -127,8 +128,8 @@ impl Engine<'_> {
         self.steps = steps;
     }
 
-    /// Sends the message of an exchange over the cable. Between virtual machines on one machine it
-    /// goes over the bridge, which takes no time and is not recorded.
+    /// Sends the message of an exchange over the cable. Between virtual machines on one machine, the message
+    /// goes over the bridge. The bridge takes no time and records nothing.
     pub(super) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
         let (from, to) = (exchange.sender(), exchange.receiver());
@@ -146,7 +147,7 @@ impl Engine<'_> {
         self.take(steps);
     }
 
-    /// When the receiver's bandwidth limit lets in a message that is there now.
+    /// When the receiver's bandwidth limit lets a message pass that has arrived now.
     pub(super) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let wire = exchange.wire();
@@ -161,7 +162,8 @@ impl Engine<'_> {
         if together { SimSpan::ZERO } else { self.links.time(of.index(), wire) }
     }
 
-    /// Whether a host owns a resource: virtual machines share some, and guests all.
+    /// Whether a host owns a resource. Virtual machines share some resources with their machine, and guests
+    /// share all.
     pub(super) fn has(&self, host: usize, resource: Resource) -> bool {
         let owners = match resource {
             Resource::Cpu => self.machines[host],

@@ -1,10 +1,10 @@
 //! Fills caches before the fast model's first detailed stretch.
 //!
-//! Recorded requests fill the caches at their recorded times (see `fill_requests`). So the contents
-//! depend on what nodes store and where. They do not depend on the speed of processors, cables and
-//! disks, or on the request rate. Questions that change only these start from caches that an
-//! earlier question has filled. The Activity DB grows meanwhile as in the recorded run, and its pages
-//! take their share of one node's cache.
+//! Recorded requests fill the caches at their recorded times (see `fill_requests`). So the contents depend on
+//! what nodes store and where. They do not depend on the rate of requests, or on the speed of processors,
+//! cables and disks. If a question changes only these, it starts from caches that an earlier question has
+//! filled. During the fill, the Activity DB grows as in the recorded run, and its pages take their share of
+//! one node's cache.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,16 +24,16 @@ use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 
-/// Maximum bytes in the caches of all fills that are kept. The state of a page takes some 50 bytes:
-/// 0.8 GB for pages of 4 KiB.
+/// Maximum number of cached bytes in all kept fills. The state of a cached page takes about 50 bytes, so with
+/// pages of 4 KiB the fills take 0.8 GB.
 const KEPT_BYTES: u64 = 64 << 30;
-/// Maximum number of fills that are kept, however small, because each must be searched.
+/// Maximum number of kept fills, because all of them are searched.
 const KEPT: usize = 64;
 
 /// Which requests fill caches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Fill {
-    /// Requests recorded before this time, at which the first detailed stretch begins.
+    /// Requests recorded before this time fill caches. The first detailed stretch begins then.
     pub(super) until: SimTime,
 }
 
@@ -90,7 +90,7 @@ struct Key {
     records_per_request: f64,
 }
 
-/// A workload, without its rate, and without its requests, which `requests` holds.
+/// A workload, without its rate and its requests. The requests are in `requests`.
 #[derive(PartialEq, Debug)]
 struct WorkloadKey {
     /// The name seeds the random streams of its instances.
@@ -148,12 +148,12 @@ impl PartialEq for Key {
 }
 
 impl Key {
-    /// `None` if devices have caches, which a fill would have to fill too.
+    /// `None` if devices have caches, because a kept fill does not include these.
     fn of(material: &Material, fill: Fill, replay: &Replay) -> Option<Self> {
         if material.measured.iter().flatten().any(|disk| disk.array.is_some()) {
             return None;
         }
-        // names each field, so that a new field must be considered here
+        // the pattern names every field, so that a new field does not compile until it is considered here
         let Scenario {
             seed: _,
             warmup: _,
@@ -250,7 +250,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Requests touch caches at their recorded times; those without times at the mean rate of the others.
+    /// Requests touch caches at their recorded times. Requests without times come at the mean rate of the
+    /// others.
     fn touch_as_recorded(
         &mut self,
         until: SimTime,
@@ -291,8 +292,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The batches that the recorded run appended to the Activity DB until then, but at most those that overflow the
-    /// cache.
+    /// The batches that the recorded run appended to the Activity DB before a time. Of these, the latest that
+    /// are enough to overflow the cache are kept.
     fn appends_until(&self, until: SimTime, records_per_request: f64) -> Appends {
         let whole = until.saturating_since(SimTime::ZERO);
         let scenario = self.engine.scenario;

@@ -1,13 +1,13 @@
 //! Chooses the recorded requests that fill caches for the fast model.
 //!
-//! A cache's contents depend on the latest requests to each address. So the record is walked
-//! backward from the beginning of the first detailed stretch, and only the latest requests to an
-//! address are chosen: enough reads to reach all of its fragments, and enough writes to show how
-//! long its pages have been dirty. The walk of a volume ends when the chosen requests overflow the
-//! caches of its nodes, or when new addresses become rare.
+//! The contents of a cache depend on the latest requests to each address. So the records are walked backwards
+//! from the beginning of the first detailed stretch, and only the latest requests to an address are chosen.
+//! These are enough reads to reach all of its fragments, and enough writes to show how long its pages have
+//! been dirty. The walk of a volume ends when the chosen requests overflow the caches of its nodes, or when
+//! new addresses become rare.
 //!
-//! Left out: earlier requests to an address. They would make it more frequent, but not more recent.
-//! Policies that count references see fewer of them.
+//! Left out: earlier requests to an address. They do not change how recently it was used, but how often. So
+//! policies that count references see fewer references than in the recorded run.
 
 use foldhash::fast::FixedState;
 use foretell_algorithms::cache::PolicyKind;
@@ -18,26 +18,26 @@ use hashbrown::HashMap;
 use super::instance::Instance;
 use crate::observed::Recorded;
 
-/// Latest reads of an address that are chosen, if reads choose fragments at random (to reach nearly
-/// all of them), or if a cache's policy distinguishes pages that were read once.
+/// Number of reads chosen per address if reads choose fragments at random (so that nearly all fragments are
+/// reached), or if a cache's policy treats pages that were read once differently.
 const READS: u32 = 3;
-/// Number of writes chosen per address, among those whose pages may still be dirty.
+/// Number of writes chosen per address, of those whose pages may still be dirty.
 const WRITES: u32 = 8;
-/// Bytes chosen of a volume, as a multiple of the caches of its nodes.
+/// The walk of a volume ends when the chosen bytes are this multiple of the caches of its nodes.
 pub(super) const OVERFLOW: f64 = 1.25;
 /// Number of steps of the walk.
 const STEPS: u64 = 256;
 /// New addresses are rare if they are less than this share of the requests in a step.
 const FEW_NEW: f64 = 0.01;
-/// Requests of a volume to walk before rare new addresses end the walk.
+/// Minimum number of requests of a volume to walk before rare new addresses end the walk.
 const MANY: usize = 20_000;
-/// Maximum number of chosen requests: this many take at least a tenth of a second.
+/// Maximum number of chosen requests. To replay so many takes at least a tenth of a second.
 const MOST: usize = 250_000;
 
 /// By instance: positions of the chosen recorded requests, ascending.
 pub(super) type Chosen = Vec<Vec<usize>>;
 
-/// The requests chosen of an address.
+/// The chosen requests to an address.
 #[derive(Clone, Copy)]
 struct Seen {
     count: u32,
@@ -62,7 +62,7 @@ struct Walk {
     done: bool,
 }
 
-/// Where a request goes: its offset and size.
+/// The range of bytes that a request reads or writes: offset and size.
 type Where = (u64, u32);
 
 impl Walk {

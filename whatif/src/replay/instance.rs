@@ -42,7 +42,8 @@ pub(super) struct Position {
 enum Pace {
     /// After completions.
     Closed { outstanding: u32, think: Think },
-    /// At the recorded times, stretched from `origin` on; after them with these gaps, or no more.
+    /// At the recorded times, stretched from `origin` on. After the last one, with these gaps; if `None`, no
+    /// further requests are issued.
     Recorded { stretch: f64, origin: SimTime, then: Option<Gaps> },
     /// With drawn gaps.
     Drawn(Gaps),
@@ -168,8 +169,8 @@ impl Instance {
         !matches!(self.pace, Pace::Closed { .. })
     }
 
-    /// The time of its next request if it does not wait for completions. A closed loop issues
-    /// `per_s` requests a second then.
+    /// The time of its next request in skipped time. A closed loop does not wait for completions then, and
+    /// issues `per_s` requests a second.
     pub(super) fn passes_at(&mut self, now: SimTime, per_s: f64) -> Option<SimTime> {
         if self.done || per_s <= 0.0 && !self.is_open() {
             return None;
@@ -180,10 +181,10 @@ impl Instance {
         Some(now + SimSpan::from_secs_f64(1.0 / per_s))
     }
 
-    /// Leaves out its requests that were recorded before a time and are still to come.
+    /// Leaves out its future requests that were recorded before a time.
     ///
-    /// The requests after that are the same at any rate. So the replay of the recorded run in the
-    /// same stretches has them too.
+    /// So the requests after this time are the same at any rate, and also in the replay of the recorded run
+    /// in the same stretches.
     pub(super) fn leave_out_until(&mut self, time: SimTime) {
         if let Pace::Recorded { origin, .. } = &mut self.pace {
             *origin = time;
@@ -191,7 +192,7 @@ impl Instance {
         self.leave_out_to(self.requests.recorded_before(time));
     }
 
-    /// Leaves out its requests before a position in its record that are still to come.
+    /// Leaves out its future requests before a position in its record.
     pub(super) fn leave_out_to(&mut self, position: usize) {
         let count = self.requests.leave_out_to(position);
         if let Some(left) = &mut self.left {
@@ -204,7 +205,7 @@ impl Instance {
         self.requests.is_as_recorded() && self.requests.has_times()
     }
 
-    /// Its record, or that of the stream that it resembles.
+    /// Its own record, or the record of the stream that it resembles.
     pub(super) fn record(&self) -> &[Recorded] {
         self.requests.record()
     }
@@ -219,14 +220,14 @@ impl Instance {
         self.requests.next_issued()
     }
 
-    /// Its progress; `choosing`: the random stream that chooses its fragments.
+    /// Its progress. `choosing` is the random stream that chooses its fragments.
     pub(super) fn position(&self, choosing: &Stream) -> Position {
         let Self { requests, left, stream, .. } = self;
         let (requests, stream) = (requests.clone(), stream.clone());
         Position { requests, left: *left, stream, choosing: choosing.clone() }
     }
 
-    /// Takes over the progress of another instance like it. Returns the random stream that chooses fragments.
+    /// Sets its progress to that of an equal instance. Returns the random stream that chooses fragments.
     pub(super) fn go_to(&mut self, position: &Position) -> Stream {
         let Position { requests, left, stream, choosing } = position.clone();
         (self.requests, self.left, self.stream) = (requests, left, stream);
@@ -343,8 +344,8 @@ impl Replay<'_> {
         }
     }
 
-    /// A client's own work between a completion and the request that follows it. It took the time
-    /// `recorded` in the recorded run, all of it on the processor.
+    /// A client's own work between a completion and the request that follows. In the recorded run it took the
+    /// time `recorded`, which is assumed to be processor time.
     fn work_alone(&mut self, id: u32, recorded: SimSpan) {
         let Instance { client, workload, .. } = self.instances[id as usize];
         let engine = &mut self.engine;
@@ -375,7 +376,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The request under which a guest writes its journal.
+    /// The request to which a guest's journal writes are charged.
     pub(super) fn journal_of(&self, guest: HostId) -> Issue {
         let of_it = |instance: &Instance| HostId(instance.client) == guest;
         let owner = self.instances.iter().position(of_it).expect("somebody has written");

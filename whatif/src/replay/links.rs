@@ -1,12 +1,12 @@
-//! The network model of the predictor: full-duplex cables to one switch, and connections that share them.
+//! The network model of the replay: full-duplex cables to one switch, and connections that share them.
 //!
-//! A message is sent over its connection in trains of segments, in order. A train takes its
-//! transfer time on the sender's cable and on the receiver's; the two overlap segment by segment.
-//! Each cable serves trains first come, first served. A connection has no more bytes in flight than
-//! its window. The window opens by slow start, closes when idle, and is halved if a port of the
-//! switch has no room for the connection's data (congestion avoidance: Jacobson, *Congestion
-//! Avoidance and Control*, SIGCOMM 1988). Nothing is lost there: a sender that finds a port full
-//! waits until it has drained. Left out: the timeouts that many short answers at once may cause.
+//! A message is sent over its connection in *trains* of segments, in order. A train takes its transfer time
+//! on the sender's cable and on the receiver's cable. The two times overlap, except for one segment. Each
+//! cable serves trains first come, first served. A connection has at most as many bytes in flight as its
+//! window. The window grows by slow start, shrinks while the connection is idle, and is halved if a port of
+//! the switch has no room for the connection's data (congestion avoidance: Jacobson, *Congestion Avoidance
+//! and Control*, SIGCOMM 1988). Nothing is lost: if a port is full, the sender waits until it has drained.
+//! Left out: the timeouts that many short answers at once may cause.
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ struct Cable {
     received: SimSpan,
     /// Connections that wait for room in the port to this host.
     waiting: VecDeque<u32>,
-    /// Whether a look at the port is scheduled.
+    /// Whether a check of the port is scheduled.
     looked_at: bool,
 }
 
@@ -57,9 +57,9 @@ struct Connection {
     /// Messages that are not completely sent, with the bytes left of each.
     queue: VecDeque<(u32, u64)>,
     window: u64,
-    /// From this window on, it opens by one segment for each acknowledged window.
+    /// Above this size, the window grows by one segment for each acknowledged window.
     threshold: u64,
-    /// When it was last halved.
+    /// When the window was last halved.
     halved: SimTime,
     under_way: u64,
     /// Bytes in flight, and when they will be acknowledged.
@@ -213,7 +213,8 @@ impl Links {
         }
     }
 
-    /// Schedules a look at the port to a host when it will have room, if a connection waits for it.
+    /// If a connection waits for the port to a host, schedules a check at the time when the port will have
+    /// room.
     fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
         let port = &self.cables[host as usize];
         if port.waiting.is_empty() || port.looked_at {
@@ -310,7 +311,7 @@ impl Links {
         let connection = &mut self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to);
         self.cables[to as usize].waiting.push_back(number);
-        // the window will open again, because there is data to send
+        // the window may grow again, because there are data to send
         (connection.waits, connection.limited) = (true, true);
         let port = &self.cables[to as usize];
         let around = SimSpan::from_secs_f64(waiting / port.rate.as_bytes_per_s_f64())
@@ -347,7 +348,7 @@ impl Links {
         let connection = &mut self.connections[number as usize];
         connection.acks.push_back((acknowledged, wire));
         if connection.limited {
-            // the acknowledgement that it waits for is known only now
+            // the connection waits for this acknowledgement, whose time is known only now
             connection.look(number, acknowledged, steps);
         }
         if message != NONE {

@@ -1,9 +1,9 @@
-//! Model `replay`: the recorded requests in a light queueing model of the changed cluster.
+//! Model `replay`: replays the recorded requests in a queueing model of the changed cluster.
 //!
-//! The system's software is the real one: protocol, caches, flusher, I/O schedulers, placement. The
-//! hardware follows measurements: processor costs, cable rates, service times of disks. Requests
-//! come as recorded, at their own times or after completions. So the replay yields hit rates,
-//! queues and percentiles of the changed cluster, at moderate load too.
+//! The software of the storage system is the same as in the simulator: protocol, caches, flusher, I/O
+//! schedulers, placement. The hardware is modelled from measurements: processor costs, cable rates, service
+//! times of disks. Requests come as recorded, at their recorded times or after completions. So the replay
+//! gives hit rates, queues and percentiles of the changed cluster, also at moderate load.
 //!
 //! Left out: TCP's behavior after losses, the angle of platters.
 
@@ -55,12 +55,12 @@ pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 pub(crate) use tally::{Path, Usage};
 use tracking::Tracking;
 
-/// Seed of all draws in predictions. The run's own seed is not known here. It is below 2^63, so the
-/// draws always differ from the run's.
+/// Seed of all draws in predictions. The seed of the run is not known here. It is below 2^63, so the draws
+/// always differ from those of the run.
 pub(crate) const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
-/// Maximum number of events of a replay: in any case, and for each recorded request. A request has
-/// some twenty events, and a cluster that is a thousand times faster issues a thousand times as
-/// many requests.
+/// Maximum number of events of a replay: a fixed number, plus a number for each recorded request. A request
+/// has about twenty events, and a cluster that is a thousand times as fast issues a thousand times as many
+/// requests.
 const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
 /// Total number of outstanding requests above which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
@@ -97,15 +97,15 @@ struct Replay<'a> {
     database_before: Bytes,
     active: usize,
     mark_at: SimTime,
-    /// While time is skipped: no flusher acts before this time.
+    /// While time is skipped: the earliest time at which a flusher acts.
     ticks_from: SimTime,
     /// Number of events so far, and its maximum.
     events: (u64, u64),
     /// Number of recorded requests.
     recorded: u64,
-    /// Since when the measured time is under way, and busy times then.
+    /// When the measured time began, and busy times then.
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
-    /// By workload: hedged reads before the measured time; empty without any.
+    /// By workload: number of hedged reads before the measured time. Empty if there are none.
     hedges_before: Vec<u64>,
     measured: SimSpan,
     /// Busy times measured, by host and resource.
@@ -124,7 +124,7 @@ pub(crate) fn replay(material: &Material) -> Result<Outcome, WhatIfError> {
 impl<'a> Replay<'a> {
     fn new(material: &Material<'a>) -> Result<Self, WhatIfError> {
         let scenario = material.scenario;
-        // the records do not show when the timers of hosts were started
+        // the records do not show when hosts started their timers
         let clocks = |id: HostId| Owner::new(SEED, scenario.host(id).name.clone());
         let protocol = Protocol::new(scenario, &clocks).map_err(|error| WhatIfError::Refused {
             change: format!("volume.{}", error.volume),
@@ -320,7 +320,8 @@ impl<'a> Replay<'a> {
         WhatIfError::Overload { workload, overload: Overload { resource, factor } }
     }
 
-    /// Counts an event on the way to a time. Errors if there are more than a run with this many requests can have.
+    /// Counts an event before the time `until`. Returns an error if there are more events than a run with
+    /// this number of requests can have.
     fn work_goes_on(&mut self, until: SimSpan) -> Result<(), WhatIfError> {
         self.events.0 += 1;
         if self.events.0 <= self.events.1 {
@@ -381,7 +382,7 @@ impl<'a> Replay<'a> {
         self.engine.go_on(host, core, &end);
     }
 
-    /// Follows up completed requests.
+    /// Handles completed requests.
     fn complete_all(&mut self) {
         while let Some(done) = self.protocol.take_done() {
             self.complete(&done);

@@ -1,4 +1,4 @@
-//! A storage node: the real software on measured disks.
+//! A storage node: the software of the storage system on models of measured disks.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +28,9 @@ pub(super) struct Node {
     pub(super) software: Software,
     /// First sector of its part of each disk.
     begins: Vec<Sectors>,
-    /// While disk operations take no time: the operations that were started.
+    /// The operations that were started, while disk operations take no time. Otherwise `None`.
     instant: Option<Vec<u32>>,
-    /// When the software acts on what has waited, in the time of the whole run.
+    /// When the software next handles waiting work, in the time of the whole run.
     ticks: BTreeSet<SimTime>,
     aside: Option<SetAside>,
     /// Dirty pages when the last detailed stretch began.
@@ -59,7 +59,7 @@ impl Around<'_> {
         self.agenda.schedule(at.max(self.now), Event::Tick { host });
     }
 
-    /// The reader as a disk identifies it: each virtual machine has its own readers.
+    /// The number by which a disk distinguishes readers. Each virtual machine has its own readers.
     fn reader(&self, reader: u64) -> u64 {
         // readers are numbers of clients and workloads, which do not use the highest bits
         let is_alone = self.host == self.machine;
@@ -114,7 +114,7 @@ impl Machine for Hardware<'_, '_> {
 }
 
 impl Node {
-    /// `place`: which part of the disks is its own.
+    /// `place`: which part of the disks belongs to the node.
     pub(super) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
@@ -146,7 +146,7 @@ impl Node {
         software.access(&mut hardware, access)
     }
 
-    /// A disk has completed one of its operations. Appends the legs that no longer wait to `ready`.
+    /// A disk has completed an operation of this node. Appends the exchanges that no longer wait to `ready`.
     /// Returns the operation and its cost.
     pub(super) fn disk_done(
         &mut self,
@@ -161,8 +161,8 @@ impl Node {
         Served { workload: operation.workload, op: operation.op, taken }
     }
 
-    /// From now on, disk operations take no time. The skipped time is `longer` times the last
-    /// detailed stretch. Where disks could not keep up with writes, dirty pages go on growing.
+    /// From now on, disk operations take no time. The skipped time is `longer` times as long as the last
+    /// detailed stretch. If disks could not keep up with writes, the number of dirty pages goes on growing.
     pub(super) fn pass_over(&mut self, longer: f64) {
         self.instant = Some(Vec::new());
         let Some(files) = self.software.files_mut() else { return };
@@ -204,8 +204,8 @@ impl Node {
         }
     }
 
-    /// Reads or writes part of a file before the replay begins, in no time; only the caches of
-    /// arrays change. Object stores are not affected.
+    /// Reads or writes part of a file before the replay begins. This takes no time and changes only the
+    /// caches of arrays. It does not affect object stores.
     pub(super) fn touch_disks(
         &self,
         around: &mut Around,
@@ -224,12 +224,12 @@ impl Node {
         }
     }
 
-    /// When the software next acts on what has waited, in the time of the whole run.
+    /// When the software next handles waiting work, in the time of the whole run.
     pub(super) fn next_tick(&self) -> Option<SimTime> {
         self.ticks.first().copied()
     }
 
-    /// Lets the software act on what has waited, if it is time.
+    /// Lets the software handle waiting work, if it is time.
     pub(super) fn tick(&mut self, around: &mut Around) {
         let now = around.now + around.skipped;
         if self.next_tick().is_none_or(|at| at > now) {

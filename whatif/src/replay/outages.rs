@@ -1,9 +1,9 @@
 //! Effects of hosts that fail, return or are slow on the replayed cluster and its clients.
 //!
-//! The state machines are those of the storage system itself ([`foretell_systems`]); only the
-//! machines underneath are the predictor's. A request belongs to the phase in which it ends, as in
-//! a simulation. The records do not show when a host sent its last heartbeat before it failed, so
-//! the times of heartbeats are drawn.
+//! The state machines are those of the storage system itself ([`foretell_systems`]). Only the machines on
+//! which they run are models. As in a simulation, a request belongs to the phase in which it ends. The
+//! records do not show when a host sent its last heartbeat before it failed, so the times of heartbeats are
+//! drawn at random.
 
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{Done, RunPhase, RunPhases, Unit};
@@ -13,7 +13,7 @@ use super::agenda::Event;
 use super::{Engine, Replay};
 use crate::answer::ResponseTimeMs;
 
-/// Future events, and the clients' view of them.
+/// Future events, and what clients see of them.
 pub(super) struct Outages<'a> {
     events: &'a [OutageEvent],
     /// When the measured time began.
@@ -42,7 +42,7 @@ pub(crate) struct OutageOutcome {
     pub(crate) recoveries: Vec<RecoveryOutcome>,
     /// Number of failed requests.
     pub(crate) failed: u64,
-    /// Bytes of volumes for which too few fragments are left.
+    /// Bytes of volumes that are lost because too few fragments remain.
     pub(crate) bytes_lost: Bytes,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct RecoveryOutcome {
 }
 
 impl<'a> Outages<'a> {
-    /// For a scenario with events.
+    /// `None` for a scenario without events.
     pub(super) fn of(engine: &Engine<'a>, from: SimTime) -> Option<Box<Self>> {
         let scenario = engine.scenario;
         let events = &scenario.outages.as_ref()?.events[..];
@@ -112,7 +112,7 @@ impl Replay<'_> {
             Action::Return if part == Part::Link => engine.cut_off.retain(|other| *other != host),
             Action::Fail { .. } | Action::Add | Action::Drain | Action::Set { .. } => {}
             Action::Return => {
-                // its flusher acts on what has waited in the meantime
+                // its flusher handles the work that has waited in the meantime
                 if let Some((node, mut around)) = engine.node(host.0) {
                     node.tick(&mut around);
                 }

@@ -1,15 +1,15 @@
-//! Skips most of a long run: detailed samples, and between them only long-lived state.
+//! Skips most of a long run. Short stretches are replayed in detail. Between them, only state that lasts is
+//! updated.
 //!
-//! Queues lose their state within seconds, caches do not. So a long run is divided into periods,
-//! and only one stretch of each is replayed in detail. In between, requests only touch caches and
-//! dirty pages, at the rate of the stretch before (Wunderlich et al., *SMARTS: Accelerating
-//! Microarchitecture Simulation via Rigorous Statistical Sampling*, ISCA 2003, do the same with
-//! processors). Outstanding requests wait meanwhile. Disk operations take no time then, and the
-//! flusher keeps the number of dirty pages that follows from the stretch before. Runs with events
-//! are replayed in full detail.
+//! Queues lose their state within seconds, but caches do not. So a long run is divided into periods, and only
+//! one stretch of each is replayed in detail. In the skipped time after a stretch, requests only touch caches
+//! and dirty pages, at the rate of this stretch. (Wunderlich et al., *SMARTS: Accelerating Microarchitecture
+//! Simulation via Rigorous Statistical Sampling*, ISCA 2003, do the same with processors.) Disk operations
+//! take no time in skipped time, outstanding requests wait, and the flusher keeps the number of dirty pages
+//! that follows from the last stretch. Runs with events are replayed in full detail.
 //!
-//! The fast model fills caches before its first short stretch (see `fill`) and leaves out the time
-//! between stretches. For nodes no time passes there: they keep their cached pages, including dirty
+//! The fast model fills caches before its first stretch (see `fill`). It does not skip the time between
+//! stretches but leaves it out: no time passes for nodes, which keep their cached pages, including dirty
 //! ones.
 
 use std::cmp::Reverse;
@@ -26,27 +26,30 @@ use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Streams;
 
-/// The first of this many parts of a stretch is not measured: queues return to their usual lengths in it.
+/// A stretch has this number of parts. The first is not measured, because in it queues return to their usual
+/// lengths.
 pub(super) const SETTLING: u64 = 4;
 
 /// How much of a run is replayed in detail.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Detail {
-    /// Requests that are replayed in detail; a run with fewer is replayed completely.
+    /// Number of requests that are replayed in detail. A run with fewer is replayed completely.
     requests: f64,
-    /// Minimum requests of each workload in detail: the mean of a few says little.
+    /// Minimum number of detailed requests of each workload, because the mean of a few says little.
     of_each: f64,
-    /// Maximum total requests of stretches that are made longer for a workload or a disk's queue.
+    /// Maximum number of requests in all stretches, if stretches are made longer for a workload or a disk's
+    /// queue.
     most_requests: f64,
     /// Shortest stretch, s: queues of disks need some time.
     shortest_s: f64,
-    /// Share of the detail that goes to the beginning, so that a cold start is not taken for usual behavior.
+    /// Share of the detailed requests that belong to the beginning, so that a cold start does not count as
+    /// usual behavior.
     beginning: f64,
     /// Number of stretches in the warm-up, and in the measured time.
     periods: (u32, u32),
-    /// Requests before the first stretch, if the run has at least twice as many; the latest of them
-    /// fill caches. The time between stretches is then left out. With `None`, all requests between
-    /// stretches touch caches.
+    /// Number of requests before the first stretch, if the run has at least twice as many. The latest of them
+    /// fill caches, and the time between stretches is left out. With `None`, time between stretches is
+    /// skipped, and its requests touch caches.
     fills: Option<f64>,
 }
 
@@ -61,7 +64,8 @@ impl Detail {
         beginning: 0.25,
         fills: None,
     };
-    /// For a comparison with a replay of the recorded run in the same stretches: chance affects both alike.
+    /// For a comparison with a replay of the recorded run in the same stretches. Chance affects both in the
+    /// same way.
     pub(crate) const SHORT: Self = Self {
         requests: 2_000.0,
         of_each: 500.0,
@@ -77,8 +81,8 @@ impl Detail {
         Plan::with(self, scenario, requests).is_some()
     }
 
-    /// Share of a run to replay in detail. The run has this length, s, and this number of requests:
-    /// in total, and of the workload with the fewest.
+    /// Share of a run to replay in detail. `whole` is the length of the run, s, `requests` its number of
+    /// requests, and `fewest` that of the workload with the fewest.
     fn share(self, whole: f64, requests: f64, fewest: f64) -> f64 {
         let periods = f64::from(self.periods.0 + self.periods.1);
         let shortest = self.shortest_s * periods / whole;
@@ -89,7 +93,7 @@ impl Detail {
 
 /// How a long run is replayed: period after period.
 pub(super) struct Plan {
-    /// The fill of caches before the first stretch, if any. If there is one, the time between stretches is left out.
+    /// The fill of caches before the first stretch. If there is one, the time between stretches is left out.
     pub(super) fill: Option<Fill>,
     pub(super) periods: Vec<Period>,
 }
@@ -101,7 +105,7 @@ pub(super) struct Appends {
 }
 
 impl Appends {
-    /// This number of batches, evenly spaced over a span.
+    /// A number of batches, evenly spaced over a span.
     pub(super) fn new(begin: SimTime, span: SimSpan, batches: f64) -> Self {
         let every = span.as_secs_f64() / batches.max(1e-9);
         let every = SimSpan::from_secs_f64(every.clamp(1e-6, 1e9));
@@ -125,7 +129,7 @@ impl Plan {
     }
 
     fn with(of: Detail, scenario: &Scenario, requests: &[Streams]) -> Option<Self> {
-        // skipped time has no failures and no hedged reads
+        // failures and hedged reads do not occur in skipped time
         if scenario.outages.is_some() || scenario.hedges() {
             return None;
         }
@@ -170,7 +174,7 @@ impl Plan {
 }
 
 impl Replay<'_> {
-    /// Skips a time in which requests touch caches; `detail`: length of the stretch before.
+    /// Skips a time in which requests touch caches. `detail` is the length of the last stretch.
     pub(super) fn pass_over(&mut self, span: SimSpan, detail: SimSpan) -> Result<(), WhatIfError> {
         if span.is_zero() {
             return Ok(());
@@ -193,7 +197,7 @@ impl Replay<'_> {
             next.extend(instance.passes_at(begin, rate).map(|at| Reverse((at, index))));
         }
         let now = self.engine.now;
-        // the Activity DB grows at the rate of the stretch before
+        // the Activity DB grows at the rate of the last stretch
         let batch = self.engine.tracking.cost().map_or(0, |cost| cost.batch.get()).max(1);
         let grown = self.protocol.database().saturating_sub(self.database_before).get() as f64;
         let mut appends = Appends::new(begin, span, grown * longer / batch as f64);
@@ -214,8 +218,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Leaves out a time: clients advance in their records, but no time passes for nodes. `detail`:
-    /// length of the stretch before.
+    /// Leaves out a time: clients advance in their records, but no time passes for nodes. `detail` is the
+    /// length of the last stretch.
     pub(super) fn leave_out(&mut self, span: SimSpan, detail: SimSpan) {
         if !span.is_zero() {
             self.disks_pass_over(span, detail);
@@ -223,7 +227,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Clients leave out what was recorded in a time.
+    /// Clients leave out the requests that were recorded in a time.
     pub(super) fn clients_go_on(&mut self, span: SimSpan) {
         self.engine.left_out += span;
         let until = self.engine.time_of_clients();
@@ -242,7 +246,7 @@ impl Replay<'_> {
         longer
     }
 
-    /// Ends skipping; `skipped`: total skipped time so far.
+    /// Ends skipping. `skipped` is the total skipped time so far.
     pub(super) fn resume_at(&mut self, skipped: SimSpan) {
         self.engine.skipped = skipped;
         self.tick_all();
@@ -253,7 +257,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Lets flushers act whose time has come.
+    /// Lets all flushers act that are due.
     pub(super) fn tick_all(&mut self) {
         let due = self.engine.now + self.engine.skipped;
         if self.ticks_from > due {

@@ -1,18 +1,19 @@
-//! Generates more requests like those of a record, as many as needed.
+//! Generates any number of requests that resemble recorded ones.
 //!
-//! A request does one of three things. It returns to the address of a recent request, as in writing
-//! a record back. It follows a recent request, as the next piece of a file does. Or it chooses an
-//! address. Returns and followers keep their distances and their order, so pairs stay pairs and
-//! runs stay runs. Chosen addresses are drawn like the recorded ones. Returns and followers that
-//! are explained by chance alone (popular addresses, or few addresses) count as chosen.
+//! A request does one of three things. It *returns* to the address of a recent request, for instance to write
+//! back what was read. Or it *follows* a recent request, as the next piece of a file does. Or it *chooses* an
+//! address. Requests that return or follow keep their distance (in requests) from the earlier request, so
+//! pairs stay pairs and sequential runs stay runs. Chosen addresses are drawn like the recorded ones. If
+//! chance alone explains that a request returns or follows (because addresses are popular, or few), it counts
+//! as one that chooses.
 //!
-//! Chosen addresses: an address that was recorded often is drawn as often. Between such addresses,
-//! neighbours are assumed to be equally likely, so the share of new addresses follows. If the
-//! record shows that some are re-referenced more often than others, the share of new addresses
-//! equals the share of requests to addresses recorded only once (Good, *The Population Frequencies
-//! of Species and the Estimation of Population Parameters*, Biometrika 1953).
+//! An address that was often recorded as chosen is drawn as often. Between such addresses, neighbours are
+//! assumed to be equally likely. The share of requests to new addresses follows from this. If the record
+//! shows that some neighbours are re-referenced more often than others, the share of requests to new
+//! addresses is the share of requests to addresses that were recorded only once (Good, *The Population
+//! Frequencies of Species and the Estimation of Population Parameters*, Biometrika 1953).
 //!
-//! Left out: changes of behavior with time.
+//! Left out: changes of behavior over time.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -24,18 +25,18 @@ use hashbrown::HashMap;
 use super::stream::NextRequest;
 use crate::observed::Recorded;
 
-/// Number of requests that count as recent. A later return is a choice.
+/// Number of requests that count as recent. A request that returns later counts as one that chooses.
 pub(super) const MOMENT: usize = 64;
-/// An address that was chosen this often is a stretch of its own. Otherwise a stretch ends after
+/// An address that was chosen at least this often forms a stretch of its own. Other stretches end after
 /// [`TOGETHER`] choices.
 const OFTEN: usize = 16;
 const TOGETHER: usize = 64;
-/// With fewer addresses than this, the distance of places cannot be estimated.
+/// With fewer addresses than this, the distance between neighbours cannot be estimated.
 const FEW: usize = 8;
-/// A share of returns or followers, beyond those of chance, is neglected if it is smaller.
+/// Smallest share of requests that return or follow, beyond chance, that is not neglected.
 const NEGLIGIBLE: f64 = 0.01;
-/// Minimum share of requests at the same distance, if a stream goes in order, and of the other
-/// requests that begin again.
+/// A stream is in order if at least this share of its requests have the same distance, and at least this
+/// share of the others begin again.
 const NEARLY_ALL: f64 = 0.9;
 
 /// A model of a workload's recorded requests.
@@ -59,7 +60,7 @@ enum Way {
     Drawn(Choices),
 }
 
-/// The behavior of a request; distances are in requests, 1 to [`MOMENT`].
+/// The behavior of a request. Distances are counted in requests, 1 to [`MOMENT`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Habit {
     Chooses,
@@ -85,7 +86,8 @@ struct Chosen {
     stretch: u32,
 }
 
-/// Neighbouring addresses that were chosen about equally often, or one address that was chosen very often.
+/// A stretch of addresses: neighbours that were chosen about equally often, or one address that was chosen
+/// very often.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     from: u64,
@@ -94,7 +96,7 @@ struct Stretch {
     grain: u64,
     /// Whether addresses are re-referenced more often than if all places were equally likely.
     repeats: bool,
-    /// If so, the share of requests that go to new places.
+    /// If so, the share of requests to new places.
     new: f64,
 }
 
@@ -121,7 +123,7 @@ impl Recent {
 }
 
 impl Sample {
-    /// The common behavior of streams that choose from the same addresses; none of them is empty.
+    /// The common behavior of streams that choose from the same addresses. No stream may be empty.
     pub(super) fn of(streams: &[&[Recorded]], volume: Bytes, draws: &mut Stream) -> Self {
         if let Some(way) = Way::in_order(streams, volume) {
             return Self { way, habits: Vec::new() };
@@ -144,8 +146,8 @@ impl Sample {
         Self { way: Way::Drawn(Choices::of(chosen, until.unwrap_or(0))), habits }
     }
 
-    /// The history of a new stream beside streams that begin at `others`. A sequential stream
-    /// begins as far from them as possible.
+    /// The history of a new stream. Other streams begin at `others`. If the streams are sequential, the new
+    /// one begins as far from them as possible.
     pub(super) fn begin(&self, like: &[Recorded], others: &[u64]) -> Recent {
         let Way::InOrder { from, until, gap } = self.way else { return Recent::default() };
         let (span, step) =
@@ -212,8 +214,8 @@ impl Sample {
 }
 
 impl Way {
-    /// The sequential order of streams, if each request is at the same distance from the last and
-    /// streams begin again at the end. If no stream was seen to begin again, the end is that of the
+    /// The sequential order of streams, if all requests have the same distance from the previous one, and
+    /// streams begin again at the end. If no stream was seen to begin again, the end is the end of the
     /// volume.
     fn in_order(streams: &[&[Recorded]], volume: Bytes) -> Option<Self> {
         let all = || streams.iter().flat_map(|requests| requests.iter());
@@ -244,7 +246,7 @@ struct Seen {
     /// By address: number of requests that begin there, and that end there.
     begins: HashMap<u64, u32, FixedState>,
     ends: HashMap<u64, u32, FixedState>,
-    /// Share of the requests that return, and that follow, beyond chance.
+    /// Share of the requests that return, and share that follow, beyond chance.
     returns: f64,
     follows: f64,
 }
@@ -278,12 +280,12 @@ impl Seen {
         this
     }
 
-    /// The chance that a recent request had this address, if all are independent.
+    /// The probability that a recent request had this address, if all requests are independent.
     fn chance_to_return(&self, offset: u64) -> f64 {
         within_a_moment((f64::from(self.begins[&offset]) - 1.0) / self.requests)
     }
 
-    /// The chance that a recent request ended there, if all are independent.
+    /// The probability that a recent request ended at this address, if all requests are independent.
     fn chance_to_follow(&self, offset: u64) -> f64 {
         within_a_moment(f64::from(self.ends.get(&offset).copied().unwrap_or(0)) / self.requests)
     }
@@ -293,7 +295,7 @@ impl Seen {
         let mut habits = Vec::with_capacity(requests.len());
         for (request, (back, behind)) in requests.iter().zip(nearest(requests)) {
             let offset = request.offset.get();
-            // keeps as many of the returns (or followers) as are beyond chance
+            // keeps only the share of returning (or following) requests that is beyond chance
             let mut for_a_reason = |share: f64, chance: f64| {
                 let reason = share / (share + (1.0 - share) * chance).max(f64::MIN_POSITIVE);
                 reason > NEARLY_ALL || draws.chance(reason)
@@ -312,12 +314,12 @@ impl Seen {
     }
 }
 
-/// The chance that at least one recent request is of a kind with this share of all requests.
+/// The probability that at least one recent request is of a kind that is this share of all requests.
 fn within_a_moment(share: f64) -> f64 {
     1.0 - (1.0 - share.clamp(0.0, 1.0)).powf(MOMENT as f64)
 }
 
-/// Number of returns or followers, compared with chance.
+/// Number of requests that return or follow, compared with chance.
 #[derive(Default)]
 struct Excess {
     seen: f64,
@@ -363,7 +365,7 @@ impl Choices {
         let mut stretches = Vec::new();
         let mut first = 0;
         while first < chosen.len() {
-            // grows by whole addresses
+            // a stretch grows by whole addresses
             let (mut end, mut counts) = (first, Vec::new());
             while end < chosen.len() {
                 let at = chosen[end].offset;
@@ -379,7 +381,7 @@ impl Choices {
             }
             let number = stretches.len() as u32;
             chosen[first..end].iter_mut().for_each(|one| one.stretch = number);
-            // a few addresses do not show how far apart places are
+            // a few addresses do not show the distance between places
             let from = chosen[first].offset;
             let apart = chosen[first..end].iter().map(|one| one.offset - from).fold(0, gcd);
             let grain = if counts.len() < FEW { grain } else { apart.max(512) };
@@ -411,7 +413,7 @@ impl Stretch {
     fn of((from, last): (u64, u64), grain: u64, counts: &[usize]) -> Self {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
-        // expected distinct addresses if all places were equally likely
+        // expected number of distinct addresses if all places were equally likely
         let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powf(requests as f64));
         let single = counts.iter().filter(|&&count| count == 1).count();
         Self {

@@ -1,8 +1,8 @@
-//! The requests of one client: the recorded ones, and more like them.
+//! The requests of one client: the recorded ones, and further requests that resemble them.
 //!
-//! A faster cluster needs more requests than were recorded, and an additional client needs its own.
-//! Both are drawn from the workload's record ([`Sample`]). If the clients of a benchmark have their
-//! own files, an additional client does the same as another one, on files beside those.
+//! A faster cluster needs more requests than were recorded, and an additional client needs its own. Both are
+//! drawn from the workload's record ([`Sample`]). If the clients of a benchmark have their own files, an
+//! additional client behaves like one of the others, on its own files.
 
 use std::sync::{Arc, OnceLock};
 
@@ -37,11 +37,11 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
     known: Arc<Known>,
-    /// The stream that these requests are, or resemble.
+    /// The recorded stream that contains these requests, or that they resemble.
     stream: usize,
-    /// The first of its requests that is used.
+    /// Position of the first request of the stream that is used.
     from: usize,
-    /// Offset of the addresses in bytes.
+    /// Offset that is added to the addresses, bytes.
     beside: u64,
     /// Number of requests issued so far.
     next: usize,
@@ -79,7 +79,7 @@ fn apart(streams: &[Arc<[Recorded]>]) -> u64 {
 }
 
 impl Requests {
-    /// The requests of each client of a workload, on a volume of this size; `draws`: random stream
+    /// The requests of each client of a workload, on a volume of this size. `draws` gives the random stream
     /// by position of the client.
     pub(super) fn of_clients(
         (name, known): (&str, &Streams),
@@ -157,7 +157,7 @@ impl Requests {
         all
     }
 
-    /// Gives it requests of its own, beside streams that begin at these addresses.
+    /// Gives the client its own requests. Other streams begin at the addresses `begins`.
     fn begin_beside(&mut self, begins: &mut Vec<u64>, draws: &mut Stream) {
         let like = self.known.record(self.stream);
         self.from = draws.below(like.len() as u64) as usize;
@@ -189,7 +189,7 @@ impl Requests {
         self.known.record(self.stream).get(self.next).map(|request| request.issued)
     }
 
-    /// The client's own working time before it follows up the next completion.
+    /// Time for which the client works on its own after the next completion.
     pub(super) fn next_pause(&mut self) -> SimSpan {
         let recorded = self.known.record(self.stream);
         let Some(followed) = recorded.get(self.followed) else { return SimSpan::ZERO };

@@ -1,4 +1,4 @@
-//! The clients' view of the replayed cluster.
+//! What clients see of the replayed cluster.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Whether another replay had the same outcome, for every workload and every resource. Hosts
-    /// are matched by name; those on one side only must have been idle.
+    /// Whether another replay had the same outcome, for every workload and every resource. Hosts are matched
+    /// by name. A host that is in only one of the replays must have been idle.
     pub(crate) fn goes_as(&self, hosts: &[Host], other: &Self, others: &[Host]) -> bool {
         let named = |outcome: &Self, hosts: &[Host]| -> BTreeMap<(String, usize), [u64; 3]> {
             let known = outcome.resources.iter().map(|found| {
@@ -78,8 +78,8 @@ pub(crate) struct WorkloadOutcome {
     pub(crate) think_s: f64,
 }
 
-/// Number of requests by which issues must exceed completions to be more than chance (assumed: open
-/// loops that keep up have far fewer outstanding, or they come and go).
+/// If issued requests exceed completed ones by no more than this number, it may be chance (assumed: open
+/// loops that keep up have far fewer requests outstanding, or have them only for a short time).
 const MORE_THAN_CHANCE: u64 = 50;
 /// An open loop keeps up if at most this many requests are issued per completion.
 const KEEPS_UP: f64 = 1.05;
@@ -111,7 +111,7 @@ pub(crate) struct Path {
     pub(crate) latency: SimSpan,
 }
 
-/// Busy time of a resource: as its host sees it, and that of the device itself, including write-back.
+/// Busy time of a resource: as the host sees it, and of the device itself, which includes write-back.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Busy {
     pub(super) seen: SimSpan,
@@ -129,7 +129,7 @@ impl From<SimSpan> for Busy {
 pub(crate) struct Usage {
     /// Time for which the host sees it busy.
     pub(crate) seen: SimSpan,
-    /// Time that others cannot use.
+    /// Time in which no other work can use it.
     pub(crate) busy: SimSpan,
     pub(crate) visits: u64,
     /// Sum of the squares of service times, s^2.
@@ -157,7 +157,7 @@ pub(crate) struct ResourceOutcome {
     pub(crate) servers: usize,
     /// Utilization as its host sees it.
     pub(crate) utilization: f64,
-    /// Utilization including background work: a disk that empties its write buffer.
+    /// Utilization including background work, such as a disk that drains its write buffer.
     pub(crate) occupancy: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The cost of activity tracking on hosts: time for each record, and shipping of batches.
+//! The cost of activity tracking on hosts: processor time for each record, and the shipping of batches.
 
 use foretell_ati::{KindSet, RecordKind, Requests, Selection};
 use foretell_scenarios::model::{Scenario, TrackingCost};

@@ -12,9 +12,9 @@ use foretell_workloads::source::Source;
 
 use crate::error::Error;
 
-/// Minimum number of requests that are counted of each job.
+/// Minimum number of requests of each job that are counted.
 const COUNTED: u64 = 8_000;
-/// Most requests of a run.
+/// Maximum number of requests of a run.
 const MOST: u64 = 2_000_000;
 
 /// A job and its pause between requests.
@@ -84,7 +84,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
     for slot in 0..slots.len() {
         agenda.schedule(SimTime::ZERO, Event::Submit(slot as u32));
     }
-    // the loop is filled, and has gone round a few times
+    // by then all slots are in use, and each has completed a few requests
     let warm = 4 * slots.len() as u64;
     let mut counts = vec![[Count::default(); 2]; jobs.len()];
     let (mut done, mut from) = (0, SimTime::ZERO);

@@ -1,4 +1,4 @@
-//! What results of fio contain: runs, and which of them are repetitions.
+//! What fio's results contain: runs, some of which are repetitions of others.
 //!
 //! A run is what fio did at one time: the jobs of a group (`stonewall` begins another). The
 //! processes of one job (`numjobs`) count as one job, whether fio reported them together or
@@ -17,14 +17,14 @@ use crate::error::Error;
 
 /// Average share of a job's queue depth that must be outstanding for the job to count as full.
 const FULL: f64 = 0.9;
-/// Highest number of requests a second, and longest mean latency (an hour). A result beyond these is
-/// damaged.
+/// Possible numbers of requests a second, and the longest possible mean latency (an hour). A result beyond
+/// these is damaged.
 const POSSIBLE_IOPS: RangeInclusive<f64> = 1e-3..=1e9;
 const LONGEST_NS: f64 = 3.6e12;
 /// Highest number of outstanding requests of a job.
 const MOST_SLOTS: u64 = 1 << 16;
 
-/// All that was read.
+/// Everything that was read.
 #[derive(Debug)]
 pub struct Evidence {
     /// What was measured.
@@ -44,12 +44,12 @@ pub struct Run {
     pub jobs: Vec<RunJob>,
 }
 
-/// A job and what was measured of it.
+/// A job and its measurements.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunJob {
     /// The job's requests, without the settings that only distinguish repetitions.
     pub job: Job,
-    /// Bytes of its files.
+    /// Total size of its files.
     pub files: Option<Bytes>,
     /// Measurements by [`Op`]; at least one is present.
     pub seen: [Option<Seen>; 2],
@@ -74,7 +74,7 @@ impl RunJob {
         self.job.iodepth.saturating_mul(self.job.numjobs)
     }
 
-    /// Both directions' requests per second.
+    /// Requests a second, reads and writes together.
     pub fn iops(&self) -> f64 {
         self.seen.iter().flatten().map(|seen| seen.iops).sum()
     }
@@ -113,8 +113,8 @@ impl RunJob {
 ///
 /// # Errors
 ///
-/// If a file is not a result of fio, if jobs failed, if the results are of several devices (unless
-/// `one_device`), or if nothing can be used.
+/// If a file is not a result of fio, if jobs failed, if the results come from several devices (unless
+/// `one_device`), or if no run can be used.
 pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
     let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: BTreeSet::new() };
     let mut under: Option<(Vec<String>, String)> = None;
@@ -129,8 +129,8 @@ pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
             && !one_device
         {
             return Err(Error::Invalid(format!(
-                "the results are of different devices, {} in `{first}` and {} in `{file}`; \
-                 calibrate each by itself, or say `--one-device` if they are alike",
+                "the results are of different devices, {} in `{first}` and {} in `{file}`; calibrate each \
+                 separately, or give `--one-device` if they are equal",
                 quoted(devices),
                 quoted(&found.devices)
             )));
@@ -158,7 +158,7 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Evidence {
-    /// Adds the runs of a result.
+    /// Adds the runs of a results file.
     fn add(&mut self, stem: &str, jobs: &[JobResult]) {
         let groups: BTreeSet<u64> = jobs.iter().map(|job| job.group).collect();
         for &group in &groups {
@@ -176,7 +176,7 @@ impl Evidence {
 
     fn run(&mut self, results: &[&JobResult]) -> Result<Vec<RunJob>, String> {
         let mut jobs: Vec<RunJob> = Vec::new();
-        // processes of one job that were reported each by itself stand side by side
+        // if the processes of one job were reported separately, they stand side by side
         let processes = results.chunk_by(|a, b| {
             (&a.name, &a.options) == (&b.name, &b.options) && a.options.contains_key("numjobs")
         });
@@ -198,7 +198,7 @@ impl Evidence {
             ));
         }
         let mut job = self.options(result)?;
-        // fio's own engine, where none is named, waits for each request
+        // without `ioengine`, fio uses an engine that waits for each request
         if !result.options.contains_key("ioengine") {
             job.iodepth = 1;
         }
@@ -239,7 +239,7 @@ impl Evidence {
             let processes = if job.filename.is_some() { 1 } else { u64::from(job.numjobs) };
             job.offset + size * processes
         });
-        // what differs among repetitions, or is said otherwise
+        // these settings differ between repetitions, or are known from elsewhere
         job.name = String::new();
         job.filename = None;
         (job.offset, job.offset_increment) = (Bytes::ZERO, Bytes::ZERO);
@@ -249,18 +249,18 @@ impl Evidence {
         Ok(RunJob { job, files, seen })
     }
 
-    /// The job of a result's options; an unknown key is skipped and noted.
+    /// The job that a result's options describe. An unknown key is skipped and noted.
     fn options(&mut self, result: &JobResult) -> Result<Job, String> {
         let mut result = result.clone();
         loop {
             match result.job() {
                 Ok(job) => return Ok(job),
                 Err(FioError::Unsupported { key, .. }) if result.options.remove(&key).is_some() => {
-                    let value = format!("option `{key}` of fio is taken to change nothing");
+                    let value = format!("option `{key}` of fio is ignored");
                     self.notes.insert(value);
                 }
                 Err(FioError::Value { key, found, wanted, .. }) => {
-                    return Err(format!("option `{key}` is `{found}`; wanted {wanted}"));
+                    return Err(format!("option `{key}` is `{found}`; expected {wanted}"));
                 }
                 Err(error) => return Err(error.to_string()),
             }
@@ -268,7 +268,7 @@ impl Evidence {
     }
 }
 
-/// What processes of a job did in one direction, together.
+/// What the processes of a job did together in one direction.
 fn seen(alike: &[&JobResult], op: Op) -> Option<Seen> {
     let found = alike.iter().flat_map(|result| &result.measured).filter(|found| found.op == op);
     let (mut requests, mut bytes, mut iops) = (0.0, 0.0, 0.0);

@@ -1,17 +1,18 @@
-//! From runs to latency curves.
+//! Fits latency curves to runs of fio.
 //!
-//! Runs of equal jobs are one *condition*. Its latencies are chosen so that as many of its runs as
-//! possible lie within the tolerances. Among equally good choices, the one with the smallest differences
-//! from the runs is taken. With a single run these are the run's own figures. Each condition is a point of
-//! a curve: order, operation, share of reads, size, number outstanding.
+//! Runs of equal jobs form one *condition*. Its latencies are chosen so that as many of its runs as possible
+//! lie within the tolerances. Among equally good choices, the one with the smallest differences from the runs
+//! is taken. If there is only one run, its own latencies are taken. Each condition gives a point of a curve.
+//! The point is described by order, operation, share of reads, size and number of requests outstanding.
 //!
-//! A size may have been measured at other shares of reads but not at this one. Then it is interpolated
-//! between the shares on either side. If one side has no share, the size keeps the ratio to the nearest
-//! share that the nearest size has. A number outstanding may have been measured at other sizes or shares
-//! but not at this one. Then it gets the shape of the nearest curve that has it. If no lower number
-//! outstanding was measured at all, the latency of a single request is taken to be that of the fastest 1 %
-//! of the measured requests. It is not so short, however, that fewer outstanding requests would have a
-//! higher throughput than more.
+//! Gaps are filled as follows. A size may have been measured at other shares of reads, but not at the wanted
+//! one. Then its latency is interpolated between the shares on either side. If shares were measured on one
+//! side only, the latency is that of the nearest share, multiplied by the ratio of the two shares' latencies
+//! at the nearest size. A number of requests outstanding may have been measured at other sizes or shares, but
+//! not at the wanted ones. Then the curve takes the shape of the nearest curve that has this number. If no
+//! lower number outstanding was measured at all, a single request is assumed to take as long as the fastest 1
+//! % of the measured requests. It takes at least so long that fewer outstanding requests do not have a higher
+//! throughput than more.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ pub const TOLERANCES: [f64; 2] = [0.10, 0.15];
 const OUTSIDE: f64 = 0.05;
 /// Rounds in which simulated latencies are adjusted towards the wanted ones.
 const ROUNDS: usize = 4;
-/// Number of runs of a condition that may give its latencies.
+/// Maximum number of runs of a condition whose latencies are tried.
 const MOST_CANDIDATES: usize = 64;
 
 /// Runs of equal jobs.
@@ -38,11 +39,11 @@ const MOST_CANDIDATES: usize = 64;
 pub struct Condition {
     /// Indexes into [`Evidence::runs`].
     pub runs: Vec<usize>,
-    /// What the device should achieve for each of its jobs.
+    /// The targets for each of its jobs.
     pub jobs: Vec<JobTarget>,
 }
 
-/// A job of a condition and what the device should achieve for it.
+/// A job of a condition, and the targets that the device should reach for it.
 #[derive(Clone, Debug)]
 pub struct JobTarget {
     /// The job.
@@ -57,7 +58,7 @@ pub struct JobTarget {
 struct Point {
     order: Order,
     op: Op,
-    /// Percent; it distinguishes conditions.
+    /// Share of reads in percent; it distinguishes conditions.
     reads: u32,
     block: u64,
     outstanding: u32,
@@ -105,7 +106,7 @@ pub fn conditions(evidence: &Evidence) -> Vec<Condition> {
     found
 }
 
-/// What a device should achieve for the jobs of equal runs.
+/// The targets of a device for the jobs of equal runs.
 fn job_targets(runs: &[&Run]) -> Vec<JobTarget> {
     let of_runs = |of: &dyn Fn(&Run) -> f64| median(runs.iter().map(|run| of(run)).collect());
     let outstanding = of_runs(&|run| run.jobs.iter().map(RunJob::outstanding).sum());
@@ -152,7 +153,7 @@ fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
     let slots = f64::from(jobs[0].slots());
     let reads = median(jobs.iter().map(|job| job.read_share()).collect());
     let shares = [reads, 1.0 - reads];
-    // how many are not reproduced, and how far all are away
+    // the number of runs that are not reproduced, and the sum of the differences of all
     let misfit = |latencies: [f64; 2]| -> (usize, f64) {
         let mean: f64 = (0..2).map(|op| shares[op] * latencies[op]).sum();
         let iops = slots / (mean + gap_ns) * 1e9;
@@ -177,7 +178,7 @@ fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
     for job in jobs.iter().take(MOST_CANDIDATES) {
         let own = job.seen.map(|seen| seen.map_or(0.0, |seen| seen.latency_ns));
         for &reads in &factors {
-            // a direction that is not there has nothing to try
+            // a job that only reads or only writes has one direction to try
             let writes = if own[1] > 0.0 && own[0] > 0.0 { &factors[..] } else { &[reads] };
             for &writes in writes {
                 let latencies = [own[0] * reads, own[1] * writes];
@@ -213,7 +214,7 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
         if round == ROUNDS {
             return Ok(Fitted { device, got });
         }
-        // what was interpolated between shares of reads comes out a little different
+        // points that were interpolated between shares of reads come out slightly different
         for ((tuned, condition), got) in tuned.iter_mut().zip(conditions).zip(&got) {
             for ((tuned, target), got) in tuned.jobs.iter_mut().zip(&condition.jobs).zip(got) {
                 for op in 0..2 {
@@ -231,7 +232,7 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
     }
 }
 
-/// What a device that was fitted to the other conditions achieves for this one; `None` if the others say
+/// Fits a device to the other conditions, and returns what it achieves for this one. `None` if the others say
 /// nothing about such requests.
 pub fn left_out(
     conditions: &[Condition],
@@ -248,7 +249,7 @@ pub fn left_out(
     if kinds(&condition).iter().any(|kind| !known.contains(kind)) {
         return Ok(None);
     }
-    // the host's own time is that of the others too; waiting that the job asks for is its own
+    // the host's own time is taken from the others; the waits in the job's settings are its own
     let of_others = others.iter().flat_map(|other| &other.jobs);
     let gaps = of_others.filter(|job| !job.of.throttled()).map(|job| job.gap_ns);
     let usual = median_of(gaps);
@@ -314,7 +315,7 @@ fn device(conditions: &[Condition], capacity: Bytes) -> Curves {
     }
 }
 
-/// Curves of the measured points. The geometric mean stands for several measurements of one point.
+/// Curves of the measured points. If a point was measured several times, the geometric mean is taken.
 fn sampled(mut points: Vec<Point>) -> Vec<Sampled> {
     let key = |point: &Point| (point.order, point.op, point.reads, point.block);
     points.sort_by_key(|point| (key(point), point.outstanding));
@@ -387,7 +388,7 @@ fn completed(curve: &Sampled, all: &[Sampled]) -> Vec<(u32, f64)> {
         all.iter().filter(|other| other.order == curve.order && other.op == curve.op).collect();
     let apart = |other: &Sampled| {
         let sizes = libm::log2(other.block as f64 / curve.block as f64).abs();
-        // from reads alone to writes alone is as far as sixteen times the size
+        // the distance from reads alone to writes alone equals that of a factor of sixteen in size
         sizes + 4.0 * (f64::from(other.reads) - f64::from(curve.reads)).abs() / 100.0
     };
     near.sort_by(|a, b| apart(a).total_cmp(&apart(b)));
@@ -421,21 +422,26 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
     let mut notes = Vec::new();
     for op in [Op::Read, Op::Write] {
         if !points.iter().any(|point| point.op == op) {
-            notes.push(format!("{op}s were not measured: they are served as the others"));
+            notes.push(format!(
+                "{op}s were not measured: they are assumed to take as long as the others"
+            ));
         }
     }
     for order in [Order::Random, Order::Sequential] {
         if !points.iter().any(|point| point.order == order) {
             let name = order.name();
-            notes.push(format!("{name} requests were not measured: they are served as the others"));
+            notes.push(format!(
+                "{name} requests were not measured: they are assumed to take as long as the \
+                                others"
+            ));
         }
     }
     for job in jobs().filter(|job| !job.of.throttled()) {
         let share = job.gap_ns * job.of.iops() / f64::from(job.of.slots()) / 1e9;
         if share > OUTSIDE {
             notes.push(format!(
-                "{}: {:.0} % of the time passes outside the device, for IOPS × latency is less than \
-                 what may be outstanding; the simulated job pauses as long",
+                "{}: {:.0} % of the time passes outside the device, because IOPS × latency is less than \
+                 the number that may be outstanding; the simulated job pauses for this time",
                 words(&job.of),
                 share * 100.0
             ));
@@ -445,18 +451,18 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
     let (least, most) = (counts().min().unwrap_or(1), counts().max().unwrap_or(1));
     if least > 1 {
         notes.push(format!(
-            "fewer than {least} outstanding were not measured: one alone is taken to last as the \
-             fastest hundredth of those measured"
+            "fewer than {least} outstanding were not measured: a single one is assumed to take as long as \
+             the fastest 1 % of the measured ones"
         ));
     }
     notes.push(format!(
-        "more than {most} outstanding were not measured: the device is taken to serve no faster"
+        "more than {most} outstanding were not measured: the device is assumed to serve no faster"
     ));
     let sizes = || points.iter().map(|point| Bytes(point.block));
     if let (Some(smallest), Some(largest)) = (sizes().min(), sizes().max()) {
         notes.push(format!(
-            "requests below {smallest} are taken to last as long, requests above {largest} to move \
-             as many bytes a second"
+            "requests below {smallest} are assumed to take as long as these, requests above {largest} to \
+             move as many bytes a second as these"
         ));
     }
     notes

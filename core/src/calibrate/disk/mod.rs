@@ -1,9 +1,9 @@
-//! The curves of a device from results of fio.
+//! Makes the latency curves of a device from results of fio.
 //!
-//! Nothing is assumed about the inside of the device. Fio measured latency by operation, order, size, share of
-//! reads and number outstanding. These measurements become the curves of a device of kind `curves`. Then the
-//! same jobs are run on the simulated device. Since a table can always repeat its own entries, each job is
-//! also predicted by a device that was fitted to the other jobs alone.
+//! Nothing is assumed about the inside of the device. Fio measured latency by operation, order, size, share
+//! of reads and number of requests outstanding. These measurements become the curves of a device of kind
+//! `curves`. Then the same jobs are run on the simulated device. Since a table can always repeat its own
+//! entries, each job is also predicted by a device that was fitted to the other jobs alone.
 
 mod closed_loop;
 pub mod evidence;

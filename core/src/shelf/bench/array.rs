@@ -1,4 +1,4 @@
-//! An array on the bench: its setup, a single member, and its controller.
+//! Measures an array: its setup, a single member, and its controller.
 
 use foretell_scenarios::device::{Array, ArrayCache, Device as Profile};
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan};
@@ -15,10 +15,10 @@ const DEEP: (u32, u64) = (128, 512);
 const WARM: u64 = 8 << 20;
 /// Trials of times that hardly vary, and of times that do.
 const TRIALS: (usize, usize) = (9, 400);
-/// If a repeated read takes longer than this, ns, the data are not in a memory.
+/// If a repeated read takes longer than this, ns, the data are not in any cache.
 const IN_MEMORY: f64 = 1e6;
 
-/// What is known and measured of an array.
+/// The known facts and the measurements of an array.
 pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFacts {
     let member = super::measure(&array.device_name, &array.device);
     let fresh = || Bench::new(name, profile);
@@ -47,7 +47,7 @@ pub(super) fn measure(name: &str, profile: &Profile, array: &Array) -> ArrayFact
         let fits = |bytes: u64| bytes * (DEEP.1 + 2 * u64::from(DEEP.0)) < room;
         if fits(SIZES[0]) {
             let smallest = fresh().deep(Op::Write, SIZES[0]);
-            // more than finds room takes as long byte by byte
+            // sizes that do not fit into the cache get the time for each byte of the smallest size
             line_ns[1] = SIZES
                 .map(|bytes| {
                     let by_byte = smallest * (bytes / SIZES[0]) as f64;
@@ -83,10 +83,10 @@ fn caches(cache: &ArrayCache) -> ArrayCacheFacts {
     }
 }
 
-/// Fills the write cache of an array to its high mark, with random writes of `bytes` each. Returns
-/// how many more bytes fill it up.
+/// Fills the write cache of an array to its high mark with random writes of `bytes` each. Returns the number
+/// of bytes that then still fit.
 ///
-/// An operator would need the time of writing that much; here it takes no time.
+/// An operator would need time to write so much. Here it takes no time.
 pub(super) fn fill(bench: &mut Bench, array: &Array, bytes: u64) -> u64 {
     let Some(write) = array.cache.as_ref().and_then(|cache| cache.write) else { return 0 };
     let sectors = bytes / SECTOR_BYTES;
@@ -158,7 +158,7 @@ impl Bench {
         self.pause(SimSpan::from_secs(1));
     }
 
-    /// Time between two of many operations that do not need a member, ns.
+    /// Mean time between completions while many operations are outstanding that do not need a member, ns.
     fn deep(&mut self, op: Op, bytes: u64) -> f64 {
         let (read_share, sectors) = match op {
             Op::Read => (1.0, WARM / SECTOR_BYTES),

@@ -1,4 +1,4 @@
-//! What a disk's times depend on: distances, the capacity of its buffer, its read-ahead.
+//! Measures what a disk's times depend on: distances, the capacity of its buffer, its read-ahead.
 
 use foretell_units::{Op, SECTOR_BYTES, SimSpan};
 use foretell_whatif::{Continued, Positioning};
@@ -11,8 +11,8 @@ use super::{LARGE, PIECE, PLACES};
 const TRIALS: usize = 96;
 
 impl Bench {
-    /// Positioning around the middle of a device whose buffer accepts `buffered` operations before it
-    /// has completed one.
+    /// Positioning times around the middle of a device. Its buffer accepts `buffered` operations before the
+    /// first of them is complete.
     pub(super) fn positioning(
         &mut self,
         op: Op,
@@ -37,17 +37,17 @@ impl Bench {
         distances.iter().map(&mut measured).collect()
     }
 
-    /// Times of operations at a distance from the one before.
+    /// Times of operations at a distance from the previous operation.
     fn distance(
         &mut self,
         (op, buffered): (Op, u32),
         distance_sectors: i64,
         bytes_per_s: &[f64],
     ) -> Positioning {
-        // spread over so much that the device's own buffer does not know the place
+        // spread over so wide an area that the device's buffer does not hold the data
         let spread = self.sectors / 8;
         let room = self.sectors - 4 * PIECE;
-        // beyond a track the angle of the platter is any
+        // beyond a track, the angle of the platter is random
         let way = distance_sectors.unsigned_abs();
         let scatter = if way >= 1024 { (way / 4).max(1024).min(self.sectors / 64) } else { 0 };
         let way = (way + scatter).min(room - 1);
@@ -65,7 +65,7 @@ impl Bench {
                 let place = (to * (PLACES - 1) / self.sectors).min(PLACES - 1) as usize;
                 let transfer = (PIECE * SECTOR_BYTES) as f64 / bytes_per_s[place] * 1e9;
                 let mut taken = self.one(op, to, PIECE);
-                // what went into the buffer is on the medium when so many more have been taken
+                // an operation in the buffer is on the medium when `buffered` more have been accepted
                 for _ in 0..buffered {
                     let elsewhere = self.anywhere(PIECE);
                     taken = self.one(op, elsewhere, PIECE);
@@ -134,7 +134,7 @@ impl Bench {
         const MOST: u64 = 1 << 14;
         let end = self.read_somewhere(sectors);
         let hit = self.one(Op::Read, end, PIECE).min(0.25 * random_ns);
-        // what lies behind may come under the head at once, but hardly again and again
+        // sectors that were not read ahead may by chance be under the head at once, but hardly four times
         let mut is_known = |distance: u64| {
             (0..4).all(|trial| {
                 let end = self.read_somewhere(sectors);
@@ -185,8 +185,8 @@ impl Bench {
         streams
     }
 
-    /// Whether a reader that is half as fast as the medium has to wait for it again and again. Then
-    /// the device has read ahead as far as it does, has stopped, and has lost its place.
+    /// Whether a sequential reader at half the speed of the medium has to wait several times. Then the device
+    /// stops when it has read ahead as far as it can, and later has to position again.
     pub(super) fn read_ahead_stops(&mut self, random_ns: f64, far: u64, bytes_per_s: f64) -> bool {
         let sectors = 8 * PIECE;
         let transfer = SimSpan::from_secs_f64((sectors * SECTOR_BYTES) as f64 / bytes_per_s);
@@ -200,8 +200,8 @@ impl Bench {
         waits > 1
     }
 
-    /// Whether a read of read-ahead data waits for a write that was accepted before it and is not on
-    /// the medium. `hit_ns` is the time of a read that does not wait.
+    /// Whether a read of read-ahead data waits for an earlier write that was accepted but is not on the
+    /// medium yet. `hit_ns` is the time of a read that does not wait.
     pub(super) fn reads_wait_for_writes(&mut self, hit_ns: f64) -> bool {
         const TRIALS: usize = 9;
         let waits = (0..TRIALS).filter(|_| {
@@ -227,8 +227,8 @@ impl Bench {
         [4 << 10, 64 << 10].map(&mut mean).to_vec()
     }
 
-    /// Number of consecutive random writes that the device accepts faster than the medium can write
-    /// them. `alone_ns` is the time of one after a pause.
+    /// Number of consecutive random writes that the device accepts faster than the medium can write them.
+    /// `alone_ns` is the time of a single write after a pause.
     pub(super) fn buffered_writes(&mut self, alone_ns: f64) -> u32 {
         const MOST: u32 = 100_000;
         self.pause(SimSpan::from_secs(1));
@@ -237,7 +237,7 @@ impl Bench {
             if self.one(Op::Write, lbn, PIECE) > 5.0 * alone_ns {
                 return number;
             }
-            // they are all alike: nothing is buffered
+            // all writes take equally long: nothing is buffered
             if number == 500 && alone_ns > 1e6 {
                 return 0;
             }
@@ -245,8 +245,8 @@ impl Bench {
         MOST
     }
 
-    /// Sectors that a random write and the writes that continue it may leave in a device's buffer
-    /// while these are accepted as fast as any write. `alone_ns` is the time of one after a pause.
+    /// Number of sectors that a random write and the writes that continue it can put into a device's buffer
+    /// before one of them has to wait. `alone_ns` is the time of a single write after a pause.
     pub(super) fn joined_writes(&mut self, buffered: u32, alone_ns: f64) -> u64 {
         const MOST: u64 = 1 << 16;
         const TRIALS: usize = 9;

@@ -1,11 +1,11 @@
-//! Measures a storage device as an operator does when it is installed: a program reads and writes it and
-//! looks at the clock.
+//! Measures a storage device as an operator does after installing it: a program reads and writes the device,
+//! and takes the times.
 //!
 //! Random operations are measured in the steady state, as in SNIA's *Solid State Storage Performance Test
-//! Specification*. First enough is written to fill the device's buffer. Then rounds follow until the
-//! operations a second stay the same. A solid-state drive was filled before, as its profile says, so that
-//! it collects garbage in the meantime. Of an array, a single member is measured, and the controller is
-//! measured by operations that do not need a member.
+//! Specification*. First, enough data are written to fill the device's buffer. Then operations are measured
+//! in rounds until the operations a second stay the same. A solid-state drive begins as full as its profile
+//! says, so that it collects garbage during the measurement. For an array, a single member is measured. The
+//! controller is measured with operations that do not need a member.
 
 mod array;
 mod disk;
@@ -22,19 +22,19 @@ use rig::Bench;
 
 /// Places at which the rate of sequential operations is measured.
 const PLACES: u64 = 17;
-/// The same for a device whose places are alike.
+/// The same for a device on which all places are equally fast.
 const FEW_PLACES: u64 = 3;
 /// Sectors of the operations whose positioning is measured: 8 KiB.
 const PIECE: u64 = 16;
 /// Sectors of large operations: 128 KiB.
 const LARGE: u64 = 256;
-/// A buffer for this number of writes is hardly ever full.
+/// A buffer that accepts this number of writes or more is hardly ever full.
 const HARDLY_FULL: u32 = 1000;
 
-/// What was measured in this process.
+/// The measurements that this process has made.
 static MEASURED: Mutex<Vec<(Profile, Measurement)>> = Mutex::new(Vec::new());
 
-/// The measurement of a device; each profile is measured once.
+/// The measurement of a device. Each profile is measured once.
 pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     let known = |all: &[(Profile, Measurement)]| {
         all.iter().find(|(known, _)| known == profile).map(|(_, measured)| measured.clone())
@@ -43,7 +43,7 @@ pub(crate) fn measure(name: &str, profile: &Profile) -> Measurement {
     if let Some(measured) = known(&lock()) {
         return measured;
     }
-    // others may measure meanwhile; the same comes out
+    // another thread may measure the same profile meanwhile; the result is the same
     let measured = measure_now(name, profile);
     lock().push((profile.clone(), measured.clone()));
     measured
@@ -91,7 +91,7 @@ fn measure_now(name: &str, profile: &Profile) -> Measurement {
     measured
 }
 
-/// Adds what is measured only of a disk.
+/// Adds the measurements that only disks need.
 fn turning(measured: &mut Measurement, fresh: &dyn Fn() -> Bench) {
     let (mut reads, mut writes) = (fresh(), fresh());
     measured.stream_bytes_per_s =
@@ -114,7 +114,8 @@ fn turning(measured: &mut Measurement, fresh: &dyn Fn() -> Bench) {
     measured.read_ahead_stops = fresh().read_ahead_stops(random_ns, sectors, rates[0]);
     let ops = [Op::Read, Op::Write];
     measured.positioning = ops.map(|op| {
-        // the medium passes as fast for writes, which may lose a turn between two operations
+        // the medium turns at the same speed for writes; the rates of reads are used, because sequential
+        // writes may lose a turn between two operations
         let buffered = if op == Op::Write && is_soon_full { measured.buffered_writes } else { 0 };
         fresh().positioning(op, buffered, &rates)
     });
@@ -168,12 +169,12 @@ mod tests {
         let disk = &storage.next().unwrap().disks[0];
         assert_eq!(disk.device_name, "sata-7200-2005");
         let found = measure(&disk.device_name, &disk.device);
-        // segments of 1024 sectors hold what is read on to, and a write with what continues it
+        // a segment has 1024 sectors; it holds read-ahead data, or a write with the writes that continue it
         assert_eq!((found.read_ahead_sectors, found.read_ahead_holds_read), (1024, false));
         assert_eq!((found.buffered_writes, found.joined_write_sectors), (1, 1024));
-        // nothing else is done until all is written
+        // the device does nothing else until all data are written
         assert!(found.reads_wait_for_writes);
-        // a write a little before the last waits for a turn of 8.3 ms, all but that
+        // a write just before the last one waits for almost a whole turn of 8.3 ms
         let before = found.positioning[1].iter().find(|point| point.distance_sectors == -64);
         let middle_ms = before.unwrap().quantiles_ns[QUANTILES / 2] / 1e6;
         assert!((6.5..8.3).contains(&middle_ms), "{middle_ms}");
@@ -208,8 +209,8 @@ mod tests {
         for point in found.random.iter().flatten() {
             assert!(point.steady, "{point:?}");
         }
-        // in the share that was asked for, and by Little's law: reads wait behind programmed dies, so that
-        // a closed loop of sixteen is bound by latency, not by what the flash could take
+        // the mix has the requested share, and obeys Little's law: reads wait for dies that are being
+        // programmed, so that latency limits a closed loop of sixteen, not the rate of the flash
         let half = found.mixed.iter().find(|point| {
             point.bytes == 4096 && point.depth == 16 && (point.read_share - 0.5).abs() < 0.01
         });
@@ -219,7 +220,7 @@ mod tests {
         let outstanding = (reads * half.mean_ns[0] + writes * half.mean_ns[1]) / 1e9;
         assert!((outstanding / 16.0 - 1.0).abs() < 0.02, "{outstanding}");
         assert!(half.mean_ns[0] > 0.5e6, "{:?}", half.mean_ns);
-        // a read waits for a die that is being programmed, for up to 2 ms
+        // a read waits up to 2 ms for a die that is being programmed
         let beside = |share: f64| {
             let known = found.beside.iter().filter(|known| known.bytes == 4096);
             let known =
@@ -230,8 +231,8 @@ mod tests {
         assert!(beside(1.0)[QUANTILES / 2] > 0.5e6 && beside(1.0)[QUANTILES - 2] > 1.5e6);
     }
 
-    /// Data sheets: highest rates of random reads and writes of 4 KiB a second, times of a single 4 KiB
-    /// operation, sequential MB/s.
+    /// Figures from data sheets: highest rates of random 4 KiB reads and writes a second, times of a single 4
+    /// KiB operation, sequential MB/s.
     #[test]
     fn profiles_of_today_do_what_their_data_sheets_say() {
         let found = |name: &str| measure(name, &shipped(name));
@@ -255,7 +256,7 @@ mod tests {
         let nvme = found("nvme-7gbs");
         near("nvme-7gbs: reads", most_per_s(&nvme.random[0], 4096), 1e6, 0.1);
         near("nvme-7gbs: writes", most_per_s(&nvme.random[1], 4096), 180e3, 0.1);
-        // data sheets have many outstanding
+        // data sheets state rates with many requests outstanding
         let read_mb_per_s = |random: &[Random]| most_per_s(random, 262_144) * 0.262_144;
         near("nvme-7gbs: MB/s read", read_mb_per_s(&nvme.random[0]), 6800.0, 0.1);
         let optane = found("optane-p4800x");
@@ -279,18 +280,19 @@ mod tests {
         let profile = shipped("ds8700-raid5");
         let found = measure("ds8700-raid5", &profile);
         let facts = found.array.as_ref().unwrap();
-        // a write is two reads and two writes, on seven members that each do some 200 a second
+        // a write needs two reads and two writes, on seven members that each do about 200 operations a second
         let member = most_per_s(&facts.member.random[0], 4096);
         for bytes in [4096, 16_384] {
             let writes = most_per_s(&found.random[1], bytes);
             assert!((0.5..2.5).contains(&(writes / (7.0 * member / 4.0))), "{bytes}: {writes}");
         }
-        // into the cache: 0.2 ms, 4 KiB over the link between the halves and over the interface
+        // a write into the cache takes 0.2 ms, and 4 KiB over the link between the controllers and over the
+        // interface
         assert!((facts.controller_ns[1][0].1 / 0.2067e6 - 1.0).abs() < 0.01);
         assert!((facts.line_ns[1][0].1 / 4096.0 - 1.0).abs() < 0.1, "{:?}", facts.line_ns[1]);
     }
 
-    /// What models predict for the measured loads.
+    /// The models reproduce the measured loads.
     #[test]
     #[ignore = "takes minutes: `.ci/run --full` runs it"]
     fn models_do_what_was_measured() {
@@ -301,7 +303,7 @@ mod tests {
             let mut wrong = Vec::new();
             let mut check = |bytes: u64, depth: u32, read_share: f64, known: [(f64, f64); 2]| {
                 let buffer = measured.write_buffer.as_ref().map_or(0, |buffer| buffer.bytes);
-                // where writes come hardly faster than they leave, it is long until the buffer is full
+                // where writes arrive hardly faster than the buffer drains, it takes long to fill
                 let before = if read_share < 1.0 { buffer / bytes * 12 } else { 400 };
                 let operations = (before.min(60_000), 4000);
                 let found =

@@ -1,4 +1,4 @@
-//! A device on the bench: its operations, and the clock.
+//! A device on the test bench: starts operations, and measures their times.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
 pub(super) struct Bench {
     pub(super) device: Device<u32>,
     pub(super) now: SimTime,
-    /// Operations whose completion was not seen yet.
+    /// Operations whose completion the bench has not seen yet.
     pub(super) under_way: u64,
     calls: BTreeSet<SimTime>,
     pub(super) sectors: u64,
@@ -20,9 +20,9 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// A new device of that profile, with nothing to do.
+    /// A new, idle device with this profile.
     pub(super) fn new(name: &str, profile: &Profile) -> Self {
-        // an array has its scheduler at its members, and is measured with the usual one
+        // the members of an array have the scheduler, and are measured with the usual one
         let scheduler = match profile {
             Profile::Array(_) => Scheduler::Elevator,
             _ => Scheduler::Fcfs,
@@ -80,7 +80,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// A single operation on an otherwise idle device. Returns its time.
+    /// Does a single operation on an otherwise idle device. Returns its time.
     pub(super) fn one(&mut self, op: Op, lbn: u64, sectors: u64) -> f64 {
         let start = self.now;
         self.submit(op, lbn.min(self.sectors - sectors), sectors, 0);

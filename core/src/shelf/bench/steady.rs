@@ -1,9 +1,9 @@
-//! Random operations in the steady state, the effect of a write buffer on earlier operations, and reads beside
+//! Measures random operations in the steady state, how fast the write buffer accepts writes, and reads beside
 //! writes.
 //!
-//! As in SNIA's *Solid State Storage Performance Test Specification* (2.0.2, 2020), the device is filled, then
-//! rounds are measured until the last five agree ([`is_steady`]). A round here is a number of operations, not a
-//! minute, as the device's time is simulated.
+//! As in SNIA's *Solid State Storage Performance Test Specification* (2.0.2, 2020), the device is filled, and
+//! then measured in rounds until the last five agree ([`is_steady`]). A round is a number of operations here,
+//! not a minute, because the device's time is simulated.
 #![allow(clippy::range_minus_one, clippy::range_plus_one, reason = "counts of rounds")]
 
 use foretell_scenarios::device::Device as Profile;
@@ -22,30 +22,35 @@ const WRITES: [u32; 3] = [1, 16, 64];
 const SHARES: [f64; 3] = [0.7, 0.5, 0.3];
 const MIXED_SIZES: [u64; 2] = [4 << 10, 64 << 10];
 const MIXED: [u32; 3] = [1, 16, 64];
-/// Number of rounds that must agree, and number of rounds after which the measurement gives up.
+/// Number of rounds that must agree, and maximum number of rounds.
 const WINDOW: usize = 5;
 const MOST_ROUNDS: usize = 25;
-/// How far the operations a second of the rounds may differ, and how far the line through them may change, as a
-/// share of their mean.
+/// How much the rounds' operations a second may differ, and how much the straight line through them may rise
+/// or fall, as shares of their mean.
 const EXCURSION: f64 = 0.2;
 const SLOPE: f64 = 0.1;
-/// A mix is measured longer, because two kinds share its operations and reads wait only now and then. This is the
-/// device's time, and the highest number of operations.
+/// A mix of reads and writes is measured for longer, because each kind is only a part of the operations, and
+/// reads wait only now and then. These are the additional time (of the device) and the maximum number of
+/// additional operations.
 const MIXED_FOR: SimSpan = SimSpan::from_secs(1);
 const MIXED_MOST: u64 = 4096;
-/// Bytes of a round, and its fewest and most operations; each place in the device has at least two.
+/// Bytes of a round, and its minimum and maximum number of operations. A round has at least two operations
+/// for each outstanding one.
 const ROUND_BYTES: u64 = 4 << 20;
 const ROUND: (u64, u64) = (48, 256);
-/// Shortest round in the device's own time, as far as this number of operations allows.
+/// Minimum length of a round in the device's time, and maximum number of operations that are added to reach
+/// it.
 const ROUND_TIME: SimSpan = SimSpan::from_ms(50);
 const ROUND_MOST: u64 = 4096;
-/// Longest measurement of one figure, in the device's own time.
+/// Maximum length of the measurement of one figure, in the device's time.
 const PATIENCE: SimSpan = SimSpan::from_secs(60);
 /// Writes that fill a buffer: bytes of each, and number outstanding.
 const FILLING: (u64, u32) = (64 << 10, 16);
-/// A load brings a buffer to its usual level within this multiple of the time to drain a full buffer.
+/// A load brings a buffer to its usual level within this many times the time that a full buffer takes to
+/// drain.
 const SETTLES: f64 = 3.0;
-/// A buffer accepts this many times as many writes a second as the device sustains.
+/// A buffer counts as full when it accepts writes at no more than this many times the rate that the device
+/// sustains.
 const FASTER: f64 = 1.3;
 /// Reads beside writes: sizes of reads, number of reads measured beside as many writes as possible, bytes of a
 /// write, and number of writes outstanding.
@@ -55,7 +60,7 @@ const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
 /// Write rates as shares of the highest rate, in addition to none and all.
 const SHARES_BESIDE: [f64; 2] = [0.1, 0.5];
 
-/// What is measured here.
+/// The results.
 pub(super) struct Steady {
     pub(super) stream_bytes_per_s: [Vec<f64>; 2],
     pub(super) random: [Vec<Random>; 2],
@@ -74,7 +79,7 @@ pub(super) struct Load {
     pub(super) sectors: u64,
 }
 
-/// A round, or several.
+/// The results of a round, or of several.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Round {
     seconds: f64,
@@ -143,7 +148,7 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
             bench = Bench::new(name, profile);
             filling = bench.fill(profile, bytes);
         }
-        // the deepest first: the buffer stays full
+        // the largest number outstanding comes first, so that the buffer stays full
         bench.top_up(profile, &filling);
         for depth in within(&WRITES).into_iter().rev() {
             let load = load(bytes, depth, 0.0);
@@ -181,7 +186,8 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     }
 }
 
-/// Whether a write cache was filled stripe by stripe, so that data of a stripe leave together.
+/// Whether the device is an array with a write cache. There the data of a stripe leave together, so what is
+/// measured with one size must not follow writes of another.
 fn keeps_sizes_apart(profile: &Profile) -> bool {
     let Profile::Array(array) = profile else { return false };
     array.cache.as_ref().is_some_and(|cache| cache.write.is_some())
@@ -236,7 +242,7 @@ pub(super) fn quantiles(mut found: Vec<f64>) -> [f64; QUANTILES] {
     })
 }
 
-/// How the buffer was filled.
+/// How fast the buffer was filled.
 struct Filling {
     /// Seconds and bytes since the beginning, at several times.
     taken: Vec<(f64, f64)>,
@@ -255,9 +261,9 @@ impl Filling {
 }
 
 impl Bench {
-    /// Rounds until they agree. Returns the sum of the last rounds, and whether they agreed.
+    /// Measures rounds until they agree. Returns the sum of the last rounds, and whether they agreed.
     fn steady(&mut self, load: &Load) -> (Round, bool) {
-        // of a mix, each kind is to be there often
+        // a round of a mix must have many operations of each kind
         let mixed = load.read_share > 0.0 && load.read_share < 1.0;
         let most = if mixed { ROUND.1 } else { (ROUND_BYTES / load.bytes).clamp(ROUND.0, ROUND.1) };
         let most = most.max(2 * u64::from(load.depth));
@@ -267,7 +273,7 @@ impl Bench {
         loop {
             let from = self.now;
             let mut round = self.round(load, &mut under_way, most, begin + PATIENCE);
-            // a fast device goes on: its dies are programmed in waves of milliseconds
+            // a fast device's round goes on, because its dies are programmed in waves of several milliseconds
             let until = (from + ROUND_TIME).min(begin + PATIENCE);
             let more = self.round(load, &mut under_way, ROUND_MOST, until);
             round.add(&more);
@@ -288,7 +294,7 @@ impl Bench {
         }
     }
 
-    /// One round of `operations` operations.
+    /// Measures one round of `operations` operations.
     fn once(&mut self, load: &Load, operations: u64) -> Round {
         let mut under_way = self.begin(load);
         let patience = self.now + PATIENCE;
@@ -297,7 +303,8 @@ impl Bench {
         round
     }
 
-    /// The given number of operations, after a first set as large as the number outstanding.
+    /// Measures a number of operations. Before them, as many operations as are outstanding are done and not
+    /// counted.
     pub(super) fn after_the_first(&mut self, load: &Load, operations: u64) -> Round {
         let mut under_way = self.begin(load);
         let patience = self.now + PATIENCE;
@@ -325,7 +332,7 @@ impl Bench {
         (op, self.now)
     }
 
-    /// The given number of operations, but none that begins after `until`.
+    /// Measures a number of operations, fewer if `until` comes first.
     fn round(
         &mut self,
         load: &Load,
@@ -348,7 +355,7 @@ impl Bench {
 
     /// Waits for outstanding operations.
     pub(super) fn end(&mut self) {
-        // the device has done some of which the bench has not heard yet
+        // the bench may not have seen all completions yet
         while self.under_way > 0 {
             if self.step(SimTime::from_ns(u64::MAX)).is_none() {
                 break;
@@ -356,7 +363,8 @@ impl Bench {
         }
     }
 
-    /// Writes at random, `bytes` bytes each, until the buffer of the size in the data sheet has been full.
+    /// Writes `bytes` bytes at a time at random places, until the buffer must have been full according to its
+    /// size in the data sheet.
     fn fill(&mut self, profile: &Profile, bytes: u64) -> Filling {
         let depth = FILLING.1;
         let load = Load { bytes, depth, read_share: 0.0, sectors: self.sectors };
@@ -377,7 +385,7 @@ impl Bench {
         Filling::of(taken)
     }
 
-    /// Fills the buffer of a solid-state drive again, as far as it has drained since.
+    /// Fills the buffer of a solid-state drive again.
     fn top_up(&mut self, profile: &Profile, filling: &Filling) {
         let Profile::Ssd(ssd) = profile else { return };
         let (bytes, depth) = FILLING;
@@ -392,9 +400,9 @@ impl Bench {
         self.end();
     }
 
-    /// Continues a load until the buffer of a solid-state drive has the level at which this load keeps it. That
-    /// takes three times as long as draining a full buffer. Rounds agree earlier, while the device still drains
-    /// earlier writes.
+    /// Applies a load until the buffer of a solid-state drive has the level at which this load keeps it.
+    /// Three times the time to drain a full buffer is enough. Without this, rounds would agree too early,
+    /// while the device still drains earlier writes.
     fn settle(&mut self, profile: &Profile, filling: &Filling, load: &Load) {
         let Profile::Ssd(ssd) = profile else { return };
         let drained_s = ssd.buffer.get() as f64 / filling.when_full.max(1.0);
@@ -404,7 +412,7 @@ impl Bench {
         self.end();
     }
 
-    /// How writes are accepted until the buffer is full, and times of reads beside writes.
+    /// Measures how fast writes are accepted until the buffer is full, and times of reads beside writes.
     fn buffering(
         &mut self,
         profile: &Profile,
@@ -412,7 +420,7 @@ impl Bench {
         writes: &[Random],
         idle: Vec<(u64, Vec<f64>)>,
     ) -> (Option<WriteBuffer>, Vec<Beside>) {
-        // without power-loss protection, no write is done before it is in flash: nothing is buffered
+        // without power-loss protection, a write is complete only when it is in flash: nothing is buffered
         if !matches!(profile, Profile::Ssd(ssd) if ssd.power_loss_protection) {
             return (None, Vec::new());
         }
@@ -427,10 +435,10 @@ impl Bench {
         for (bytes, times) in idle {
             beside.push(Beside { bytes, write_share: 0.0, quantiles_ns: quantiles(times) });
             for write_share in SHARES_BESIDE {
-                // what the buffer holds leaves first
+                // first, the buffer drains
                 self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
                 let per_s = write_share * most_per_s(WRITES_BESIDE.0);
-                // fewer wait, so more are measured
+                // few reads wait beside few writes, so more reads are measured
                 let count = (READS_BESIDE as f64 / write_share) as usize;
                 let every = Some(SimSpan::from_secs_f64(1.0 / per_s));
                 let times = self.reads_beside(bytes, count, every);
@@ -466,7 +474,8 @@ impl Bench {
         (Some(WriteBuffer { bytes: room as u64, burst }), beside)
     }
 
-    /// Times of single reads beside writes that come at a fixed interval or as fast as the device accepts them.
+    /// Times of single reads beside writes. The writes come at a fixed interval, or as fast as the device
+    /// accepts them.
     fn reads_beside(&mut self, bytes: u64, count: usize, every: Option<SimSpan>) -> Vec<f64> {
         const READER: u32 = u32::MAX;
         let (sectors, (write_bytes, writers)) = (bytes / SECTOR_BYTES, WRITES_BESIDE);
@@ -486,7 +495,7 @@ impl Bench {
         let mut next_write = every.map(|_| self.now);
         let mut since = read(self);
         let mut times = Vec::with_capacity(count + count / 4);
-        // the first reads find the device not yet busy
+        // the first reads are not counted, because the device is not yet busy
         let wanted = count + count / 4;
         while times.len() < wanted {
             let until = next_write.unwrap_or(SimTime::from_ns(u64::MAX));
@@ -518,9 +527,9 @@ mod tests {
     fn rounds_that_agree_are_steady() {
         assert!(!is_steady(&[100.0; 4]));
         assert!(is_steady(&[900.0, 100.0, 104.0, 96.0, 108.0, 100.0]));
-        // 21 % between the least and the most
+        // the smallest and the largest differ by 21 %
         assert!(!is_steady(&[100.0, 111.0, 90.0, 100.0, 100.0]));
-        // 3 % more each time are 12 % in all
+        // each is 3 % higher than the last, 12 % in total
         assert!(!is_steady(&[94.0, 97.0, 100.0, 103.0, 106.0]));
         assert!(is_steady(&[96.0, 98.0, 100.0, 102.0, 104.0]));
     }

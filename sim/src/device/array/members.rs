@@ -1,8 +1,8 @@
 //! The members of an array, and the jobs that they do for the array.
 //!
-//! A job is one set of operations on members, or two sets of which the second follows the first: the
-//! reads for the parity of a stripe, then its writes. Jobs that write to a stripe with parity take
-//! turns, because the parity must match all its data.
+//! A job is one set of operations on members, or two sets, one after the other: for instance the reads for
+//! the parity of a stripe, and then its writes. Jobs that write to the same stripe with parity are done one
+//! after the other, because the parity must match all data of the stripe.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -9,19 +9,19 @@
 //! - **volatile cache** of pages under any replacement policy: reads and writes enter it, and a read of
 //!   cached pages needs no member. Sequential reads are read ahead as on a node (the window doubles up
 //!   to `read_ahead`);
-//! - **write cache** that keeps data without power: a write is done when its data are there and have
-//!   also crossed the link to the volatile memory of the controller's other half. The write cache is
-//!   destaged by stripes, the least recently written first, from a high mark down to a low one. Between
-//!   the marks it can also be destaged at a pace that grows with its content (WOW's linear threshold).
-//!   When it is full, writes wait. Without a write cache, a write is done when it is on the members;
+//! - **write cache** that keeps data without power: a write is done when its data are in the write cache and
+//!   have also crossed the link to the volatile memory of the controller's other half. The write cache is
+//!   destaged by stripes, the least recently written first, from a high mark down to a low one. Between the
+//!   marks it can also be destaged at a pace that grows with its content (WOW's linear threshold). When it is
+//!   full, writes wait. Without a write cache, a write is done when it is on the members;
 //! - **controller**: an interface with a rate in each direction, and a fixed overhead for each operation
 //!   that does not delay other operations.
 //!
-//! Left out: failed members, spares and rebuilding; the controller's processors as a bottleneck; taking
-//! old data or parity from the cache; destaging by age or while members are idle (WOW's and AMP's
-//! refinements); several arrays behind one controller. A page that was written in part counts as cached,
-//! as in a node's cache. Destaging makes members busy but counts towards no operation's service time: a
-//! stripe holds pages of several writers, and is often written more than once before it is destaged.
+//! Left out: failed members, spares and rebuilding; the controller's processors as a bottleneck; taking old
+//! data or parity from the cache; destaging by age or while members are idle (WOW's and AMP's refinements);
+//! several arrays behind one controller. A page that was written in part counts as cached, as in a node's
+//! cache. Destaging makes members busy, but does not count in the service time of any operation: a stripe
+//! holds pages of several writers, and is often written more than once before it is destaged.
 //!
 //! Sources: Chen et al., RAID: High-Performance, Reliable Secondary Storage, ACM Computing Surveys 26
 //! (1994); Gill & Modha, WOW: Wise Ordering for Writes, FAST 2005, for destaging by stripes and LRW; the
@@ -253,7 +253,7 @@ impl<T: Copy + Debug> Array<T> {
         }
         let [leaves, arrival, mirrored, call] = self.nexts();
         let inside = arrival.min(mirrored).min(call);
-        // whatever happens inside, a host sees it only after the overhead
+        // a host sees any event inside the array only after the overhead
         let seen = if inside == SimTime::MAX { inside } else { inside + self.overhead };
         let at = leaves.min(seen);
         (at != SimTime::MAX).then_some(at)

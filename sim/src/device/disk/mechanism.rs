@@ -7,8 +7,8 @@
 //! into its buffer. Not modelled: zones as steps, skew, head switches, any other effect of the on-board
 //! cache, bus transfer, thermal recalibration.
 //!
-//! [`super::drive`] models most of that. This model is kept because it needs fewer parameters and less
-//! state. Where a drive's buffer does not matter, the two must agree.
+//! [`super::drive`] models most of these. This model is kept because it needs fewer parameters and less
+//! state. If a drive's buffer does not matter, the two models must agree.
 
 use foretell_scenarios::device::{Mechanical, Seek};
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors, SimSpan, SimTime};

@@ -1,9 +1,9 @@
 //! Disks: a scheduler in front of a mechanism.
 //!
-//! A disk never sees the agenda. [`Disk::submit`] and [`Disk::complete`] return the time of the next
-//! call, and the caller must then call [`Disk::complete`] at every time returned. Usually an
-//! operation is done at that call. But a scheduler may only have asked to decide again (CFQ waits
-//! for a thread's next operation), and later arrivals may have made the call unnecessary.
+//! A disk does not schedule events itself. [`Disk::submit`] and [`Disk::complete`] return the time of the
+//! next call, and the caller must call [`Disk::complete`] at every time returned. Usually an operation is
+//! done at that call. But the call may only let a scheduler decide again (CFQ waits for a thread's next
+//! operation), and later arrivals may have made it unnecessary.
 //!
 //! One request is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
 //! detailed [`drive::Drive`], which may continue with write-behind or read-ahead. Such a drive may
@@ -45,7 +45,7 @@ pub struct Disk<T> {
     /// Most commands that may be held and in service.
     depth: usize,
     serving: Option<Serving<T>>,
-    /// Operations merged with one in service and done with it, but not yet returned.
+    /// Operations that were merged with one in service. They are done, but not yet returned.
     followers: VecDeque<Follower<T>>,
     /// The earliest requested call that is still to come.
     call: Option<SimTime>,

@@ -1,12 +1,12 @@
 //! Compares a drive with its real counterpart: replay of DiskSim's `validate` traces.
 //!
-//! A line is `R|W  buffer-action  block  sectors  service_us  next_us`: the request to the real
-//! drive, how long it took, and how long after its completion the next request came. The replay is
-//! the closed loop of DiskSim's `validate` format: one request outstanding, each arriving `next_us`
-//! after the *model's* completion of the one before. So the model's rotational position differs
-//! from the real drive's, and the two are compared as distributions. The demerit figure of Ruemmler
-//! & Wilkes (1994) is the root mean square horizontal distance between the two cumulative
-//! distributions of response time, here at quantiles 0.0001, 0.0002 … 1.
+//! A line is `R|W buffer-action block sectors service_us next_us`: the request to the real drive, how long it
+//! took, and how long after its completion the next request came. As in DiskSim's `validate`, the replay is a
+//! closed loop: one request is outstanding, and the next one comes `next_us` after the *model* has completed
+//! it. So the rotational positions of the model and the real drive differ, and their response times are
+//! compared as distributions. The demerit figure of Ruemmler & Wilkes (1994) is the root mean square
+//! horizontal distance between the two cumulative distributions of response time, here at quantiles 0.0001,
+//! 0.0002 … 1.
 
 use std::io::{BufRead, Read};
 
@@ -81,7 +81,9 @@ pub enum TraceError {
         found: String,
     },
     /// A request reaches beyond the drive's end.
-    #[error("line {line}: sectors {first} to {last} are asked for, the drive ends before {total}")]
+    #[error(
+        "line {line}: sectors {first} to {last} are requested, but the drive ends before sector {total}"
+    )]
     Beyond {
         /// The line's number, from 1.
         line: u64,
@@ -186,8 +188,7 @@ pub fn compare(mut model: Vec<SimSpan>, mut real: Vec<SimSpan>) -> Option<(Summa
 
 const QUANTILES: u64 = 10_000;
 
-/// The smallest of the sorted times that is not exceeded by a share of `number` in [`QUANTILES`],
-/// ms.
+/// The quantile `number` / [`QUANTILES`] of the sorted times, ms.
 fn at_quantile(sorted: &[SimSpan], number: u64) -> f64 {
     let rank = (number * sorted.len() as u64).div_ceil(QUANTILES).max(1);
     sorted[rank as usize - 1].as_ms_f64()

@@ -12,9 +12,9 @@ use super::home::Home;
 /// Free blocks that are reserved for the collector, so that it can always proceed.
 const KEPT_FREE: u32 = 1;
 
-/// A die collects garbage when it has room for less than this many blocks. Room means free blocks,
-/// the rest of both open blocks, and the rows of its victim that the collector has emptied. So with
-/// exactly this room and a full host block, two blocks are free and the host may open one.
+/// A die collects garbage when it has room for less than this many blocks. The room consists of free blocks,
+/// the rest of both open blocks, and the rows of its victim that the collector has emptied. So with exactly
+/// this room, and if the block for host data is full, two blocks are free and the host may open one.
 pub(super) const ENOUGH_ROOM: u32 = 3;
 
 /// Stands for no block, or for no unit.
@@ -25,8 +25,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) enum Writer {
     /// Data from the host.
     Host = 0,
-    /// Data moved by the collector. They have their own blocks, because data that have survived long
-    /// are likely to survive longer.
+    /// Data moved by the collector. They have separate blocks, because data that have been valid for long are
+    /// likely to stay valid.
     Collector = 1,
 }
 

@@ -112,9 +112,9 @@ impl<T: Copy> Ssd<T> {
         }
     }
 
-    /// Whether a row must leave although it is not full. Otherwise writes that wait for room would wait
-    /// for ever. On a drive without power-loss protection writes wait for flash, so units leave at once
-    /// and no write waits for the next one.
+    /// Whether a row must leave although it is not full. Otherwise writes that wait for room would never find
+    /// any. On a drive without power-loss protection writes wait for flash, so units leave at once and no
+    /// write waits for the next one.
     fn must_pad(&self) -> bool {
         if self.durable.is_some() {
             return self.buffer.waiting() > 0 && self.arrivals.is_empty();

@@ -1,12 +1,12 @@
 //! The place of all data before the simulation begins, computed without a table.
 //!
-//! The host's rows are assigned to the dies in turn. On each die they fill its blocks in order, each
-//! up to its number of valid rows. Those numbers are the same on every die, so one short list
-//! describes the whole drive. After random writes the blocks are filled as greedy collection leaves
-//! them: a block loses valid data at a rate proportional to what it has, and is collected when it has
-//! the least of all. So the k-th youngest of n has the valid share v^(k/n), where v is the victim's.
-//! The mean of that over k/n from 0 to 1 is (1 − v) / ln(1/v). It must equal the share of the flash
-//! that the host's data fill (the fluid limit: Desnoyers 2012; Bux & Iliadis 2010). Ages are spread
+//! The host's rows are assigned to the dies in turn. On each die they fill its blocks in order, each up to
+//! its number of valid rows. Those numbers are the same on every die, so one short list describes the whole
+//! drive. After random writes the blocks are filled as greedy collection leaves them: a block loses valid
+//! data at a rate proportional to the valid data that it has, and is collected when it has the least of all
+//! blocks. So the k-th youngest of n blocks has the valid share v^(k/n), where v is the valid share of the
+//! block that is collected. The mean over k/n from 0 to 1 is (1 − v) / ln(1/v). It must equal the share of
+//! the flash that the host's data fill (the fluid limit: Desnoyers 2012; Bux & Iliadis 2010). Ages are spread
 //! so that every part of the address space lies in blocks of all ages.
 
 use foretell_scenarios::device::Precondition;

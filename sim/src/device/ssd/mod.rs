@@ -9,19 +9,20 @@
 //! - **translation**: one entry for each *unit* (a page or a part of one). Data are written to dies in
 //!   round-robin order, over channels first, then chips, then dies in a chip. Each die collects garbage
 //!   greedily and at the pace of writing: it empties a row when it has room for less than three blocks;
-//! - **write buffer**: a write is done when it is in the buffer, which keeps it without power. It leaves for
-//!   flash at once, a row at a time. On a drive without power-loss protection, a write is done when all its
-//!   data are in flash (`durable.rs`). A write of part of a unit first reads the rest. A write to a unit that
-//!   still waits replaces it; a read of such a unit is served from memory;
+//! - **write buffer**: a write is done when it is in the buffer, which keeps data without power. Data leave
+//!   the buffer for flash at once, a row at a time. On a drive without power-loss protection, a write is done
+//!   when all its data are in flash (`durable.rs`). A write of part of a unit first reads the rest. A write
+//!   to a unit that still waits replaces it; a read of such a unit is served from memory;
 //! - **host**: a queue of limited depth in front, first come, first served; an interface, half or full duplex,
 //!   that each command occupies for a fixed time in addition to its data; a latency.
 //!
-//! Reads go before writes at a die. But a waiting write (or collection) goes after as many reads have passed
-//! it as take the time of programming, so under load either gets about half of the die. Collection goes before
-//! the host's writes. Left out: cache and suspend commands, reading pages of different rows in several planes
-//! at once, moving data within a die without the channel, trim, wear and its levelling, misses of the mapping
-//! table, SLC caches, collection while the drive is idle, several host queues. Numbers and structure follow
-//! MQSim (Tavakkol et al., FAST 2018), the write amplification Desnoyers (SYSTOR 2012).
+//! At a die, reads go before writes. But a waiting write (or collection) is passed by at most as many reads
+//! as take the time of programming. So under load, reads and writes each get about half of the die.
+//! Collection goes before the host's writes. Left out: cache and suspend commands, reading pages of different
+//! rows in several planes at once, moving data within a die without the channel, trim, wear and its
+//! levelling, misses of the mapping table, SLC caches, collection while the drive is idle, several host
+//! queues. Numbers and structure follow MQSim (Tavakkol et al., FAST 2018), the write amplification Desnoyers
+//! (SYSTOR 2012).
 //!
 //! **Memory**: data in their initial place need none. Each unit that was written or moved needs 4 bytes, in
 //! pages of 1024; each unit of a written block 4 bytes; each unit that is no longer valid in its place an
@@ -69,7 +70,8 @@ use translation::Translation;
 pub struct Written {
     /// Data that the host wrote, whole units.
     pub host: Bytes,
-    /// Programmed data of the host: fewer if units were written again in the buffer.
+    /// Programmed data of the host. They are fewer than `host` if units were written again while in the
+    /// buffer.
     pub programmed: Bytes,
     /// Data moved by garbage collection.
     pub moved: Bytes,

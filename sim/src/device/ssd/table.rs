@@ -1,9 +1,9 @@
 //! A table of 32-bit numbers that are mostly zero.
 //!
-//! A mapping table of a terabyte has 10⁸ entries, and a run of random writes sets some of them, far apart.
-//! A line of eight neighbours is created when one of them is first set, and found by a hash of its number.
-//! So memory grows with the number of entries that a run sets, not with the drive: some 45 bytes for an
-//! entry that is set alone, 6 for each where all are set.
+//! A mapping table of a terabyte has 10⁸ entries, and a run of random writes sets some of them, far apart. A
+//! line of eight neighbouring entries is created when one of them is first set, and found by a hash of its
+//! number. So the memory depends on the number of entries that a run sets, not on the size of the drive:
+//! about 45 bytes for an entry whose neighbours are not set, and 6 bytes for each if all are set.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;

@@ -1,4 +1,4 @@
-//! A port that walks timetables, compared with one that is told of each segment.
+//! Compares a port that walks timetables with a port that has an event for each segment.
 
 use foretell_units::{Bytes, Rate, Seed, SimTime};
 use proptest::prelude::*;

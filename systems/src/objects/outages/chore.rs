@@ -1,5 +1,5 @@
-//! Chores: work of servers that no client waits for. A chore is a message from one server to another, then
-//! processor work and a device access there.
+//! Chores: work of servers for which no client waits. A chore is a message from one server to another,
+//! followed by processor work and a device access there.
 //!
 //! A chore has one step pending at a time. If its group has begun a new interval, or its recovery was cancelled,
 //! it ends when that step completes.

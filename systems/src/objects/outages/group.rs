@@ -1,14 +1,14 @@
 //! A placement group whose servers may fail: the servers that hold its objects, that serve them, and that should
 //! hold them.
 //!
-//! A *holder* has the group's data except for the objects that it is *missing*: those written while it was away
-//! or, if it is being filled (*backfill*), those not copied to it yet. *Members* are the servers on which the map
-//! places the data. *Acting* servers serve requests. While a member is being filled, other holders act
-//! (`pg_temp`). Each change of the set of servers that are up begins a new interval, an epoch of the group, in
+//! A *holder* has the group's data except for the objects that it is *missing*: those written while it was
+//! away or, if it is being filled (*backfill*), those not copied to it yet. *Members* are the servers on
+//! which the map places the data. *Acting* servers serve requests. While a member is being filled, other
+//! holders act (`pg_temp`). When the set of servers that are up changes, the group begins a new interval, in
 //! which its servers peer before they serve.
 //!
-//! Simplified: the cluster always knows which objects a holder is missing. Ceph trims its logs and then compares
-//! the contents of servers; the data copied are the same.
+//! Simplified: the cluster always knows which objects a holder is missing. Ceph trims its logs, and must then
+//! compare the contents of servers. The copied data are the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -201,7 +201,7 @@ impl Group {
                 && self.sources(**object, m, is_up).len() >= m
         };
         let lacking = self.holders.iter().filter(|holder| is_up(holder.osd));
-        // recently written objects first, as Ceph replays its logs before it fills a server
+        // recently written objects come first, because Ceph replays its logs before it fills a server
         let (late, filling): (Vec<&Holder>, Vec<&Holder>) =
             lacking.partition(|holder| holder.is_filled);
         let first = |of: Vec<&Holder>| {

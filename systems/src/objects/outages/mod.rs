@@ -1,14 +1,14 @@
 //! Object servers that fail, return, join or leave: Ceph's part of a scenario with events.
 //!
 //! A client sends a request to the primary of its placement group once the group serves requests. When the
-//! group's servers change, it sends the request again (`serve`). Clients learn of a new map at once and have no
-//! time-outs of their own. Each change begins a new interval, in which the group's servers peer before they serve
-//! (`peering`). Objects that a server is missing are recovered one by one (`recovery`). The messages and the work
-//! for this are chores (`chore`), which no client waits for.
+//! group's servers change, it sends the request again (`serve`). Clients learn of a new map at once and have
+//! no time-outs of their own. Each change begins a new interval, in which the group's servers peer before
+//! they serve (`peering`). Objects that a server is missing are recovered one by one (`recovery`). The
+//! messages and the work for this are chores (`chore`), for which no client waits.
 //!
-//! A task whose interval has ended is *dead*. Events still pending for it arrive and are ignored. Its number is
-//! not reused, so that it cannot be mistaken for another. This costs a few hundred bytes for each request that is
-//! outstanding when servers change.
+//! A task whose interval has ended is *dead*: events that are still pending for it are ignored. Its number is
+//! not reused, so that it cannot be confused with another task. This costs a few hundred bytes for each
+//! request that is outstanding when servers change.
 //!
 //! Sources: Ceph's documentation of peering, of recovery and backfill reservations, and of `osd_max_backfills`,
 //! `osd_recovery_max_active`, `osd_recovery_sleep`; `PrimaryLogPG.cc` for the conditions under which requests
@@ -358,7 +358,7 @@ impl<R: Rules> Objects<R> {
         let failures = core.failed();
         let state = &mut failures.hosts[unit.index()];
         if state.standing == Standing::Down && !state.holds_nothing {
-            // from now on its groups record what is missing
+            // from now on its groups record the objects that it is missing
             state.holds_nothing = true;
             failures.missed -= 1;
         }

@@ -1,9 +1,9 @@
 //! New intervals: a group's servers exchange their states before they serve requests.
 //!
-//! The primary asks each of the other servers that are up for its state, and then for its missing objects. When
-//! the last has answered, the group serves (`GetInfo`, `GetMissing`, `Activating` of Ceph's peering machine).
-//! Until then no request of the group is served. If one of the servers is down and the cluster does not know it
-//! yet, peering waits until it does, and begins again.
+//! The primary asks each of the other servers that are up for its state, and then for its missing objects.
+//! When the last has answered, the group serves (`GetInfo`, `GetMissing`, `Activating` of Ceph's peering
+//! machine). Until then no request of the group is served. If one of the servers is down and the cluster does
+//! not know it yet, peering waits until the cluster knows it, and then begins again.
 
 use foretell_units::{Bytes, HostId};
 

@@ -1,18 +1,18 @@
-//! Recovery of objects that holders are missing, one object at a time.
+//! Recovery of objects that holders are missing, object by object.
 //!
-//! A group first waits for its reservations. A server takes part in at most `backfills` recoveries as a primary,
-//! and in the same number as a target (`osd_max_backfills`, the local and remote reservations). Then the group's
-//! primary recovers objects: at most one of a group, and `parallel` of all its groups, at a time
-//! (`osd_recovery_max_single_start`, `osd_recovery_max_active`). After it has begun an object it pauses for
-//! `pause` (`osd_recovery_sleep`). It has the object read, from one copy or from any m shards, computes the
-//! missing shards, and pushes them to all servers that are missing them.
+//! A group first waits for its reservations. A server takes part in at most `backfills` recoveries as a
+//! primary, and in the same number as a target (`osd_max_backfills`, the local and remote reservations). Then
+//! the group's primary recovers objects: at most one of a group, and `parallel` of all its groups, at a time
+//! (`osd_recovery_max_single_start`, `osd_recovery_max_active`). After it has begun an object, the primary
+//! pauses for `pause` (`osd_recovery_sleep`). To recover an object, it has one copy or any m shards read,
+//! computes the missing shards, and pushes them to all servers that are missing them.
 //!
 //! If a server has threads, the group's next object waits in their queue like other operations (`PGRecovery`). The
 //! object is chosen when a thread begins with it. Only from then on do requests for that object wait.
 //!
-//! Recently written objects are recovered first; then new servers are filled. An object that a request waits for
-//! is recovered at once, even if another group has the reservations. An object that is being written is recovered
-//! after the write, and new writes to it wait.
+//! Recently written objects are recovered first; then new servers are filled. If a request waits for an
+//! object, the object is recovered at once, even if another group has the reservations. An object that is
+//! being written is recovered after the write, and new writes to it wait.
 
 use foretell_units::{Bytes, HostId, SimTime};
 use smallvec::SmallVec;
@@ -343,7 +343,7 @@ impl<R: Rules> Objects<R> {
         self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 
-    /// The primary is told of one more shard that is no longer missing.
+    /// The primary learns that one more shard is no longer missing.
     pub(super) fn pushed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = self.out().works.get_mut(&done.work).expect("it goes on");
         work.awaiting -= 1;

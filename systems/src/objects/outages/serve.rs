@@ -1,11 +1,12 @@
 //! Clients' requests while servers may fail.
 //!
-//! A client sends a request when its group serves. The primary delays a write while an acting server is missing
-//! the object. It delays a read while it is missing the object itself or, with erasure coding, while fewer than
-//! m shards can be read. It recovers that object first. A write goes to all acting servers and to those being
-//! filled that already have the object; other holders are marked as missing it. A read of an erasure-coded
-//! object uses any m shards, and the primary decodes if a data shard is not among them. When the servers change,
-//! clients send everything again. A request without an answer fails `give_up` after it was issued.
+//! A client sends a request when its group serves. The primary delays a write while an acting server is
+//! missing the object. It delays a read while it is missing the object itself or, with erasure coding, while
+//! fewer than m shards can be read. In these cases it recovers the object first. A write goes to all acting
+//! servers and to those being filled that already have the object; other holders are marked as missing it. A
+//! read of an erasure-coded object uses any m shards, and the primary decodes if a data shard is not among
+//! them. When the servers change, clients send everything again. A request without an answer fails `give_up`
+//! after it was issued.
 
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 use smallvec::SmallVec;
@@ -45,8 +46,8 @@ pub(super) struct ClientOp {
     sources: SmallVec<[(u8, Osd); 8]>,
     /// Number of data shards that were not among them.
     missing: u64,
-    /// Whether a server lacked requested data, which would be a mistake of ours. Then the part is never
-    /// answered, so that the mistake shows.
+    /// Whether a server lacked requested data, which would be a defect of the program. Then the part is never
+    /// answered, so that the defect shows.
     is_wrong: bool,
 }
 

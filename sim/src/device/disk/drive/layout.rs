@@ -1,12 +1,12 @@
 //! The position of a logical block on the medium.
 //!
-//! A zone numbers its physical sectors along the first track, then along the next. An address is such
-//! a number after reserved sectors, spares, slipped and replaced sectors have been left out. So the
-//! position follows from the address by arithmetic, except for slips and defects. These are few and
-//! sorted, and take one search each. Consecutive sectors on the medium form a *run*: it ends with its
-//! track, before a slipped or replaced sector, and before spares. A slip shifts its successors on the
-//! track too. In schemes with spares for each track or cylinder it also advances the skew (both as in
-//! DiskSim's `layout_g1`). Tests check the map against a walk over every physical sector.
+//! The physical sectors of a zone are numbered along the first track, then along the next. Addresses number
+//! the same sectors, but leave out reserved, spare, slipped and replaced ones. So the position follows from
+//! the address by arithmetic, except for slips and defects. These are few and sorted, and take one search
+//! each. Consecutive sectors on the medium form a *run*: it ends with its track, before a slipped or replaced
+//! sector, and before spares. A slip shifts its successors on the track too. In schemes with spares for each
+//! track or cylinder it also advances the skew (both as in DiskSim's `layout_g1`). Tests check the map
+//! against a walk over every physical sector.
 
 use foretell_scenarios::drive::{Drive, Geometry, Numbering, Sparing, Zone};
 

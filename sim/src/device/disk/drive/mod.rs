@@ -1,10 +1,11 @@
 //! A detailed disk drive, validated against measured drives: mechanics, bus, controller, on-board buffer.
 //!
-//! Commands are given one at a time to [`Drive::serve`], which returns when the host sees the command done. Activity
-//! between commands is kept as a plan (reading ahead from one sector to another, writing behind until some time) and
-//! worked out when the next command comes. So there are no events inside a drive. A host that lets the drive hold
-//! several commands asks [`Drive::reaches_first`]. Modelled after Ruemmler & Wilkes, *An Introduction to Disk Drive
-//! Modeling* (1994) and DiskSim (Bucy et al., CMU-PDL-08-101, 2008):
+//! Commands are given one at a time to [`Drive::serve`], which returns the time at which the host sees the
+//! command done. Activity between commands is kept as a plan (read ahead from one sector to another, or write
+//! behind until a time). The plan is carried out when the next command comes, so there are no events inside a
+//! drive. A host that lets the drive hold several commands asks [`Drive::reaches_first`]. Modelled after
+//! Ruemmler & Wilkes, *An Introduction to Disk Drive Modeling* (1994) and DiskSim (Bucy et al.,
+//! CMU-PDL-08-101, 2008):
 //!
 //! - **mechanics**: exact angle, seek, head switch, settling, skews, zones, slips, defects;
 //! - **bus**: a time for each sector, in step with the medium; water mark; disconnecting and reconnecting;
@@ -12,23 +13,24 @@
 //!   until its limit or the next command; sectors kept in the order in which they pass the head;
 //! - **writes**: reported when on the medium, or early, when in the buffer; writing behind, joined by writes that
 //!   continue it, delayed while the buffer is full of unwritten sectors;
-//! - **drives of 1992 to 1994**: the drive disconnects from the bus, and later reconnects, for a command that comes
-//!   while the arm writes, does its minimum read-ahead, or (in some drives) moves. A write after a write elsewhere
-//!   disconnects before its data, and nothing of it goes to the medium before part of it is in the buffer. Only writes
-//!   that continue a stream are spared the minimum time before the medium.
+//! - **drives of 1992 to 1994**: the drive disconnects from the bus, and later reconnects, for a command that
+//!   comes while the arm writes, does its minimum read-ahead, or (in some drives) moves. A write after a
+//!   write elsewhere disconnects before its data, and goes to the medium only when part of it is in the
+//!   buffer. Writes that continue a stream are the only ones without a minimum time before the medium.
 //!
-//! Some of this is in DiskSim's code and not in its manual, and the drives' parameters were extracted with that code.
-//! `Other reselect overhead` applies only to writes that disconnect twice. At least 10 sectors (15 if the write has 45
-//! or more) of such a drive's writes must be in the buffer first. A drive that keeps passing sectors also reads the
-//! wanted ones as they pass. `Disconnect write if seek` concerns every command that cannot stop read-ahead at once.
+//! Some of this behaviour is in DiskSim's code but not in its manual. The drives' parameters were extracted
+//! with that code. `Other reselect overhead` applies only to writes that disconnect twice. At least 10
+//! sectors (15 if the write has 45 or more) of such a drive's writes must be in the buffer first. A drive
+//! that keeps sectors that pass the head also reads the wanted sectors in the order in which they pass.
+//! `Disconnect write if seek` concerns every command that cannot stop read-ahead at once.
 //!
 //! Where DiskSim's behaviour follows from its code rather than from drives, this model differs: a write that continues
 //! another is accepted as soon as the buffer has room. Left out: several segments of unwritten data (another write
 //! waits for the first), prepending to unwritten data, water marks of writes, contention for the bus with other
 //! devices.
 //!
-//! The effect of each part: RMS distance in ms from the HP C3323A, the Cheetah 9LP and the Barracuda 4LP (see
-//! [`super::replay`]) with that part removed from their full descriptions:
+//! The table shows the effect of each part: the RMS distance in ms from the HP C3323A, the Cheetah 9LP and
+//! the Barracuda 4LP (see [`super::replay`]) if this part is left out of their descriptions:
 //!
 //! | left out | HP | Cheetah | Barracuda |
 //! | --- | --- | --- | --- |
@@ -255,7 +257,7 @@ impl Drive {
         }
     }
 
-    /// Works out the read-ahead and write-behind done up to `now`.
+    /// Carries out the planned read-ahead and write-behind up to `now`.
     fn catch_up(&mut self, now: SimTime) {
         match self.background {
             Background::Reading(mut reading) => {

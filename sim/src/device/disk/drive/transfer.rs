@@ -84,8 +84,8 @@ impl Arrivals<'_> {
         }
     }
 
-    /// Every sector leaves when it is in the buffer and the one before has left. Within a run,
-    /// sectors come at a steady pace, so either the bus or the medium is the slower one throughout.
+    /// Every sector leaves when it is in the buffer and the previous one has left. Within a run, sectors come
+    /// at a steady pace, so either the bus or the medium is the slower one throughout.
     fn stream(&self, at: SimTime, sector: SimSpan) -> SimTime {
         let mut at = at + sector * self.present;
         for run in self.runs.iter().filter(|run| run.count > 0) {
