@@ -68,6 +68,9 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
         .map(|(process, name)| Process { process, name: name.to_owned() });
     facts.processes = system.chain(applications).collect();
     switch(&mut facts, &scenario.switch);
+    if let Some(uplinks) = &scenario.uplinks {
+        facts.set("switch.uplink", integer(uplinks.rate.as_bits_per_s()), "bit/s");
+    }
     span(&mut facts, "warmup", scenario.warmup);
     tracking(&mut facts, scenario);
     facts

@@ -362,6 +362,10 @@ impl Cluster {
                     self.arrive(exchange);
                 }
             }
+            Event::Climb { climb } => {
+                let now = engine.agenda.now();
+                engine.network.climb(now, climb, &mut network_events(&mut engine.agenda));
+            }
             Event::Wake { connection } => {
                 let now = engine.agenda.now();
                 engine.network.wake(now, connection, &mut network_events(&mut engine.agenda));
@@ -614,6 +618,10 @@ impl Cluster {
                 .audit(now, HostId::from(index))
                 .map_err(|violation| broken("nic".into(), violation))?;
         }
+        engine
+            .network
+            .audit_uplinks(now)
+            .map_err(|violation| SimError::LawBroken { queue: "uplink".into(), violation })?;
         engine
             .network
             .audit_messages()

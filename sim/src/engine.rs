@@ -131,6 +131,7 @@ pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, 
     |at, step| {
         let event = match step {
             Step::Forward { train } => Event::Forward { train },
+            Step::Climb { climb } => Event::Climb { climb },
             Step::Wake { connection } => {
                 let wake = Event::Wake { connection };
                 return agenda.schedule_ranked(at, connection, wake);
@@ -169,7 +170,8 @@ impl Engine {
                 &scenario.switch,
                 Seed(scenario.seed.stream("network").bits()),
             )
-            .with_machines(hosts.iter().map(|host| host.physical)),
+            .with_machines(hosts.iter().map(|host| host.physical))
+            .with_uplinks(scenario.uplinks.as_ref()),
             disks: disks(scenario, &hosts, clocks),
             hosts,
             choosing: Vec::new(),

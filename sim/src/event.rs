@@ -13,6 +13,8 @@ pub(crate) enum Event {
     SliceEnds { host: u32, core: u16 },
     /// The next segment of a train reaches the switch.
     Forward { train: u32 },
+    /// A train arrives at the switch before an uplink.
+    Climb { climb: u32 },
     /// Acknowledgements or a timeout let a connection continue.
     Wake { connection: u32 },
     /// The message of an exchange has come over the cable.

@@ -31,6 +31,10 @@ pub struct Truth {
     /// Usage of resources, by name of the host, then of the resource: `cpu`, `disk0`, `nic_transmit`,
     /// `nic_receive`.
     pub hosts: BTreeMap<String, BTreeMap<String, ResourceTruth>>,
+    /// Usage of the uplinks of racks, by name of the rack: `uplink_transmit` (to the core),
+    /// `uplink_receive`. Only if racks have uplinks.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub uplinks: BTreeMap<String, BTreeMap<String, ResourceTruth>>,
     /// Hits and misses of nodes' caches, by name of the node.
     pub caches: BTreeMap<String, CacheTruth>,
     /// The resource with the highest utilization.
@@ -408,7 +412,7 @@ pub struct WriteCacheTruth {
 /// The resource with the highest utilization.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Bottleneck {
-    /// The host.
+    /// The host; of an uplink, the rack.
     pub host: String,
     /// The resource.
     pub resource: String,
@@ -443,21 +447,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
                     utilization: usage.utilization,
                 };
             }
-            resources.insert(
-                resource,
-                ResourceTruth {
-                    utilization: usage.utilization,
-                    queue_length_mean: usage.queue_length_mean,
-                    demand_ms_per_request: ratio(usage.busy.as_ms_f64(), requests).unwrap_or(0.0),
-                    operations: usage.operations,
-                    cache: own.cache,
-                    write_cache: own.write_cache,
-                    flash: own.flash,
-                    segments_dropped: own.segments_dropped,
-                    segments_resent: own.segments_resent,
-                    timeouts: own.timeouts,
-                },
-            );
+            resources.insert(resource, ResourceTruth::of(&usage, requests, own));
         };
         let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
@@ -485,9 +475,28 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         }
         hosts.insert(name, resources);
     }
+    let mut uplinks = BTreeMap::new();
+    let racks = cluster.scenario.uplinks.iter().flat_map(|uplinks| &uplinks.racks);
+    for (number, rack) in racks.enumerate() {
+        let [up, down] = cluster.engine.network.uplink_usage(now, number);
+        let mut resources = BTreeMap::new();
+        for (resource, usage) in [("uplink_transmit", up), ("uplink_receive", down)] {
+            if usage.utilization > bottleneck.utilization {
+                bottleneck = Bottleneck {
+                    host: rack.name.clone(),
+                    resource: resource.to_owned(),
+                    utilization: usage.utilization,
+                };
+            }
+            let usage = ResourceTruth::of(&usage, requests, Particulars::default());
+            resources.insert(resource.to_owned(), usage);
+        }
+        uplinks.insert(rack.name.clone(), resources);
+    }
     Truth {
         workloads,
         hosts,
+        uplinks,
         caches,
         bottleneck,
 
@@ -502,6 +511,24 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         warmup: cluster.mark_at() - SimTime::ZERO,
         simulated_seconds: seconds,
         wall_seconds: 0.0,
+    }
+}
+
+impl ResourceTruth {
+    /// `requests`: those that were completed.
+    fn of(usage: &Usage, requests: u64, own: Particulars) -> Self {
+        Self {
+            utilization: usage.utilization,
+            queue_length_mean: usage.queue_length_mean,
+            demand_ms_per_request: ratio(usage.busy.as_ms_f64(), requests).unwrap_or(0.0),
+            operations: usage.operations,
+            cache: own.cache,
+            write_cache: own.write_cache,
+            flash: own.flash,
+            segments_dropped: own.segments_dropped,
+            segments_resent: own.segments_resent,
+            timeouts: own.timeouts,
+        }
     }
 }
 

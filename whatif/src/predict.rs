@@ -20,7 +20,9 @@ use crate::load;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
-use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay};
+use crate::replay::{
+    Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay, uplink_name,
+};
 
 /// The outcome of a replay of the changed cluster. All models compute their answers from it.
 #[derive(Debug)]
@@ -605,7 +607,22 @@ impl Prediction<'_> {
                 bottleneck = Some(Busiest { host, resource, utilization: share });
             }
         }
+        for (share, rack, direction) in self.uplinks() {
+            let [host, resource] = uplink_name(&self.scenario, rack, direction);
+            let share = share.min(1.0);
+            utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
+            if busiest < share {
+                busiest = share;
+                bottleneck = Some(Busiest { host, resource, utilization: share });
+            }
+        }
         (utilization, bottleneck)
+    }
+
+    /// Utilization of the uplinks, with the rack and the direction.
+    fn uplinks(&self) -> impl Iterator<Item = (f64, usize, usize)> {
+        let all = self.outcome.uplinks.iter().enumerate();
+        all.flat_map(|(rack, both)| [(both[0], rack, 0), (both[1], rack, 1)])
     }
 
     /// How far an open workload's load exceeds the capacity, and the busiest of its resources.
@@ -617,6 +634,14 @@ impl Prediction<'_> {
         let used = self.outcome.resources.iter();
         let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
         let busiest = used.max_by(|a, b| a.occupancy.total_cmp(&b.occupancy))?;
+        // which workloads use an uplink is not known
+        let uplink = self.uplinks().max_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((share, rack, direction)) = uplink.filter(|(share, ..)| *share > FULL)
+            && share > busiest.occupancy
+        {
+            let resource = uplink_name(&self.scenario, rack, direction).join(".");
+            return Some(Overload { resource, factor });
+        }
         // if requests wait although no resource is full, they came in a burst
         let host = &self.scenario.hosts[busiest.host].name;
         let resource = format!("{host}.{}", Resource::at(busiest.place));

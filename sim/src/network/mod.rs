@@ -32,6 +32,8 @@
 //! al., WREN 2009), unless the timeout is small (Vasudevan et al., SIGCOMM 2009).
 //! `cargo bench -p foretell-sim --bench incast` prints the model beside measurements.
 //!
+//! **Racks.** What goes from one rack to another also goes over their uplinks, if they have some (see `uplinks`).
+//!
 //! With [`NetworkModel::Queue`] buffers and windows are unlimited, so only the cables are modelled. TCP with an ample
 //! buffer and ample windows gives the same times.
 //!
@@ -48,6 +50,7 @@ mod segment;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod uplinks;
 
 use foretell_scenarios::model::{self, NetworkModel};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
@@ -61,6 +64,7 @@ use port::{Coming, Outcome, Port};
 use segment::Run;
 pub use segment::{segments, wire_bytes};
 use tcp::Tcp;
+use uplinks::{Next, Passage, Uplinks};
 
 /// Random stream for the places in ports' buffers, among the streams of a network.
 const PORTS: u64 = u64::MAX;
@@ -72,6 +76,8 @@ pub struct Network {
     /// The machine whose cable each host uses: the host itself, or its physical machine.
     machines: Vec<HostId>,
     pool: Option<Pool>,
+    /// `None`: all machines are at one switch.
+    uplinks: Option<Box<Uplinks>>,
     trains: Slab<Train>,
     /// Trains sent so far.
     sequence: u64,
@@ -159,6 +165,11 @@ pub enum Step {
         /// The train.
         train: u32,
     },
+    /// A train has arrived at the switch before an uplink: [`Network::climb`].
+    Climb {
+        /// The number of its climb.
+        climb: u32,
+    },
     /// A connection has something to do: [`Network::wake`].
     Wake {
         /// The connection; these steps are ordered by it at equal times.
@@ -192,6 +203,7 @@ impl Network {
             pool: switch.shared_buffer.map(pool),
             ports,
             machines,
+            uplinks: None,
             trains: Slab::new(),
             sequence: 0,
             tcp,
@@ -207,6 +219,13 @@ impl Network {
     pub fn with_machines(mut self, machines: impl IntoIterator<Item = HostId>) -> Self {
         self.machines = machines.into_iter().collect();
         assert_eq!(self.machines.len(), self.ports.len(), "each host has a machine");
+        self
+    }
+
+    /// Puts machines into racks with uplinks. Virtual machines on one machine are in one rack.
+    pub fn with_uplinks(mut self, uplinks: Option<&model::Uplinks>) -> Self {
+        let hosts = self.ports.len();
+        self.uplinks = uplinks.map(|uplinks| Box::new(Uplinks::new(uplinks, hosts)));
         self
     }
 
@@ -326,14 +345,51 @@ impl Network {
             arrival: None,
             looks: 1,
         });
-        let coming = Coming::new(train, self.sequence, run, times, spacing);
+        let passage = Passage { head: times.0, tail: times.1, spacing };
+        if let Some(uplinks) = &mut self.uplinks
+            && let Some(climb) = uplinks.enter((from, to), train, run, passage)
+        {
+            schedule(passage.head, Step::Climb { climb });
+            return;
+        }
+        self.announce(now, train, passage, schedule);
+    }
+
+    /// A train has arrived at the switch before an uplink.
+    pub fn climb(
+        &mut self,
+        now: SimTime,
+        climb: u32,
+        schedule: &mut impl FnMut(SimTime, Step),
+    ) {
+        let uplinks = self.uplinks.as_mut().expect("trains climb only with uplinks");
+        match uplinks.pass(now, climb) {
+            Next::Climbs(at) => schedule(at, Step::Climb { climb }),
+            Next::Descends { train, passage } => {
+                self.trains[train].tail = passage.tail;
+                self.announce(now, train, passage, schedule);
+            }
+        }
+    }
+
+    /// It is known when a train will arrive at its receiver's port.
+    fn announce(
+        &mut self,
+        now: SimTime,
+        train: u32,
+        passage: Passage,
+        schedule: &mut impl FnMut(SimTime, Step),
+    ) {
+        let Train { to, run, .. } = self.trains[train];
+        let times = (passage.head, passage.tail);
+        let coming = Coming::new(train, self.sequence, run, times, passage.spacing);
         self.sequence += 1;
         self.ports[to.index()].announce(coming, run);
         if let Some(pool) = &mut self.pool {
             pool.note(to.index());
         }
         if self.eager {
-            schedule(times.0, Step::Forward { train });
+            schedule(passage.head, Step::Forward { train });
             return;
         }
         if !self.is_safe(now, to) {
@@ -628,6 +684,19 @@ impl Network {
             self.look(now, HostId::from(host));
             self.ports[host].mark(now);
         }
+        if let Some(uplinks) = &mut self.uplinks {
+            uplinks.mark(now);
+        }
+    }
+
+    /// Usage of the uplink of a rack since the mark: (rack to core, core to rack). A job is a train of segments.
+    pub fn uplink_usage(&mut self, now: SimTime, rack: usize) -> [Usage; 2] {
+        self.uplinks.as_mut().expect("there are racks").usage(now, rack)
+    }
+
+    /// Whether the operational laws hold on all uplinks.
+    pub fn audit_uplinks(&mut self, now: SimTime) -> Result<(), Violation> {
+        self.uplinks.as_mut().map_or(Ok(()), |uplinks| uplinks.audit(now))
     }
 
     /// Usage of a host's cable since the mark: (host to switch, switch to host). A job is a train of segments. On its
@@ -652,7 +721,8 @@ impl Network {
             let (arrivals, departures) = (messages_sent, messages_delivered);
             return Err(Violation::FlowBalance { arrivals, departures, present });
         }
-        let coming: u64 = self.ports.iter().map(Port::segments_coming).sum();
+        let climbing = self.uplinks.as_ref().map_or(0, |uplinks| uplinks.segments);
+        let coming: u64 = self.ports.iter().map(Port::segments_coming).sum::<u64>() + climbing;
         let met: u64 = self.ports.iter().map(|port| port.passed + port.dropped).sum();
         if self.counts.segments_sent != met + coming {
             let (arrivals, departures) = (self.counts.segments_sent, met);

@@ -125,6 +125,10 @@ impl Flows {
                     None
                 }
                 Event::Step(Step::Forward { train }) => network.forward(now, train, &mut later),
+                Event::Step(Step::Climb { climb }) => {
+                    network.climb(now, climb, &mut later);
+                    None
+                }
                 Event::Step(Step::Wake { connection }) => {
                     network.wake(now, connection, &mut later);
                     None

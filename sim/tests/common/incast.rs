@@ -105,6 +105,7 @@ impl Incast {
                         later(now, Step::Deliver { number });
                     }
                 }
+                Role::Step(Step::Climb { .. }) => unreachable!("there is one switch"),
                 Role::Step(Step::Wake { connection }) => {
                     network.wake(now, connection, &mut later);
                 }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use foldhash::fast::FixedState;
 use foretell_algorithms::message::SEGMENT_WIRE;
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{Host, NetworkModel, Switch};
+use foretell_scenarios::model::{Host, NetworkModel, Switch, Uplinks};
 use foretell_units::{Bytes, HostId, Rate, SimSpan, SimTime};
 use hashbrown::HashMap;
 
@@ -31,6 +31,19 @@ pub(super) struct Links {
     connections: Vec<Connection>,
     trains: Slab<Train>,
     tcp: Option<Switch>,
+    /// Rate of the uplinks of racks, if they have some.
+    uplink: Option<Rate>,
+    /// By host: its rack, if racks have uplinks.
+    racks: Vec<Option<u32>>,
+    /// By rack: its uplink to the core, and from it.
+    uplinks: Vec<[Uplink; 2]>,
+}
+
+/// One direction of the uplink of a rack.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uplink {
+    busy_until: SimTime,
+    carried: SimSpan,
 }
 
 const NONE: u32 = u32::MAX;
@@ -95,6 +108,14 @@ pub(super) enum Step {
     Arrived { message: u32 },
 }
 
+/// Bytes on the wire of the last segment of a train.
+fn last_segment(wire: u64) -> u64 {
+    match wire % SEGMENT_WIRE {
+        0 => SEGMENT_WIRE,
+        rest => rest,
+    }
+}
+
 /// Future steps.
 pub(super) type Steps = Vec<(SimTime, Step)>;
 
@@ -110,7 +131,12 @@ impl Connection {
 
 impl Links {
     /// `machines`: by host, the machine whose cable it uses.
-    pub(super) fn new(hosts: &[Host], machines: &[HostId], switch: &Switch) -> Self {
+    pub(super) fn new(
+        hosts: &[Host],
+        machines: &[HostId],
+        switch: &Switch,
+        uplinks: Option<&Uplinks>,
+    ) -> Self {
         let cable = |host: &Host| Cable {
             rate: host.nic.rate,
             latency: host.nic.latency,
@@ -128,6 +154,9 @@ impl Links {
             connections: Vec::new(),
             trains: Slab::new(),
             tcp: (switch.model == NetworkModel::Tcp).then_some(*switch),
+            uplink: uplinks.map(|uplinks| uplinks.rate),
+            racks: uplinks.map_or_else(Vec::new, |uplinks| uplinks.by_host(hosts.len())),
+            uplinks: uplinks.map_or_else(Vec::new, |all| vec![Default::default(); all.racks.len()]),
         }
     }
 
@@ -330,13 +359,12 @@ impl Links {
         let connection = &self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to as usize);
         let segment = Bytes(wire.min(SEGMENT_WIRE));
-        let last = Bytes(match wire % SEGMENT_WIRE {
-            0 => SEGMENT_WIRE,
-            rest => rest,
-        });
+        let last = Bytes(last_segment(wire));
         let (rate, latency) = (self.cables[from].rate, self.cables[from].latency);
         let first_at_port = start + rate.time_for(segment) + latency;
         let last_at_port = end + latency;
+        let (first_at_port, last_at_port) =
+            self.over_uplinks((from, to), wire, (first_at_port, last_at_port));
         let cable = &mut self.cables[to];
         let begins = cable.receives_until.max(first_at_port);
         let time = cable.rate.time_for(Bytes(wire));
@@ -354,6 +382,40 @@ impl Links {
         if message != NONE {
             steps.push((arrived, Step::Arrived { message }));
         }
+    }
+
+    /// Carries a train over the uplinks between two machines. `times`: when its first and its last segment are at
+    /// the switch of the sender's rack. Returns when they are at the receiver's port.
+    fn over_uplinks(
+        &mut self,
+        (from, to): (usize, usize),
+        wire: u64,
+        times: (SimTime, SimTime),
+    ) -> (SimTime, SimTime) {
+        let Some(rate) = self.uplink else { return times };
+        let (from, to) = (self.racks[from], self.racks[to]);
+        if from == to {
+            return times;
+        }
+        let (mut first, mut last) = times;
+        for (direction, rack) in [from, to].into_iter().enumerate() {
+            let Some(rack) = rack else { continue };
+            let uplink = &mut self.uplinks[rack as usize][direction];
+            let time = rate.time_for(Bytes(wire));
+            let begins = uplink.busy_until.max(first);
+            uplink.busy_until = begins + time;
+            uplink.carried += time;
+            first = begins + rate.time_for(Bytes(wire.min(SEGMENT_WIRE)));
+            let of_last = rate.time_for(Bytes(last_segment(wire)));
+            last = (begins + time).max(last + of_last);
+        }
+        (first, last)
+    }
+
+    /// Busy time of the uplink of a rack until `now`: to the core, and from it.
+    pub(super) fn uplink_busy(&self, rack: usize, now: SimTime) -> [SimSpan; 2] {
+        self.uplinks[rack]
+            .map(|one| one.carried.saturating_sub(one.busy_until.saturating_since(now)))
     }
 
     /// Busy time of a host's cable until `now`: sending, and receiving.

@@ -168,7 +168,9 @@ impl<'a> Replay<'a> {
         };
         let unused: Vec<Vec<Usage>> =
             scenario.hosts.iter().map(|host| vec![Usage::default(); resources(host)]).collect();
-        let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]).collect();
+        let idle = unused.iter().map(|host| vec![Busy::default(); host.len()]);
+        let racks = scenario.uplinks.iter().flat_map(|uplinks| &uplinks.racks);
+        let idle = idle.chain(racks.map(|_| vec![Busy::default(); 2])).collect();
         let cpu = |host: &Host| {
             let Host { cpu, .. } = host;
             Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch).with_smt(cpu.smt)
@@ -183,7 +185,12 @@ impl<'a> Replay<'a> {
             cpus: scenario.hosts.iter().map(cpu).collect(),
             in_hand: None,
             waking: false,
-            links: Links::new(&scenario.hosts, &cables, &scenario.switch),
+            links: Links::new(
+                &scenario.hosts,
+                &cables,
+                &scenario.switch,
+                scenario.uplinks.as_ref(),
+            ),
             limits: scenario.hosts.iter().map(limit).collect(),
             nodes,
             disks,
@@ -305,7 +312,8 @@ impl<'a> Replay<'a> {
         let scenario = self.engine.scenario;
         let (cpus, busy) = (&self.engine.cpus, self.busy_so_far());
         let busy = busy.iter().enumerate().flat_map(|(host, busy)| {
-            let servers = move |place| if place == 0 { cpus[host].count() } else { 1 };
+            let cpu = cpus.get(host).map_or(1, Cpu::count);
+            let servers = move |place| if place == 0 { cpu } else { 1 };
             let share = move |(place, busy): (usize, &Busy)| {
                 (busy.worked.as_secs_f64() / servers(place) as f64, host, place)
             };
@@ -313,7 +321,10 @@ impl<'a> Replay<'a> {
         });
         let busiest = busy.max_by(|a, b| a.0.total_cmp(&b.0));
         let resource = busiest.map_or_else(String::new, |(_, host, place)| {
-            format!("{}.{}", scenario.hosts[host].name, Resource::at(place))
+            match scenario.hosts.get(host) {
+                Some(host) => format!("{}.{}", host.name, Resource::at(place)),
+                None => uplink_name(scenario, host - scenario.hosts.len(), place).join("."),
+            }
         });
         let factor = issued as f64 / (completed as f64).max(1.0);
         let workload = scenario.workloads[most].name.clone();
@@ -466,9 +477,12 @@ impl<'a> Replay<'a> {
         self.follow_up(instance);
     }
 
-    /// Busy time of every resource so far, by host.
+    /// Busy time of every resource so far, by host; then that of uplinks, by rack.
     fn busy_so_far(&self) -> Vec<Vec<Busy>> {
-        (0..self.engine.scenario.hosts.len())
+        let Engine { scenario, links, now, .. } = &self.engine;
+        let racks = scenario.uplinks.as_ref().map_or(0, |uplinks| uplinks.racks.len());
+        let uplinks = (0..racks).map(|rack| links.uplink_busy(rack, *now).map(Busy::from).into());
+        (0..scenario.hosts.len())
             .map(|host| {
                 let (sent, received) = self.engine.links.busy(host, self.engine.now);
                 let busy = [self.engine.cpus[host].busy(self.engine.now), sent, received];
@@ -476,14 +490,18 @@ impl<'a> Replay<'a> {
                 busy.extend(self.engine.disks[host].busy());
                 busy
             })
+            .chain(uplinks)
             .collect()
     }
 
     fn outcome(&mut self) -> Outcome {
         let outages = self.outage_outcome();
         let seconds = self.measured.as_secs_f64().max(1e-9);
+        let (hosts, racks) = self.busy.split_at(self.engine.scenario.hosts.len());
+        let share = |busy: &Busy| busy.seen.as_secs_f64() / seconds;
+        let uplinks = racks.iter().map(|busy| [share(&busy[0]), share(&busy[1])]).collect();
         let mut resources = Vec::new();
-        for (host, busy) in self.busy.iter().enumerate() {
+        for (host, busy) in hosts.iter().enumerate() {
             for (place, busy) in busy.iter().enumerate() {
                 if !self.engine.has(host, Resource::at(place)) {
                     continue;
@@ -515,6 +533,13 @@ impl<'a> Replay<'a> {
             }
             found
         });
-        Outcome { workloads: workloads.collect(), resources, seconds, outages }
+        Outcome { workloads: workloads.collect(), resources, uplinks, seconds, outages }
     }
+}
+
+/// The rack and the name of one direction of its uplink: to the core, and from it.
+pub(crate) fn uplink_name(scenario: &Scenario, rack: usize, direction: usize) -> [String; 2] {
+    let racks = scenario.uplinks.as_ref().map_or(&[][..], |uplinks| &uplinks.racks);
+    let rack = racks.get(rack).map_or(String::new(), |rack| rack.name.clone());
+    [rack, ["uplink_transmit", "uplink_receive"][direction].to_owned()]
 }

@@ -27,6 +27,8 @@ pub(crate) struct Outcome {
     /// By workload.
     pub(crate) workloads: Vec<WorkloadOutcome>,
     pub(crate) resources: Vec<ResourceOutcome>,
+    /// Utilization of the uplinks of racks: to the core, and from it.
+    pub(crate) uplinks: Vec<[f64; 2]>,
     /// Length of the measured time, s.
     pub(crate) seconds: f64,
     /// For a scenario with events.

@@ -6,6 +6,7 @@ mod ports;
 mod rates;
 mod shared_buffer;
 mod slow;
+mod uplinks;
 
 use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
@@ -75,8 +76,17 @@ fn run(network: Network, messages: &[Sent]) -> Outcome {
     run_with(network, messages, &[])
 }
 
+/// The same, and the network remains.
+fn run_kept(network: &mut Network, messages: &[Sent]) -> Outcome {
+    run_changing(network, messages, &[])
+}
+
 /// The same with cables whose rates change.
 fn run_with(mut network: Network, messages: &[Sent], rates: &[RateChange]) -> Outcome {
+    run_changing(&mut network, messages, rates)
+}
+
+fn run_changing(network: &mut Network, messages: &[Sent], rates: &[RateChange]) -> Outcome {
     #[derive(Clone, Copy)]
     enum Event {
         Rate(usize),
@@ -113,6 +123,10 @@ fn run_with(mut network: Network, messages: &[Sent], rates: &[RateChange]) -> Ou
                 None
             }
             Event::Step(Step::Forward { train }) => network.forward(now, train, &mut later),
+            Event::Step(Step::Climb { climb }) => {
+                network.climb(now, climb, &mut later);
+                None
+            }
             Event::Step(Step::Wake { connection }) => {
                 network.wake(now, connection, &mut later);
                 None
@@ -128,6 +142,7 @@ fn run_with(mut network: Network, messages: &[Sent], rates: &[RateChange]) -> Ou
     for host in 0..network.ports.len() {
         network.audit(now, HostId::from(host)).unwrap();
     }
+    network.audit_uplinks(now).unwrap();
     network.audit_messages().unwrap();
     let delivered = delivered.into_iter().enumerate();
     Outcome {
