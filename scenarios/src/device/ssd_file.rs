@@ -167,8 +167,8 @@ pub(crate) struct RawSsd {
     /// Pages of a block, the unit of erasure.
     #[schemars(extend("default" = 256, "minimum" = 2, "maximum" = 65_536))]
     pub(crate) pages_per_block: At<i64>,
-    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A write of less first
-    /// reads the rest.
+    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A shorter write first
+    /// reads the rest of them.
     #[schemars(extend("default" = "page", "x-words" = ["page"], "examples" = ["4 KiB"]))]
     pub(crate) mapping: At<String>,
     /// Time to read a page from its cells into the die's register.
@@ -187,8 +187,8 @@ pub(crate) struct RawSsd {
     #[schemars(extend("default" = "256 MiB"))]
     pub(crate) buffer: Size,
     /// Whether capacitors save the data in `buffer` when power fails. Without them, a write is complete
-    /// when it is in flash: each write is assumed to be followed by a flush. Storage systems, databases and
-    /// journals flush if they must not lose data that they have acknowledged.
+    /// only when it is in flash, because we assume that a flush follows each write. Storage systems,
+    /// databases and journals flush if they must not lose data that they have acknowledged.
     #[schemars(extend("default" = true))]
     pub(crate) power_loss_protection: At<bool>,
     /// Maximum number of outstanding commands in the drive.
