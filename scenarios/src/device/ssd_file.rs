@@ -211,8 +211,9 @@ pub(crate) struct RawSsd {
     /// What was written before the simulation begins.
     #[schemars(extend("default" = "random"))]
     pub(crate) precondition: At<RawPrecondition>,
-    /// Bytes that a host may write before the drive is worn out, as its maker rates it (TBW). Wear slows
-    /// nothing down, and nothing fails with it. `truth.json` shows how long the drive would last.
+    /// Bytes that a host may write before the drive is worn out, as its maker rates it (TBW). In the
+    /// simulation, wear slows nothing down and causes no failure. `truth.json` shows how long the drive
+    /// would last.
     #[schemars(extend("examples" = ["6160 TB"]))]
     pub(crate) endurance: Option<Size>,
     /// Endurance as a multiple of the capacity that a host may write each day of the warranty (DWPD). It

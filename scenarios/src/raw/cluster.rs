@@ -60,9 +60,9 @@ pub(crate) struct RawCeph {
     /// KiB on flash (`min_alloc_size` up to Octopus) and 64 KiB on disks.
     #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
     pub(crate) deferred_below: Option<Size>,
-    /// Metadata that a write adds to the log besides its data: those of the object, and the log of the
-    /// placement group. Assumed: two or three records of the key-value store, about a kilobyte in total. A
-    /// commit of several writes takes whole blocks of 4 KiB.
+    /// Metadata that a write adds to the log in addition to its data: the metadata of the object, and the
+    /// log of the placement group. Assumed: two or three records of the key-value store, about a kilobyte
+    /// in total. A commit of several writes takes whole blocks of 4 KiB.
     #[schemars(extend("default" = "1 KiB"))]
     pub(crate) metadata: Size,
     /// Number of copies of placement groups on each OSD, like Ceph's `mon_target_pg_per_osd`. The number
@@ -92,8 +92,8 @@ pub(crate) struct RawCeph {
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000_000, "examples" = [100_000]))]
     pub(crate) onodes: Option<At<i64>>,
     /// Whether clients merge writes, as librbd does (`rbd_io_scheduler = simple`, the default since
-    /// Octopus). While a write to an object is outstanding, other writes of the same client to that object
-    /// wait. Adjacent ones among them are then sent as one write. Not with events.
+    /// Octopus). While a write to an object is outstanding, other writes of the same client to that
+    /// object wait. When it completes, adjacent waiting writes are sent as one write. Not with events.
     #[schemars(extend("default" = false))]
     pub(crate) coalesce: At<bool>,
     /// Monitors: hosts of client groups. Each node reports to one of them every five seconds.

@@ -54,8 +54,8 @@ pub(crate) struct RawScenario {
     /// every workload ends by itself and there is no `duration`. Otherwise it is 5 s.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"]))]
     pub(crate) warmup: At<String>,
-    /// Measured time after the warm-up. It may be left out if every workload ends by itself. Traces and
-    /// workloads with `requests` do.
+    /// Measured time after the warm-up. It may be left out if every workload ends by itself, such as a
+    /// trace or a workload with `requests`.
     pub(crate) duration: Option<Time>,
     /// Divides the measured time into intervals. Their means show the accuracy of the run.
     pub(crate) intervals: Option<RawIntervals>,
