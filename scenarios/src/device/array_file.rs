@@ -99,8 +99,8 @@ pub(crate) struct RawArray {
     /// Number of members, including those for parity or copies.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) members: At<i64>,
-    /// Name of the members' profile. The `scheduler` of the node's disk is the order in which the members'
-    /// waiting operations are served.
+    /// Name of the members' profile. The `scheduler` of the node's disk decides the order in which the
+    /// members' waiting operations are served.
     #[schemars(extend("examples" = ["cheetah-15k"]))]
     pub(crate) device: At<String>,
     /// Bytes on one member before the next member follows.
@@ -109,8 +109,8 @@ pub(crate) struct RawArray {
     /// Memory of the controller for pages that were read or written. `none`: there is no cache.
     #[schemars(extend("default" = "none", "x-words" = ["none"], "examples" = ["50 GiB"]))]
     pub(crate) read_cache: At<String>,
-    /// Memory of the controller that keeps written data without power, as a second copy, until it is on the
-    /// members. `none`: there is no write cache, and a write is complete when it is on the members.
+    /// Non-volatile memory of the controller. It keeps a second copy of written data until the data is on
+    /// the members. `none`: there is no write cache, and a write is complete when it is on the members.
     #[schemars(extend("default" = "none", "x-words" = ["none"], "examples" = ["2 GiB"]))]
     pub(crate) write_cache: At<String>,
     /// Size of a page of the caches.

@@ -90,7 +90,7 @@ pub(crate) struct RawCurves {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCurve {
-    /// Whether requests are at any address or begin where earlier ones ended.
+    /// Where the measured requests begin.
     #[schemars(extend("default" = "random"))]
     pub(crate) order: At<Order>,
     /// Operation of the requests.
@@ -99,7 +99,7 @@ pub(crate) struct RawCurve {
     pub(crate) reads: At<Share>,
     /// Size of the requests.
     pub(crate) block: Size,
-    /// Numbers of requests in the device, including the measured request, in ascending order.
+    /// Numbers of requests in the device, in ascending order. The measured request is included.
     #[schemars(length(min = 1))]
     pub(crate) outstanding: At<Vec<i64>>,
     /// Mean latency of a request at each of these numbers.

@@ -167,8 +167,8 @@ pub(crate) struct RawSsd {
     /// Pages of a block, the unit of erasure.
     #[schemars(extend("default" = 256, "minimum" = 2, "maximum" = 65_536))]
     pub(crate) pages_per_block: At<i64>,
-    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A write of less first
-    /// reads the rest.
+    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A shorter write first
+    /// reads the rest of them.
     #[schemars(extend("default" = "page", "x-words" = ["page"], "examples" = ["4 KiB"]))]
     pub(crate) mapping: At<String>,
     /// Time to read a page from its cells into the die's register.
@@ -187,8 +187,8 @@ pub(crate) struct RawSsd {
     #[schemars(extend("default" = "256 MiB"))]
     pub(crate) buffer: Size,
     /// Whether capacitors save the data in `buffer` when power fails. Without them, a write is complete
-    /// when it is in flash: each write is assumed to be followed by a flush. Storage systems, databases and
-    /// journals flush if they must not lose data that they have acknowledged.
+    /// only when it is in flash, because we assume that a flush follows each write. Storage systems,
+    /// databases and journals flush if they must not lose data that they have acknowledged.
     #[schemars(extend("default" = true))]
     pub(crate) power_loss_protection: At<bool>,
     /// Maximum number of outstanding commands in the drive.
@@ -211,8 +211,9 @@ pub(crate) struct RawSsd {
     /// What was written before the simulation begins.
     #[schemars(extend("default" = "random"))]
     pub(crate) precondition: At<RawPrecondition>,
-    /// Bytes that a host may write before the drive is worn out, as its maker rates it (TBW). Wear slows
-    /// nothing down, and nothing fails with it. `truth.json` shows how long the drive would last.
+    /// Bytes that a host may write before the drive is worn out, as its maker rates it (TBW). In the
+    /// simulation, wear slows nothing down and causes no failure. `truth.json` shows how long the drive
+    /// would last.
     #[schemars(extend("examples" = ["6160 TB"]))]
     pub(crate) endurance: Option<Size>,
     /// Endurance as a multiple of the capacity that a host may write each day of the warranty (DWPD). It

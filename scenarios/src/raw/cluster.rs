@@ -56,17 +56,17 @@ pub(crate) struct RawCeph {
     /// How an OSD writes to its device.
     #[schemars(extend("default" = "bluestore"))]
     pub(crate) store: At<RawStore>,
-    /// Writes shorter than this go to the write-ahead log first, and to their place later. 16 KiB on flash
-    /// (`min_alloc_size` up to Octopus), 64 KiB on disks.
+    /// Writes shorter than this go to the write-ahead log first, and to their place later. Ceph uses 16
+    /// KiB on flash (`min_alloc_size` up to Octopus) and 64 KiB on disks.
     #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
     pub(crate) deferred_below: Option<Size>,
-    /// Metadata that a write adds to the log besides its data: those of the object, and the log of the
-    /// placement group. Assumed: two or three records of the key-value store, about a kilobyte in total. A
-    /// commit of several writes takes whole blocks of 4 KiB.
+    /// Metadata that a write adds to the log in addition to its data: the metadata of the object, and the
+    /// log of the placement group. Assumed: two or three records of the key-value store, about a kilobyte
+    /// in total. A commit of several writes takes whole blocks of 4 KiB.
     #[schemars(extend("default" = "1 KiB"))]
     pub(crate) metadata: Size,
-    /// Number of copies of placement groups on each OSD, as `mon_target_pg_per_osd`. The number of groups
-    /// of a pool is rounded up to the next power of two.
+    /// Number of copies of placement groups on each OSD, like Ceph's `mon_target_pg_per_osd`. The number
+    /// of groups of a pool is rounded up to the next power of two.
     #[schemars(extend("default" = 100, "minimum" = 1, "maximum" = 10_000))]
     pub(crate) placement_groups_per_osd: At<i64>,
     /// Processor time of an OSD for a client's read, in addition to messages and copies. Assumed: see
@@ -92,8 +92,8 @@ pub(crate) struct RawCeph {
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000_000, "examples" = [100_000]))]
     pub(crate) onodes: Option<At<i64>>,
     /// Whether clients merge writes, as librbd does (`rbd_io_scheduler = simple`, the default since
-    /// Octopus). While a write to an object is outstanding, other writes of the same client to that object
-    /// wait. Adjacent ones among them are then sent as one write. Not with events.
+    /// Octopus). While a write to an object is outstanding, other writes of the same client to that
+    /// object wait. When it completes, adjacent waiting writes are sent as one write. Not with events.
     #[schemars(extend("default" = false))]
     pub(crate) coalesce: At<bool>,
     /// Monitors: hosts of client groups. Each node reports to one of them every five seconds.
@@ -101,8 +101,8 @@ pub(crate) struct RawCeph {
     /// CRUSH map that places the data. It is a file written by `ceph report`, `ceph osd crush dump` or
     /// `crushtool -d`, or `ceph-map.json` as written by `foretell import ceph -o`, or the text of such a
     /// file. A relative path starts at the scenario's directory; in a change, at the current directory.
-    /// Without it, copies are on distinct hosts, in proportion to capacity. All OSDs are assumed to be up,
-    /// and `in` or `out` as in the map.
+    /// All OSDs are assumed to be up, and `in` or `out` as in the map. Without a map, copies are on
+    /// distinct hosts, in proportion to capacity.
     #[schemars(extend("examples" = ["ceph-map.json"]))]
     #[allow(dead_code, reason = "read when all volumes are known")]
     pub(crate) crush: Option<At<String>>,
@@ -114,7 +114,8 @@ pub(crate) struct RawCeph {
 #[schemars(inline)]
 pub(crate) struct RawThreads {
     /// Number of threads that carry out operations: `osd_op_num_shards` times
-    /// `osd_op_num_threads_per_shard`. 16 on flash, 5 on disks. A thread that reads waits for the device.
+    /// `osd_op_num_threads_per_shard`. Ceph has 16 on flash and 5 on disks. A thread that reads waits for
+    /// the device.
     #[schemars(extend("default" = 16, "minimum" = 1, "maximum" = 4096))]
     pub(crate) op: At<i64>,
     /// Number of threads that read and write messages (`ms_async_op_threads`).
@@ -159,26 +160,26 @@ pub(crate) struct RawOpScheduler {
     /// How a queue chooses the next operation.
     #[schemars(extend("default" = "wpq"))]
     pub(crate) kind: At<RawOpQueue>,
-    /// Number of queues of an OSD. Each queue has its part of the op threads. `osd_op_num_shards`: 8 on
-    /// flash, 1 to 5 on disks.
+    /// Number of queues of an OSD (`osd_op_num_shards`). Each queue has its part of the op threads. Ceph
+    /// has 8 on flash and 1 to 5 on disks.
     #[schemars(extend("default" = 8, "minimum" = 1, "maximum" = 4096))]
     pub(crate) shards: At<i64>,
-    /// Assumed capacity of the OSD, in operations of 4 KiB per second. `ceph tell osd.N bench` measures it,
-    /// and `osd_mclock_max_capacity_iops_ssd` holds it.
+    /// Capacity that mClock assumes for the OSD, in operations of 4 KiB per second
+    /// (`osd_mclock_max_capacity_iops_ssd`). `ceph tell osd.N bench` measures it.
     #[schemars(extend(
         "default" = 21_500.0, "exclusiveMinimum" = 0.0, "maximum" = 1e9, "x-when" = { "kind": ["mclock"] }
     ))]
     pub(crate) capacity: Option<At<f64>>,
-    /// How clients and recovery share the capacity: `osd_mclock_profile`, with the shares of Pacific and
-    /// Quincy.
+    /// How clients and recovery share the capacity (`osd_mclock_profile`). The shares are those of
+    /// Pacific and Quincy.
     #[schemars(extend("default" = "high_client_ops", "x-when" = { "kind": ["mclock"] }))]
     pub(crate) profile: Option<At<RawProfile>>,
     /// Whether a thread of each shard spins, and so occupies a core, while all waiting operations have
     /// reached their limits. Ceph did so before 17.2.4 (issue 56530 of its tracker).
     #[schemars(extend("default" = false, "x-when" = { "kind": ["mclock"] }))]
     pub(crate) spins: Option<At<bool>>,
-    /// Maximum bytes on the way to the store (`bluestore_throttle_bytes`). A thread whose transaction
-    /// exceeds this waits with it. Without it, there is no limit.
+    /// Maximum bytes of transactions that the store has not committed (`bluestore_throttle_bytes`). If a
+    /// transaction would exceed it, its thread waits. Without it, there is no limit.
     pub(crate) throttle: Option<Size>,
 }
 

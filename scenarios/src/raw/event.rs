@@ -19,9 +19,9 @@ pub(crate) struct RawEvent {
     pub(crate) what: At<RawWhat>,
     /// Storage nodes, written like `nodes` of a volume. If there are several, they fail at the same time.
     pub(crate) host: Option<At<HostPatterns>>,
-    /// A disk of a storage node: `brick3.disk0`. With Ceph, the disk is an OSD, and it fails alone.
-    /// Otherwise files are striped over all disks of a node, so a node that has lost a disk serves nothing.
-    /// A slow disk is slow alone.
+    /// A disk of a storage node: `brick3.disk0`. With Ceph, the disk is an OSD, and only this OSD fails.
+    /// Otherwise files are striped over all disks of a node, so a node that has lost a disk serves
+    /// nothing. With `slow`, only this disk is slow.
     #[schemars(extend("examples" = ["brick3.disk0"]))]
     pub(crate) disk: Option<At<String>>,
     /// The cable of a host, by the host's name. While the cable has failed, nothing reaches or leaves the
@@ -54,7 +54,7 @@ pub(crate) struct RawEvent {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawWhat {
-    /// It stops at once, without notice.
+    /// It stops at once. Nothing else is notified.
     Fail,
     /// It returns with the data that it held.
     Return,
@@ -83,24 +83,26 @@ pub(crate) struct RawRecovery {
     /// Time for which a node must be down before its data are rebuilt on other nodes.
     #[schemars(extend("default" = "10 min"))]
     pub(crate) out_after: Time,
-    /// Time for which a client waits for a node's answer before it asks other nodes. It then sends nothing
-    /// to that node until the node's next heartbeat. Ceph's clients have no such timeout: they wait for a
-    /// new map.
+    /// Time for which a client waits for a node's answer before it asks other nodes. From then on, it
+    /// reads from the silent node only if the other nodes do not suffice. This ends when the node
+    /// answers, when it is known to be down or to have returned, or after `grace`. Ceph's clients have no
+    /// such timeout: they wait for a new map.
     #[schemars(extend("default" = "1 s"))]
     pub(crate) timeout: Time,
-    /// Time from a request's issue to its failure if it has no answer.
+    /// Time from a request's issue after which it fails if it is not complete.
     #[schemars(extend("default" = "60 s"))]
     pub(crate) give_up: Time,
     /// Number of fragments that a node rebuilds at the same time. With Ceph: number of objects that an OSD
     /// recovers at the same time as a primary, `osd_recovery_max_active` (10 on flash, 3 on disks).
     #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 1000))]
     pub(crate) parallel: At<i64>,
-    /// Pause of a node between two fragments that it rebuilds one after the other. With Ceph: pause of a
-    /// primary after it has begun to recover an object, `osd_recovery_sleep` (0.1 s on disks).
+    /// Pause of a node after each fragment that it rebuilds. With Ceph: pause of a primary after it has
+    /// begun to recover an object, `osd_recovery_sleep` (0.1 s on disks).
     #[schemars(extend("default" = "0 s"))]
     pub(crate) pause: Time,
-    /// With Ceph: maximum number of placement groups that an OSD recovers at a time as a primary, and the
-    /// same number again as a target (`osd_max_backfills`). Without it, 1.
+    /// With Ceph: maximum number of placement groups that an OSD recovers at a time as a primary
+    /// (`osd_max_backfills`). The same limit applies separately to the recoveries in which it is a
+    /// target. Without it, 1.
     #[schemars(extend("minimum" = 1, "maximum" = 10_000))]
     pub(crate) max_backfills: Option<At<i64>>,
 }

@@ -50,18 +50,18 @@ pub(crate) struct RawScenario {
     /// Seed of every random stream: the same scenario with the same seed gives the same run.
     #[schemars(extend("default" = 42, "minimum" = 0))]
     pub(crate) seed: At<i64>,
-    /// Simulated time before measuring begins. `auto` is 5 s. It is zero if every workload replays a trace,
-    /// or if every workload ends by itself and there is no `duration`.
+    /// Simulated time before measuring begins. `auto` is zero if every workload replays a trace, or if
+    /// every workload ends by itself and there is no `duration`. Otherwise it is 5 s.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"]))]
     pub(crate) warmup: At<String>,
-    /// Measured time after the warm-up. It may be left out if every workload ends by itself, as a trace
-    /// does, or a workload with `requests`.
+    /// Measured time after the warm-up. It may be left out if every workload ends by itself, such as a
+    /// trace or a workload with `requests`.
     pub(crate) duration: Option<Time>,
     /// Divides the measured time into intervals. Their means show the accuracy of the run.
     pub(crate) intervals: Option<RawIntervals>,
     /// Requests whose records are kept in `run.db`: `all`, `none`, or a sample such as `every 1/100
-    /// requests`. A sampled request has all its records. Keeping records also costs the simulated system
-    /// something; see `tracking.overhead`.
+    /// requests`. All records of a sampled request are kept. Recording also uses resources of the
+    /// simulated system; see `tracking.overhead`.
     #[schemars(extend("default" = "all", "examples" = ["all", "none", "every 1/100 requests"]))]
     pub(crate) record: At<String>,
     /// Whether requests carry real bytes.
@@ -75,8 +75,9 @@ pub(crate) struct RawScenario {
     /// Groups of client machines. They issue requests, encode and decode.
     #[schemars(extend("default" = {}))]
     pub(crate) client: BTreeMap<String, RawClient>,
-    /// Single hosts that differ from their group: `[host.brick3]`. The keys given here are laid over the
-    /// group's table. A list, such as `disk`, and a `cpu` with a `profile` replace those of the group.
+    /// Single hosts that differ from their group: `[host.brick3]`. The keys given here replace those of
+    /// the group. Inner tables are merged key by key, except that a `cpu` with a `profile` replaces the
+    /// group's. A list, such as `disk`, replaces the group's list.
     #[schemars(extend("default" = {}))]
     pub(crate) host: BTreeMap<String, RawHost>,
     /// The switch between the hosts.
@@ -117,8 +118,8 @@ pub(crate) struct RawIntervals {
     #[schemars(extend("default" = 5, "minimum" = 2, "maximum" = 1000))]
     pub(crate) count: At<i64>,
     /// Minimum number of requests of a workload in each interval. If a workload has fewer, the run is
-    /// measured again, for twice as long. The means of short intervals can agree by mistake, because slow
-    /// changes affect all of them alike.
+    /// measured again, for twice as long. The means of short intervals can agree although they are
+    /// inaccurate, because slow changes affect all intervals alike.
     #[schemars(extend("default" = 1, "minimum" = 1))]
     pub(crate) requests: At<i64>,
     /// Maximum relative standard error of the intervals' mean response times. While the error of the reads

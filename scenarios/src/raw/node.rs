@@ -132,7 +132,8 @@ pub(crate) struct RawGuest {
     #[schemars(extend("default" = "5 us"))]
     pub(crate) hypervisor: Time,
     /// Interval between commits of the file system's journal while files are written. A commit writes the
-    /// inodes of these files, one block for each 256 MiB, and two more blocks. `0 s`: there are no commits.
+    /// inodes of these files (one block for each 256 MiB of addresses), and two more blocks. `0 s`: there
+    /// are no commits.
     #[schemars(extend("default" = "5 s"))]
     pub(crate) journal_commit: Time,
 }
@@ -179,17 +180,18 @@ pub(crate) struct RawCache {
     #[schemars(extend("default" = "back"))]
     pub(crate) write: At<RawWrite>,
     /// Amount of dirty pages above which the flusher starts: a size, or a percentage of the cache. `auto`
-    /// is 10 %, as in Linux, or half of the NVRAM if there is one.
+    /// is 10 %, as in Linux 2.4 to 2.6. If there is NVRAM, it is half of the NVRAM.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_background: Option<At<PartSize>>,
     /// Amount of dirty pages above which writers wait: a size, or a percentage of the cache. `auto` is 40
-    /// %, as in Linux, or all of the NVRAM if there is one.
+    /// %, as in Linux 2.4 to 2.6. If there is NVRAM, it is all of the NVRAM.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_limit: Option<At<PartSize>>,
     /// Age at which a dirty page is always flushed.
     #[schemars(extend("default" = "30 s", "x-when" = { "write": ["back"] }))]
     pub(crate) dirty_expire: Option<Time>,
-    /// Interval at which the flusher looks for old pages. Each node's flusher has its own phase.
+    /// Interval at which the flusher looks for old pages. The flushers of different nodes run at
+    /// different times.
     #[schemars(extend("default" = "5 s", "x-when" = { "write": ["back"] }))]
     pub(crate) flush_interval: Option<Time>,
     /// Maximum read-ahead of a sequential stream. `0 B`: no read-ahead.
@@ -204,7 +206,8 @@ pub(crate) struct RawCache {
 pub(crate) enum RawWrite {
     /// As soon as it is in the cache (or in the NVRAM, if there is one).
     Back,
-    /// When the disk reports it as written. A disk may report it from its own buffer, see `early_write`.
+    /// When the disk reports it as written. A disk may report a write that is only in its own buffer, see
+    /// `early_write`.
     Through,
 }
 
@@ -227,8 +230,9 @@ pub(crate) struct RawNodeDisk {
     /// Name of the device's profile.
     #[schemars(extend("examples" = ["barracuda-7200.8"]))]
     pub(crate) device: At<String>,
-    /// The order in which waiting operations are served. Of a solid-state drive, these are the operations
-    /// beyond its `queue_depth`. Of an array, they are those that wait at each of its members.
+    /// The order in which waiting operations are served. For a solid-state drive, these are the
+    /// operations beyond its `queue_depth`. For an array, they are the operations that wait at each of
+    /// its members.
     #[schemars(extend("default" = "elevator"))]
     pub(crate) scheduler: At<RawScheduler>,
     /// Number of these disks.
@@ -282,10 +286,10 @@ pub(crate) enum RawScheduler {
     /// that has waited 500 ms, or a write that has waited 5 s, begins the next batch. Adjacent operations
     /// are merged.
     Deadline,
-    /// Linux's CFQ: queues have the disk in turn. The reads of each workload of each client are a queue (in
-    /// a guest: the reads and writes of each thread), and its turn lasts 100 ms. During a turn, the disk
-    /// waits up to 8 ms for the queue's next operation. All writes share one queue, whose turn lasts 40 ms.
-    /// Adjacent operations are merged.
+    /// Linux's CFQ: queues get the disk in turn. The reads of each workload of each client have a queue
+    /// (in a guest: the reads and writes of each thread). Its turn lasts 100 ms. During a turn, the disk
+    /// waits up to 8 ms for the queue's next operation. All writes share one queue, whose turn lasts 40
+    /// ms. Adjacent operations are merged.
     Cfq,
 }
 

@@ -39,8 +39,8 @@ pub(crate) struct RawVolume {
     /// rounded up to whole blocks.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["1 MiB"]))]
     pub(crate) group: At<String>,
-    /// Number of acknowledgements that complete a write: m to n, or `all` for n. With `lrc`, the minimum is
-    /// not m, but the number of fragments that suffice to read a block whichever they are.
+    /// Number of acknowledgements that complete a write: m to n, or `all` for n. With `lrc`, the minimum
+    /// is the number of fragments that always suffice to read a block, whichever fragments they are.
     #[schemars(extend("default" = "all"))]
     pub(crate) write_quorum: At<CountOrWord>,
     /// With events: minimum number of fragments that a write needs while nodes are down, from m to
@@ -56,8 +56,8 @@ pub(crate) struct RawVolume {
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,
     /// Time for which a read waits for its nodes. It then asks one more node and takes the answers that
-    /// come first. Either a time, or `p95` for the 95th percentile of the client's own recent read times
-    /// (`p50` to `p99`). Without it, a read asks no further node. Not with Ceph, Swift and guests.
+    /// come first. The value is a time, or a percentile of the client's own recent read times (`p50` to
+    /// `p99`). Without it, a read asks no further node. Not with Ceph, Swift and guests.
     #[schemars(extend("examples" = ["20 ms", "p95"]))]
     pub(crate) hedge: Option<At<String>>,
     /// With `crush` in `cluster`: name of the map's pool that this volume represents. Without it, the pool
@@ -70,8 +70,8 @@ pub(crate) struct RawVolume {
     /// has, or as follow from `placement_groups_per_osd`.
     #[schemars(extend("minimum" = 1, "maximum" = 65536))]
     pub(crate) placement_groups: Option<At<i64>>,
-    /// With Ceph and without `crush`: failure domain, which no two copies or shards share. If neither this
-    /// nor `rule` is given, and a CRUSH map is made of the nodes, it is a host.
+    /// With Ceph and without `crush`: failure domain. No two copies or shards of a group are in the same
+    /// one. If neither this nor `rule` is given, copies and shards are on distinct hosts.
     pub(crate) failure_domain: Option<At<RawDomain>>,
 }
 
@@ -122,9 +122,10 @@ pub(crate) enum RawCipher {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawPlacement {
-    /// Group g is on n consecutive nodes, from node g mod N on.
+    /// Group g is on n consecutive nodes. The first of them is node g mod N, where N is the number of
+    /// nodes.
     Rotate,
-    /// n nodes chosen by a hash of volume and group.
+    /// Each group is on n nodes, chosen by a hash of volume and group.
     Hash,
 }
 

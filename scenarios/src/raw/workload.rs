@@ -89,7 +89,8 @@ macro_rules! generated {
             /// Mean length of a burst.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }, "x-required" = true))]
             pub(crate) burst: Option<Time>,
-            /// Requests (or transactions) per second between bursts. Without it, none.
+            /// Requests (or transactions) per second between bursts. Without it, nothing is issued
+            /// between bursts.
             #[schemars(extend("x-when" = { "arrivals": ["bursty"] }))]
             pub(crate) quiet_rate: Option<At<Frequency>>,
             /// Mean time between bursts.
@@ -146,7 +147,7 @@ generated! {
     /// Thereska et al. 2006's SSIO benchmark: requests of one size, with a given share of reads and a given
     /// order of addresses.
     RawSsio, "ssio", RawArrivals at ["times"],
-    outstanding = 1: "Requests that each instance keeps outstanding." {
+    outstanding = 1: "Number of requests that each instance keeps outstanding." {
         /// Share of reads among the requests.
         reads: At<Share>,
         /// Order of addresses.
@@ -183,15 +184,15 @@ generated! {
     /// Thereska et al. 2006's OLTP workload: transactions read records of a database and write them back.
     /// The result is transactions per minute. All instances share the database.
     RawOltp, "oltp", RawArrivals at ["times"],
-    outstanding = 1: "Transactions that each instance keeps going." {
-        /// Bytes of the database, which begins at the start of the volume (5 GB in Thereska et al. 2006).
+    outstanding = 1: "Number of transactions that each instance has in progress at a time." {
+        /// Size of the database (5 GB in Thereska et al. 2006). It begins at the start of the volume.
         #[schemars(extend("default" = "5 GiB"))]
         database: Size,
         /// Bytes of a record (8 KB in Thereska et al. 2006).
         #[schemars(extend("default" = "8 KiB"))]
         record: Size,
-        /// Number of records that a transaction reads and writes back, one after the other. Assumed: the
-        /// paper only says that it is small.
+        /// Number of records that a transaction reads and writes back, one after the other. Assumed:
+        /// Thereska et al. 2006 only says that it is small.
         #[schemars(extend("default" = 4, "minimum" = 1, "maximum" = 10_000))]
         records: At<i64>,
         /// How records are chosen.
@@ -218,7 +219,7 @@ generated! {
     /// `PostMark`: transactions create, delete and read small files, and append to them. The result is
     /// transactions per second. Each instance has its own files and ends with its last transaction.
     RawPostmark, "postmark", RawArrivals at ["times"],
-    outstanding = 1: "Transactions that each instance keeps going." {
+    outstanding = 1: "Number of transactions that each instance has in progress at a time." {
         /// Number of files at the start.
         #[schemars(extend("default" = 20_000, "minimum" = 1, "maximum" = 100_000_000))]
         files: At<i64>,
@@ -253,7 +254,7 @@ generated! {
     /// `IOzone`: one file is written sequentially and then read. The result is MB/s. Each instance has its
     /// own file and ends with it.
     RawIozone, "iozone", RawArrivals at ["times"],
-    outstanding = 1: "Records that each instance keeps going." {
+    outstanding = 1: "Number of records that each instance reads or writes at a time." {
         /// Bytes of the file (2 GB in Thereska et al. 2006).
         #[schemars(extend("default" = "2 GiB"))]
         file: Size,
@@ -276,7 +277,7 @@ generated! {
     /// FFSB as in Noorshams et al. 2013: threads read or write files. Each operation goes to one file, in
     /// sub-requests of one size. Each client has its own files.
     RawFfsb, "ffsb", RawArrivals at ["times"],
-    threads = 100: "Threads of each instance (100 in Noorshams et al. 2013)." {
+    threads = 100: "Number of threads of each instance (100 in Noorshams et al. 2013)." {
         /// Share of operations that read.
         reads: At<Share>,
         /// Bytes of all files of a client. Only whole files are used.
@@ -304,7 +305,7 @@ generated! {
     /// Requests known only from the records of a run, as `run.db` describes a workload for `foretell ask`.
     /// It cannot be simulated.
     RawRecorded, "recorded", RawRecordedArrivals at ["times", "trace"],
-    outstanding = 1: "Requests that each instance keeps outstanding." {
+    outstanding = 1: "Number of requests that each instance keeps outstanding." {
         /// Number of requests after which an instance stops. Without it, the instance does not stop.
         #[schemars(extend("minimum" = 1))]
         requests: Option<At<i64>>,
@@ -378,7 +379,7 @@ pub(crate) enum RawThrough {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawWithin {
-    /// Each at a random place in the file.
+    /// Each sub-request at a random place in the file.
     Random,
     /// One after the other, beginning at a random place.
     Sequential,
@@ -406,7 +407,8 @@ pub(crate) enum RawPattern {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawArrivals {
-    /// Closed loop: a fixed number is always outstanding. Each completion is followed by the next issue.
+    /// Closed loop: a fixed number of requests is outstanding. When one completes, the next one is
+    /// issued, after the think time if there is one.
     Closed,
     /// At random times with exponential gaps, independent of completions.
     Poisson,
@@ -446,8 +448,8 @@ pub(crate) struct RawTrace {
     /// Whether addresses beyond the end of the volume wrap around.
     #[schemars(extend("default" = false))]
     pub(crate) wrap: At<bool>,
-    /// Bytes that a block number counts, if the format does not fix it. Without it, 4 KiB in lists of bare
-    /// block numbers, and 512 B in `spc`, `disksim` and `oracle-general`.
+    /// Size of the blocks that block numbers count, if the format does not define it. Without it, 4 KiB
+    /// in lists of bare block numbers, and 512 B in `spc`, `disksim` and `oracle-general`.
     pub(crate) block: Option<Size>,
     /// The device whose requests are replayed, in formats that distinguish devices. Without it, the
     /// requests of all devices are replayed as if they were one device.
@@ -458,8 +460,8 @@ pub(crate) struct RawTrace {
     /// Share of reads. Whether a request reads or writes is drawn at random, independent of the trace.
     /// Without it, as in the trace.
     pub(crate) reads: Option<At<Share>>,
-    /// Bytes of each request. A request begins at the multiple of this at or below its address in the
-    /// trace. Without it, size and address are as in the trace.
+    /// Bytes of each request. The address of a request is rounded down to a multiple of this. Without it,
+    /// size and address are as in the trace.
     pub(crate) access: Option<Size>,
     /// When requests are issued.
     #[schemars(extend("default" = "trace"))]
@@ -469,7 +471,7 @@ pub(crate) struct RawTrace {
         "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6, "x-when" = { "arrivals": ["trace"] }
     ))]
     pub(crate) speed_up: Option<At<f64>>,
-    /// Requests that each instance keeps outstanding.
+    /// Number of requests that each instance keeps outstanding.
     #[schemars(extend(
         "default" = 1, "minimum" = 1, "maximum" = 1_048_576,
         "x-when" = { "arrivals": ["closed"] }
@@ -493,9 +495,10 @@ pub(crate) struct RawTrace {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawTraceArrivals {
-    /// At the recorded times. Lists of bare block numbers have none.
+    /// At the recorded times. Lists of bare block numbers have no times.
     Trace,
-    /// Closed loop: a fixed number is always outstanding. Each completion is followed by the next issue.
+    /// Closed loop: a fixed number of requests is outstanding. When one completes, the next one is
+    /// issued, after the think time if there is one.
     Closed,
 }
 
@@ -504,7 +507,8 @@ pub(crate) enum RawTraceArrivals {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawRecordedArrivals {
-    /// Closed loop: a fixed number is always outstanding. Each completion is followed by the next issue.
+    /// Closed loop: a fixed number of requests is outstanding. When one completes, the next one is
+    /// issued, after the think time if there is one.
     Closed,
     /// At random times with exponential gaps, independent of completions.
     Poisson,

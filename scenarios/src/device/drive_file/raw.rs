@@ -18,7 +18,7 @@ use crate::raw::{Quantity, Share};
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct File {
-    /// What kind of device it is.
+    /// Kind of device.
     #[serde(rename = "kind")]
     #[schemars(with = "String", extend("enum" = ["drive"]))]
     pub(super) _kind: Kind,
@@ -27,46 +27,49 @@ pub(crate) struct File {
     /// Revolutions per minute.
     #[schemars(extend("minimum" = 60, "maximum" = 1_000_000))]
     pub(super) rpm: u32,
-    /// By how much the speed of a drive of this kind may differ from that, either way; each has a
-    /// speed of its own within it. The default is assumed: product manuals state 0.1 % to 0.5 %.
+    /// Maximum deviation of a drive's speed from `rpm`, in either direction. Each drive has its own speed
+    /// within it. The default is assumed: product manuals state 0.1 % to 0.5 %.
     #[serde(default = "usual_tolerance")]
     #[schemars(extend("default" = "0.2%"))]
     pub(super) rpm_tolerance: Share,
-    /// Recording surfaces.
+    /// Number of recording surfaces.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(super) heads: u32,
     /// The order in which tracks are numbered.
     #[serde(default)]
     #[schemars(extend("default" = "plain"))]
     pub(super) numbering: NumberingName,
-    /// Where spare sectors are kept, into which slipped (skipped) sectors push their successors.
+    /// Where spare sectors are. If a bad sector is slipped (skipped), the sectors after it move on by one
+    /// place, up to the next spare sector.
     #[serde(default)]
     #[schemars(extend("default" = "none"))]
     pub(super) sparing: SparingName,
-    /// Cylinders that share spare sectors.
+    /// Number of cylinders that share spare sectors.
     #[schemars(extend("minimum" = 1, "x-when" = { "sparing": ["range"] }, "x-required" = true))]
     pub(super) spare_range: Option<u32>,
     /// Time to activate another head.
     #[serde(default)]
     #[schemars(extend("default" = "0 ms"))]
     pub(super) head_switch: Span,
-    /// What a write adds to a seek or a head switch; may be negative.
+    /// Time that a write adds to a seek or a head switch. It may be negative.
     #[serde(default)]
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_settle: SignedSpan,
-    /// Commands that the drive holds at once and serves in the order of shortest positioning time.
+    /// Number of commands that the drive holds at once. It serves them in the order of shortest
+    /// positioning time.
     #[serde(default = "one")]
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 1024))]
     pub(super) queue_depth: u32,
-    /// Time to move the arm: measured points, a formula, or points and a formula beyond them.
+    /// Time to move the arm: measured points, a formula, or points with a formula for longer distances.
     pub(super) seek: SeekTable,
-    /// Where sectors lie, by the figures of a data sheet; else `zone` says it.
+    /// Layout of the sectors, by the figures of a data sheet. It replaces `zone`.
     pub(super) medium: Option<Medium>,
-    /// Where sectors lie, zone by zone from the outermost inwards: `[[zone]]`.
+    /// Layout of the sectors, zone by zone from the outermost inwards: `[[device.NAME.zone]]`, or
+    /// `[[zone]]` in a device file. It replaces `medium`.
     pub(super) zone: Option<Vec<ZoneTable>>,
-    /// Data between host and buffer.
+    /// Transfer between host and buffer.
     pub(super) bus: BusTable,
-    /// Controller time.
+    /// Times that the controller takes.
     #[serde(default)]
     #[schemars(extend("default" = {}))]
     pub(super) overhead: OverheadTable,
@@ -102,12 +105,14 @@ pub(super) enum Kind {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(super) enum NumberingName {
-    /// Every cylinder from the first head to the last.
+    /// In every cylinder from the first head to the last.
     #[default]
     Plain,
-    /// A cylinder switch stays on its surface; the first cylinder of a zone begins at head 0.
+    /// In every second cylinder from the last head to the first, so that a change of cylinder stays on
+    /// the same surface. The first cylinder of each zone begins at head 0.
     SerpentineByZone,
-    /// A cylinder switch stays on its surface; even cylinders begin at head 0.
+    /// In every second cylinder from the last head to the first, so that a change of cylinder stays on
+    /// the same surface. Cylinders with even numbers begin at head 0.
     Serpentine,
 }
 
@@ -115,28 +120,28 @@ pub(super) enum NumberingName {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(super) enum SparingName {
-    /// Nowhere.
+    /// There are no spare sectors.
     #[default]
     None,
-    /// Whole tracks at the end of each zone; spares, slips and defects count tracks.
+    /// Whole tracks at the end of each zone. `spares`, `slips` and `defects` count tracks.
     Tracks,
     /// At the end of each cylinder.
     Cylinder,
     /// At the end of each track.
     Track,
-    /// At the end of each cylinder; slips push up to the end of the zone.
+    /// At the end of each cylinder. Slips do not use them: all sectors up to the end of the zone move.
     CylinderSlipsAtEnd,
     /// At the front of each cylinder.
     CylinderFront,
-    /// At the front of each cylinder; slips push up to the end of the zone.
+    /// At the front of each cylinder. Slips do not use them: all sectors up to the end of the zone move.
     CylinderFrontSlipsAtEnd,
-    /// Only what slips use up, at the end of each zone.
+    /// Only as many as slips use up, at the end of each zone.
     AtEnd,
     /// At the end of each range of `spare_range` cylinders.
     Range,
     /// At the end of each zone.
     Zone,
-    /// At the end of each zone, besides what slips use.
+    /// At the end of each zone, in addition to those that slips use up.
     ZoneSlipsAtEnd,
 }
 
@@ -274,16 +279,16 @@ impl JsonSchema for AfterSpan {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct SeekTable {
-    /// Measured points, each a distance in cylinders and a time in milliseconds, by distance;
-    /// interpolated.
+    /// Measured points in the order of distance. Each point is a distance in cylinders and a time in
+    /// milliseconds. Between two points, the time is interpolated linearly.
     #[serde(default)]
     #[schemars(with = "Vec<Vec<f64>>", extend("default" = []))]
     pub(super) table_ms: Vec<(u32, f64)>,
-    /// Ruemmler & Wilkes's formula, beyond the last point.
+    /// Formula of Ruemmler & Wilkes 1994, for distances beyond the last point.
     pub(super) three_part: Option<ThreePart>,
-    /// Lee & Katz's formula, beyond the last point.
+    /// Formula of Lee & Katz 1993, for distances beyond the last point.
     pub(super) lee: Option<Lee>,
-    /// A data sheet's figures, from which Lee & Katz's formula is derived.
+    /// Figures of a data sheet. The formula of Lee & Katz 1993 is derived from them.
     pub(super) data_sheet: Option<DataSheet>,
 }
 
@@ -292,16 +297,16 @@ pub(super) struct SeekTable {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct ThreePart {
-    /// Last distance of the first part, cylinders.
+    /// Longest distance of the first part, in cylinders.
     #[schemars(extend("minimum" = 0, "maximum" = 10_000_000))]
     pub(super) knee: u32,
-    /// a, milliseconds.
+    /// The constant a, in milliseconds.
     pub(super) short_ms: f64,
-    /// b, milliseconds per square root of a cylinder.
+    /// The factor b, in milliseconds per square root of a cylinder.
     pub(super) short_ms_per_sqrt: f64,
-    /// c, milliseconds.
+    /// The constant c, in milliseconds.
     pub(super) long_ms: f64,
-    /// e, milliseconds per cylinder.
+    /// The factor e, in milliseconds per cylinder.
     pub(super) long_ms_per_cylinder: f64,
 }
 
@@ -311,11 +316,11 @@ pub(super) struct ThreePart {
 #[schemars(inline)]
 #[allow(clippy::struct_field_names, reason = "the unit comes last in a file's keys")]
 pub(super) struct Lee {
-    /// a, milliseconds per square root of a cylinder.
+    /// The factor a, in milliseconds per square root of a cylinder.
     pub(super) root_ms: f64,
-    /// b, milliseconds per cylinder.
+    /// The factor b, in milliseconds per cylinder.
     pub(super) linear_ms: f64,
-    /// c, milliseconds.
+    /// The constant c, in milliseconds.
     pub(super) single_ms: f64,
 }
 
@@ -324,11 +329,11 @@ pub(super) struct Lee {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct DataSheet {
-    /// To the next cylinder.
+    /// Seek time to the next cylinder.
     pub(super) single: Span,
-    /// Mean over random pairs of cylinders.
+    /// Mean seek time over random pairs of cylinders.
     pub(super) average: Span,
-    /// From the outermost to the innermost cylinder.
+    /// Seek time from the outermost to the innermost cylinder.
     pub(super) full: Span,
 }
 
@@ -337,19 +342,20 @@ pub(super) struct DataSheet {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct Medium {
-    /// Bytes that it holds, at least.
+    /// Minimum number of bytes that it holds. It may hold a little more, because zones are whole
+    /// cylinders.
     pub(super) capacity: Size,
     /// Rate at which data passes the head on the outermost track.
     pub(super) outer_rate: Option<Speed>,
     /// Rate at which data passes the head on the innermost track.
     pub(super) inner_rate: Option<Speed>,
-    /// Cylinders, if they are known rather than the rates.
+    /// Number of cylinders, if it is known and the rates are not.
     #[schemars(extend("minimum" = 1, "maximum" = 4_000_000))]
     pub(super) cylinders: Option<u32>,
-    /// Sectors on the innermost track, as a share of those on the outermost.
+    /// Number of sectors on the innermost track, as a share of the number on the outermost.
     #[schemars(extend("minimum" = 0.1, "maximum" = 1))]
     pub(super) inner_share: Option<f64>,
-    /// Zones, each of as many cylinders.
+    /// Number of zones. All zones have the same number of cylinders.
     #[serde(default = "usual_zones")]
     #[schemars(extend("default" = 16, "minimum" = 1, "maximum" = 1000))]
     pub(super) zones: u32,
@@ -364,34 +370,36 @@ fn usual_zones() -> u32 {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct ZoneTable {
-    /// First cylinder.
+    /// First cylinder of the zone.
     pub(super) first_cylinder: u32,
-    /// Last cylinder, included.
+    /// Last cylinder of the zone.
     pub(super) last_cylinder: u32,
-    /// Sectors of 512 bytes on a track, spares included.
+    /// Number of sectors of 512 bytes on a track, including spares.
     pub(super) sectors_per_track: u32,
-    /// How far the zone's first sector lies behind the index mark, sectors.
+    /// Offset of the zone's first sector from the index mark, in sectors.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub(super) first_sector: f64,
-    /// By how much the first sector of a track lies behind that of the track before, sectors; else
-    /// just enough for a head switch and a write's settling.
+    /// Offset of the first sector of a track from that of the track before, in sectors. Without it, just
+    /// enough for a head switch and a write's settling.
     pub(super) track_skew: Option<f64>,
-    /// The same across a change of cylinder; else just enough for the shortest seek.
+    /// The same offset if the track before is on another cylinder. Without it, just enough for the
+    /// shortest seek and a write's settling.
     pub(super) cylinder_skew: Option<f64>,
-    /// Sectors (or tracks' worth of them) at the zone's beginning that no address reaches.
+    /// Number of sectors at the beginning of the zone that have no address.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub(super) reserved: u64,
-    /// Spare sectors (or tracks) of each unit that has its own.
+    /// Number of spare sectors of each zone, range, cylinder or track, as `sparing` says. With `sparing =
+    /// "tracks"`: number of spare tracks of the zone.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub(super) spares: u64,
-    /// Bad sectors (or tracks), counted from the zone's beginning, whose successors moved up.
+    /// Slipped bad sectors (or tracks), counted from the beginning of the zone.
     #[serde(default)]
     #[schemars(extend("default" = []))]
     pub(super) slips: Vec<u64>,
-    /// Bad sectors (or tracks), each with the place that stands in for it.
+    /// Other bad sectors (or tracks). Each entry has the bad one and its replacement.
     #[serde(default)]
     #[schemars(with = "Vec<Vec<u64>>", extend("default" = []))]
     pub(super) defects: Vec<(u64, u64)>,
@@ -402,64 +410,68 @@ pub(super) struct ZoneTable {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct BusTable {
-    /// Rate of either direction.
+    /// Transfer rate in each direction.
     pub(super) rate: Option<Speed>,
-    /// Time for 512 bytes towards the host.
+    /// Time to transfer 512 bytes to the host.
     pub(super) read_sector: Option<Span>,
-    /// Time for 512 bytes from the host.
+    /// Time to transfer 512 bytes from the host.
     pub(super) write_sector: Option<Span>,
-    /// Whether a read keeps the bus until its last sector has passed, waiting for the medium.
+    /// Whether a read keeps the bus until its last sector is transferred, also while it waits for the
+    /// medium.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) held_by_reads: bool,
 }
 
-/// Controller time.
+/// Times that the controller takes.
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub(super) struct OverheadTable {
-    /// Of every command, before anything else.
+    /// Overhead of every command, before anything else.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) command: Span,
-    /// Of a read whose first sector is in the buffer, before data moves.
+    /// Overhead of a read whose first sector is in the buffer, before the transfer.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) read_hit: AfterSpan,
-    /// Of any other read, before the arm moves.
+    /// Overhead of any other read, before the arm moves.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) read_miss: AfterSpan,
-    /// Of a write that is reported early, before data or arm move.
+    /// Overhead of a write that is reported early, before the transfer and before the arm moves.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_hit: AfterSpan,
-    /// Of a write that is reported when it is on the medium, before data or arm move.
+    /// Overhead of a write that is reported when it is on the medium, before the transfer and before the
+    /// arm moves.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_miss: AfterSpan,
-    /// At the end of a read.
+    /// Overhead at the end of a read.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) read_completion: Span,
-    /// At the end of a write.
+    /// Overhead at the end of a write.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_completion: Span,
-    /// Before data moves.
+    /// Overhead before each transfer.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) data_preparation: Span,
-    /// To take the bus again after leaving it.
+    /// Time to take the bus again after leaving it.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) first_reselect: Span,
-    /// The same for a write that had left it before its data, once it is on the medium.
+    /// Time to take the bus again, for a write that left the bus before its data (see
+    /// `extra_disconnect`), once it is on the medium.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) other_reselect: Span,
-    /// For a read to leave the bus.
+    /// Time for a read to leave the bus.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) read_disconnect: AfterSpan,
-    /// For a write to leave the bus.
+    /// Time for a write to leave the bus.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_disconnect: Span,
-    /// The least time between a write's overhead and the medium, unless it continues one that is still
-    /// being written.
+    /// Minimum time between the overhead of a write and its first access to the medium. It does not apply
+    /// to a write that joins one in progress (see `combine_writes`).
     #[schemars(extend("default" = "0 ms"))]
     pub(super) least_write_seek: Span,
-    /// For a write after a write elsewhere, which leaves the bus before its data, if so.
+    /// Times of a write that follows a write elsewhere, and therefore leaves the bus before its data.
+    /// Without this table, such a write is like any other.
     pub(super) extra_disconnect: Option<ExtraTable>,
 }
 
@@ -468,29 +480,29 @@ pub(super) struct OverheadTable {
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub(super) struct ExtraTable {
-    /// Instead of the write overhead.
+    /// Overhead of such a write. It replaces `write_hit` and `write_miss`.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) command: Span,
-    /// To leave the bus.
+    /// Time to leave the bus.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) disconnect: Span,
-    /// Away from the bus.
+    /// Time away from the bus.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) away: Span,
-    /// To leave the bus after the data.
+    /// Time to leave the bus after the data.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) second_disconnect: Span,
-    /// Between the command overhead and the start of the arm.
+    /// Time between `command` and the start of the arm.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) seek_delay: Span,
-    /// Sectors of any write that must be in the buffer before its first one goes to the medium; all of
-    /// a shorter write.
+    /// Number of sectors of a write that must be in the buffer before the first one goes to the medium;
+    /// of a shorter write, all sectors. It applies to all writes except those that join one in progress.
     #[schemars(extend("default" = 0))]
     pub(super) gathered_sectors: u64,
-    /// The same of a long write.
+    /// The same number for a long write.
     #[schemars(extend("default" = 0))]
     pub(super) gathered_of_long_sectors: u64,
-    /// Sectors from which on a write is long.
+    /// Minimum number of sectors of a long write.
     #[schemars(extend("default" = 0))]
     pub(super) long_sectors: u64,
 }
@@ -499,7 +511,7 @@ pub(super) struct ExtraTable {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(super) enum ReadAheadName {
-    /// Not at all.
+    /// There is no read-ahead.
     #[default]
     Off,
     /// To the end of the track.
@@ -508,7 +520,8 @@ pub(super) enum ReadAheadName {
     Cylinder,
     /// Until the segment is full.
     Segment,
-    /// One track ahead of a sequential reader.
+    /// To the end of the track. If the segment already holds the end of the track before, to the end of
+    /// the next track. So the drive is one track ahead of a sequential reader.
     NextTrack,
 }
 
@@ -516,10 +529,10 @@ pub(super) enum ReadAheadName {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(super) enum RequestedName {
-    /// Read-ahead may push them out.
+    /// Read-ahead may replace them.
     #[default]
     Replaced,
-    /// Read-ahead ends when the segment is full.
+    /// They are kept. Read-ahead ends when the segment is full.
     Kept,
     /// They are dropped at once.
     Dropped,
@@ -531,96 +544,103 @@ pub(super) enum RequestedName {
 #[schemars(inline)]
 #[allow(clippy::struct_excessive_bools, reason = "firmware has independent switches")]
 pub(super) struct CacheTable {
-    /// Whether data stays for later commands; else the buffer only matches speeds.
+    /// Whether data is kept for later commands. Otherwise the buffer only makes up for the different
+    /// speeds of bus and medium.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) enabled: bool,
-    /// Runs of consecutive sectors that it holds.
+    /// Number of segments. Each holds consecutive sectors.
     #[serde(default = "one")]
     #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 65_536))]
     pub(super) segments: u32,
-    /// Sectors in a segment.
+    /// Number of sectors in a segment.
     #[serde(default = "usual_segment")]
     #[schemars(extend("default" = 1024, "minimum" = 1))]
     pub(super) segment_sectors: u64,
-    /// Whether one segment is kept for writes, in which reads find nothing.
+    /// Whether one segment is reserved for writes. Reads find nothing in it.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) separate_write_segment: bool,
-    /// How far the drive reads on after a read.
+    /// How far the drive reads ahead after a read.
     #[serde(default)]
     #[schemars(extend("default" = "off"))]
     pub(super) read_ahead: ReadAheadName,
-    /// Sectors that it reads on before another command may stop it.
+    /// Minimum number of sectors that the drive reads ahead before another command may stop it.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub(super) least_read_ahead_sectors: u64,
-    /// Sectors that it reads on at most; 0 leaves it to `read_ahead` and the segment's size.
+    /// Maximum number of sectors that the drive reads ahead. With 0, only `read_ahead` and the segment's
+    /// size limit it.
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     pub(super) most_read_ahead_sectors: u64,
-    /// Whether a read found whole in the buffer makes the arm read on from there.
+    /// Whether a read whose sectors are all in the buffer makes the drive read ahead from there.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) read_ahead_on_hit: bool,
-    /// What becomes of a read's own sectors once the host has them.
+    /// What happens to a read's own sectors once the host has them.
     #[serde(default)]
     #[schemars(extend("default" = "replaced"))]
     pub(super) requested: RequestedName,
-    /// Whether sectors that pass before the first wanted one are kept.
+    /// Whether sectors that pass the head before the first requested one are kept.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) keep_passing: bool,
-    /// Whether sectors are read in the order in which they pass, not by address.
+    /// Whether sectors are read in the order in which they pass the head. Otherwise they are read by
+    /// address.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) read_as_passing: bool,
-    /// The same for writing.
+    /// Whether sectors are written in the order in which they pass the head. Otherwise they are written
+    /// by address.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) write_as_passing: bool,
-    /// Whether a write is reported when it is in the buffer.
+    /// Whether a write is reported as complete when it is in the buffer.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) early_write: bool,
-    /// Whether a write that continues another may join it in its segment.
+    /// Whether a write that continues the one in progress may join it in its segment.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) combine_writes: bool,
-    /// Whether reads find written data.
+    /// Whether reads find written data in the buffer.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) read_hits_on_writes: bool,
-    /// Whether a read of the sector that is just being read ahead counts as found.
+    /// Whether a read of the sector that the drive is reading ahead at that moment counts as found in the
+    /// buffer.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) hits_on_next: bool,
-    /// Whether a read found whole in the buffer is served while the arm writes.
+    /// Whether a read whose sectors are all in the buffer is served while the arm is busy with earlier
+    /// writes or read-ahead.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) full_hits_while_busy: bool,
-    /// Whether a read found in part is, too.
+    /// The same for a read of which only the first sectors are in the buffer.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) partial_hits_while_busy: bool,
-    /// Whether a read found in part sends what is there at once, whatever the water mark.
+    /// Whether a read of which only the first sectors are in the buffer sends these at once, whatever
+    /// `high_water` is.
     #[serde(default = "yes")]
     #[schemars(extend("default" = true))]
     pub(super) partial_hits_at_once: bool,
-    /// Whether read-ahead can be stopped within a sector.
+    /// Whether the drive can stop reading ahead in the middle of a sector.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) stops_in_sector: bool,
-    /// Whether a command that comes while read-ahead cannot be stopped at once leaves the bus until it
-    /// can.
+    /// Whether a command leaves the bus if read-ahead cannot be stopped at once when it comes. It takes
+    /// the bus again when read-ahead has stopped.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) leaves_while_reading_on: bool,
-    /// Share of a read that must be in the buffer before it takes the bus.
+    /// Share of a read that must be in the buffer before the read takes the bus.
     #[serde(default)]
     #[schemars(extend("default" = 0, "minimum" = 0, "maximum" = 1))]
     pub(super) high_water: f64,
-    /// Whether that is a share of a segment instead.
+    /// Whether `high_water` is a share of a segment. Otherwise it is a share of the read.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) water_by_segment: bool,
