@@ -317,6 +317,60 @@ fn every_system_is_predicted_within_ten_percent_of_what_happens() {
     }
 }
 
+/// Four nodes in two racks, whose clients are at the core and read what caches hold.
+const RACKS: &str = r#"
+seed = 5
+warmup = "2 s"
+duration = "10 s"
+switch = { uplink = "4 Gbit/s" }
+
+[node.brick]
+count = 4
+rack  = ["r0", "r1"]
+cpu   = "xeon-2023"
+nic   = { rate = "10 Gbit/s" }
+cache = { size = "2 GiB" }
+disk  = ["sata-ssd"]
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+nic   = { rate = "10 Gbit/s" }
+
+[volume.mail]
+size     = "1 GiB"
+nodes    = "brick"
+encoding = "1-of-2"
+
+[workload.mail]
+volume      = "mail"
+client      = "app"
+kind        = "ssio"
+reads       = "80%"
+access      = "64 KiB"
+outstanding = 8
+"#;
+
+#[test]
+fn uplinks_of_racks_are_predicted_within_ten_percent_of_what_happens() {
+    let place = Place::with(RACKS);
+    let dir = place.keep("run", &[]);
+    for changes in [
+        &[][..],
+        &["switch.uplink=800 Mbit/s"],
+        &["switch.uplink=none"],
+        &["client.app.rack=r0", "switch.uplink=1 Gbit/s"],
+    ] {
+        for (what, error) in errors(&score(&dir, changes)) {
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+    let dir = dir.to_str().unwrap();
+    let slow = ["ask", dir, "--json", "--what-if", "switch.uplink=800 Mbit/s"];
+    let bottleneck = json(&succeed(slow))["bottleneck"].clone();
+    assert_eq!(bottleneck["resource"], "uplink_transmit", "{bottleneck}");
+}
+
 /// What an answer is told apart by: a change that one system heeds and the replay does not would be
 /// answered as if nothing were.
 #[test]

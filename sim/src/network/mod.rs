@@ -356,12 +356,7 @@ impl Network {
     }
 
     /// A train has arrived at the switch before an uplink.
-    pub fn climb(
-        &mut self,
-        now: SimTime,
-        climb: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
-    ) {
+    pub fn climb(&mut self, now: SimTime, climb: u32, schedule: &mut impl FnMut(SimTime, Step)) {
         let uplinks = self.uplinks.as_mut().expect("trains climb only with uplinks");
         match uplinks.pass(now, climb) {
             Next::Climbs(at) => schedule(at, Step::Climb { climb }),

@@ -320,12 +320,11 @@ impl<'a> Replay<'a> {
             busy.iter().enumerate().map(share)
         });
         let busiest = busy.max_by(|a, b| a.0.total_cmp(&b.0));
-        let resource = busiest.map_or_else(String::new, |(_, host, place)| {
-            match scenario.hosts.get(host) {
+        let resource =
+            busiest.map_or_else(String::new, |(_, host, place)| match scenario.hosts.get(host) {
                 Some(host) => format!("{}.{}", host.name, Resource::at(place)),
                 None => uplink_name(scenario, host - scenario.hosts.len(), place).join("."),
-            }
-        });
+            });
         let factor = issued as f64 / (completed as f64).max(1.0);
         let workload = scenario.workloads[most].name.clone();
         WhatIfError::Overload { workload, overload: Overload { resource, factor } }
