@@ -2,8 +2,11 @@
 //!
 //! A sweep file names a base scenario, factors with their values, and a design; `docs/sweep.md` describes it. The
 //! runs are independent of each other. Several threads do them, and the results come in the order of runs, the same
-//! with any number of threads. The command `foretell sweep` makes the same runs and writes them as a data set, in
-//! shards and with resumption. Here each result is handed over, and nothing is written.
+//! with any number of threads. [`Tables`] defines the tables of a sweep's data set: their columns, and the rows of a
+//! run. The command `foretell sweep` makes the same runs and writes these tables, in shards and with resumption. Here
+//! each result is handed over, and nothing is written.
+
+mod tables;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -19,6 +22,8 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
+
+pub use tables::{PointFacts, Tables, is_known, plain_record_table};
 
 /// Number of results, for each thread, that may wait for an earlier result.
 const AHEAD: usize = 4;
