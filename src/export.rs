@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 
 use foretell_ati::rusqlite::types::ValueRef;
 use foretell_ati::{RecordKind, RunDb, open_run, table_names};
+use foretell_core::sweep::plain_record_table;
 use foretell_datasets::{Column, Format, Kind, Role, Row, TableFile, TableSchema, Value};
 use foretell_files::{Directory, NewFile, Purpose};
 
 use crate::cli::ExportArguments;
 use crate::failure::Failure;
 use crate::output;
-use crate::sweep::plain_record_table;
 
 /// Tables of facts and roll-ups are small; any such table is exported unchanged.
 const FACTS: &str = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";

@@ -150,7 +150,7 @@ fn ursa_minor(summary: &Summary) -> String {
 /// For Ra and Lee 2018: claims, and the mixes that the aware estimator learns from.
 fn constant_capacity(verdict: &Verdict) -> String {
     let mut text = table_of_claims(&verdict.rows);
-    for (storage, read_percents) in &verdict.told_read_percent {
+    for (storage, read_percents) in &verdict.extra_mix_read_percent {
         let mixes: Vec<String> = read_percents
             .iter()
             .map(|(kib, reads)| format!("{} at {reads} %", size_name(*kib)))

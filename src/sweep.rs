@@ -7,16 +7,14 @@
 mod check;
 mod join;
 mod queue;
-mod tables;
 mod work;
-
-pub(crate) use tables::plain_record_table;
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use foretell_core::sweep::Tables;
 use foretell_datasets::{
     Content, DataError, Format, Journals, MANIFEST_FILE, Manifest, Sweep, finish,
 };
@@ -28,7 +26,6 @@ use serde_json::json;
 use crate::cli::{Shard, SweepArguments, SweepStep};
 use crate::failure::Failure;
 use crate::{interrupt, jobs, output};
-use tables::Tables;
 
 /// Version of the program; results of other versions may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");

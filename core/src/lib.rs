@@ -38,7 +38,7 @@
 //! - [`replay_cache()`]: hit ratios of caches over a block trace.
 //! - [`estimate`]: throughput of mixed loads from a few measured points.
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
-//! - [`Sweep`]: the runs of a design of experiments, on several threads.
+//! - [`Sweep`]: the runs of a design of experiments, on several threads; [`sweep`]: the tables of its data set.
 //! - [`calibrate`]: profiles of real devices and processors from measurements.
 //! - [`random`]: random clusters and questions, to judge predictions.
 //! - [`score`]: accuracy of predictions, on random questions and on suites of questions.
@@ -74,7 +74,7 @@ pub mod score;
 mod shelf;
 mod simulation;
 #[cfg(feature = "files")]
-mod sweep;
+pub mod sweep;
 
 /// The records of a run, for programs that read them.
 pub use foretell_ati as records;

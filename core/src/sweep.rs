@@ -2,9 +2,12 @@
 //!
 //! A sweep file names a base scenario, factors with their values, and a design. `docs/sweep.md` describes it.
 //! The runs are independent of each other, and several threads share them. The results come in the order of
-//! runs, and do not depend on the number of threads. Here, each result is given to a callback, and nothing is
-//! written. The command `foretell sweep` makes the same runs and writes a data set. It can also divide the
-//! runs into shards, and resume them.
+//! runs, and do not depend on the number of threads. [`Tables`] defines the tables of a sweep's data set: their
+//! columns, and the rows of a run. Here, each result is given to a callback, and nothing is written. The command
+//! `foretell sweep` makes the same runs and writes these tables. It can also divide the runs into shards, and
+//! resume them.
+
+mod tables;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -20,6 +23,8 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::run::{Outcome, run};
 use crate::scenario::Scenario;
+
+pub use tables::{PointFacts, Tables, is_known, plain_record_table};
 
 /// Maximum number of results for each thread that may wait for an earlier result.
 const AHEAD: usize = 4;

@@ -24,12 +24,8 @@ fn register() -> MutexGuard<'static, Register> {
 pub(crate) struct Entered(u64);
 
 impl Entered {
-    /// Registers an item; `removal` removes it. It must not wait for anything.
-    pub(crate) fn new(removal: impl FnOnce() + Send + 'static) -> Self {
-        Self::enter(&mut register(), Box::new(removal))
-    }
-
-    /// Makes something and enters what removes it. Nothing is abandoned in between: it would stay.
+    /// Makes something and registers what removes it, which must not wait for anything. Nothing is abandoned in
+    /// between: it would stay.
     pub(crate) fn made<T, E, R: FnOnce() + Send + 'static>(
         make: impl FnOnce() -> Result<(T, R), E>,
     ) -> Result<(T, Self), E> {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::abandon::{self, Entered};
+use crate::abandon::Entered;
 use crate::dir::{self, Dir, Entry, Kind};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::new_file::{NewFile, Temporary, not_named};
@@ -167,18 +167,17 @@ impl Directory {
             let found = "it means standard output (a directory of that name is `./-`)";
             return Err(FilesError::Special { path: path.to_owned(), found });
         }
-        let mut made = dir::make(path)?;
-        let opened = open(path, purpose.access, &mut made).inspect_err(|error| {
-            // a directory that another process has is its own by now
-            if !matches!(error, FilesError::Busy { .. }) {
-                dir::unmake(&made);
-            }
-        });
-        let (dir, lock) = opened?;
-        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let taken = Self::new((path.to_owned(), real), dir, lock, purpose, None, made.clone());
-        // after an error, created directories are removed
-        taken.inspect_err(|_| dir::unmake(&made))
+        let mut made = Vec::new();
+        let inner = Inner::entered(purpose.access, || {
+            let taken = take_made(path, purpose, &mut made);
+            taken.inspect_err(|error| {
+                // a directory that another process has is its own by now
+                if !matches!(error, FilesError::Busy { .. }) {
+                    dir::unmake(&made);
+                }
+            })
+        })?;
+        Self::begun(inner, purpose)
     }
 
     /// Errors if [`Directory::take`] would, as far as that can be known beforehand. Creates nothing.
@@ -193,7 +192,7 @@ impl Directory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(FilesError::not_made(path, error)),
         };
-        drop(lock(&dir, purpose.access, path)?);
+        drop(patiently(purpose.access, || lock(&dir, purpose.access, path))?);
         match examine(&dir, path)? {
             Some(found) => purpose.suits(&found, path),
             None => Ok(()),
@@ -210,85 +209,19 @@ impl Directory {
         name::check_name(self.path(), name)?;
         let path = self.path().join(name);
         let (dir, last) = self.way(&mut self.state(), name, true)?.expect("it is made");
-        let failed = |error| FilesError::system("make the directory", &path)(error);
-        let (sub, lock) = loop {
-            let sub = match dir.entry(last).map_err(failed)? {
-                Some(Entry { kind: Kind::Directory, .. }) => match dir.open_sub(last) {
-                    // another process has removed it
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    sub => sub,
-                },
-                None => match make_part(&dir, last, purpose.command) {
-                    // another process was faster
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                    made => made,
-                },
-                Some(other) => {
-                    let found = other.kind.described();
-                    return Err(FilesError::Special { path, found });
-                }
-            };
-            let sub = sub.map_err(failed)?;
-            let lock = lock(&sub, purpose.access, &path)?;
-            // another process may have removed it before it was locked
-            let own = sub.id().map_err(failed)?;
-            if dir.entry(last).map_err(failed)?.is_some_and(|now| now.id.is_same_file(own)) {
-                break (sub, lock);
-            }
-        };
         let real = self.inner.real.join(name);
-        let whole = Some((self.clone(), name.to_owned()));
-        Self::new((path, real), sub, lock, purpose, whole, Vec::new())
+        let inner = Inner::entered(purpose.access, || {
+            let (sub, lock) = open_part(&dir, last, &path, purpose)?;
+            let whole = Some((self.clone(), name.to_owned()));
+            Inner::new((path.clone(), real.clone()), sub, lock, purpose, whole, Vec::new())
+        })?;
+        Self::begun(inner, purpose)
     }
 
-    fn new(
-        (path, real): (PathBuf, PathBuf),
-        dir: Dir,
-        lock: Option<File>,
-        purpose: Purpose<'_>,
-        whole: Option<(Self, String)>,
-        made: Vec<PathBuf>,
-    ) -> Result<Self, FilesError> {
-        let found = examine(&dir, &path)?;
-        let (was_ours, stored) = (found.is_some(), found.as_ref().map(Manifest::text));
-        let mut manifest = found.unwrap_or_else(|| Manifest::new(purpose.command, whole.is_some()));
-        let other = manifest.command != purpose.command;
-        purpose.suits(&manifest, &path)?;
-        if other && let Some(input) = purpose.inputs.iter().find(|input| is_in(input, &real)) {
-            return Err(FilesError::Input { path: (*input).to_owned() });
-        }
-        manifest.part = whole.is_some();
-        let inner = Arc::new(Inner {
-            path,
-            real,
-            dir: Arc::new(dir),
-            lock: Mutex::new(lock),
-            access: purpose.access,
-            force: purpose.force,
-            whole,
-            made,
-            state: Mutex::new(State {
-                manifest,
-                stored,
-                was_ours,
-                becomes: other.then_some(purpose.command),
-                spared: Vec::new(),
-                open: BTreeMap::new(),
-            }),
-            entered: Mutex::new(None),
-        });
-        let weak = Arc::downgrade(&inner);
-        let entered = Entered::new(move || {
-            if let Some(inner) = weak.upgrade() {
-                if let Ok(mut state) = inner.state.try_lock() {
-                    inner.tidy(&mut state, Ending::Process);
-                }
-                // the process is ending, and dropping this would wait for locks held elsewhere
-                std::mem::forget(inner);
-            }
-        });
-        *inner.entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
+    /// A directory that was taken, without the files of another command.
+    fn begun(inner: Arc<Inner>, purpose: Purpose<'_>) -> Result<Self, FilesError> {
         let directory = Self { inner };
+        let other = directory.state().becomes.is_some();
         if other && !purpose.late {
             directory.clear(&[])?;
         }
@@ -567,6 +500,74 @@ impl Directory {
 }
 
 impl Inner {
+    /// What `take` returns, registered for removal. Nothing is abandoned while it takes a directory, so that an
+    /// interrupt finds one that it has made. `take` must not begin a file, nor wait: if another process has a
+    /// shared directory, it is called again a little later.
+    fn entered(
+        access: Access,
+        mut take: impl FnMut() -> Result<Self, FilesError>,
+    ) -> Result<Arc<Self>, FilesError> {
+        let (inner, entered) = patiently(access, || {
+            Entered::made(|| {
+                let inner = Arc::new(take()?);
+                let weak = Arc::downgrade(&inner);
+                let removal = move || {
+                    if let Some(inner) = weak.upgrade() {
+                        if let Ok(mut state) = inner.state.try_lock() {
+                            inner.tidy(&mut state, Ending::Process);
+                        }
+                        // the process is ending, and dropping this would wait for locks held elsewhere
+                        std::mem::forget(inner);
+                    }
+                };
+                Ok((inner, removal))
+            })
+        })?;
+        *inner.entered.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
+        Ok(inner)
+    }
+
+    /// A directory that is open and locked. Errors if it is neither empty nor ours, or must not be used for this
+    /// purpose.
+    fn new(
+        (path, real): (PathBuf, PathBuf),
+        dir: Dir,
+        lock: Option<File>,
+        purpose: Purpose<'_>,
+        whole: Option<(Directory, String)>,
+        made: Vec<PathBuf>,
+    ) -> Result<Self, FilesError> {
+        let found = examine(&dir, &path)?;
+        let (was_ours, stored) = (found.is_some(), found.as_ref().map(Manifest::text));
+        let mut manifest = found.unwrap_or_else(|| Manifest::new(purpose.command, whole.is_some()));
+        let other = manifest.command != purpose.command;
+        purpose.suits(&manifest, &path)?;
+        if other && let Some(input) = purpose.inputs.iter().find(|input| is_in(input, &real)) {
+            return Err(FilesError::Input { path: (*input).to_owned() });
+        }
+        manifest.part = whole.is_some();
+        let state = State {
+            manifest,
+            stored,
+            was_ours,
+            becomes: other.then_some(purpose.command),
+            spared: Vec::new(),
+            open: BTreeMap::new(),
+        };
+        Ok(Self {
+            path,
+            real,
+            dir: Arc::new(dir),
+            lock: Mutex::new(lock),
+            access: purpose.access,
+            force: purpose.force,
+            whole,
+            made,
+            state: Mutex::new(state),
+            entered: Mutex::new(None),
+        })
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -663,6 +664,26 @@ impl Drop for Inner {
     }
 }
 
+/// Makes the directory at a path if necessary, and takes it. Created directories are added to `made`.
+fn take_made(
+    path: &Path,
+    purpose: Purpose<'_>,
+    made: &mut Vec<PathBuf>,
+) -> Result<Inner, FilesError> {
+    add(dir::make(path)?, made);
+    let (dir, lock) = open(path, purpose.access, made)?;
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    Inner::new((path.to_owned(), real), dir, lock, purpose, None, made.clone())
+}
+
+fn add(made_again: Vec<PathBuf>, made: &mut Vec<PathBuf>) {
+    for again in made_again {
+        if !made.contains(&again) {
+            made.push(again);
+        }
+    }
+}
+
 /// Opens and locks the directory at a path. If another process removes it before it is locked, it is created
 /// again. Created directories are added to `made`.
 fn open(
@@ -683,19 +704,48 @@ fn open(
             }
         }
         // another command removed it before it was locked
-        for again in dir::make(path)? {
-            if !made.contains(&again) {
-                made.push(again);
+        add(dir::make(path)?, made);
+    }
+}
+
+/// Opens and locks the directory of a part, and creates it if necessary.
+fn open_part(
+    dir: &Arc<Dir>,
+    last: &str,
+    path: &Path,
+    purpose: Purpose<'_>,
+) -> Result<(Dir, Option<File>), FilesError> {
+    let failed = |error| FilesError::system("make the directory", path)(error);
+    loop {
+        let sub = match dir.entry(last).map_err(failed)? {
+            Some(Entry { kind: Kind::Directory, .. }) => match dir.open_sub(last) {
+                // another process has removed it
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                sub => sub,
+            },
+            None => match make_part(dir, last, purpose.command) {
+                // another process was faster
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made,
+            },
+            Some(other) => {
+                let found = other.kind.described();
+                return Err(FilesError::Special { path: path.to_owned(), found });
             }
+        };
+        let sub = sub.map_err(failed)?;
+        let lock = lock(&sub, purpose.access, path)?;
+        // another process may have removed it before it was locked
+        let own = sub.id().map_err(failed)?;
+        if dir.entry(last).map_err(failed)?.is_some_and(|now| now.id.is_same_file(own)) {
+            return Ok((sub, lock));
         }
     }
 }
 
 /// Creates a directory for a part. It gets its name when its manifest is in it, so that it is known as ours
-/// even if this process is killed.
+/// even if this process is killed. Nothing may be abandoned meanwhile.
 fn make_part(above: &Dir, name: &str, command: &str) -> io::Result<Dir> {
-    // an interrupt must not leave it incomplete
-    let _held = abandon::not_now();
     let (part, temporary) = dir::make_temporary(above, name)?;
     let make = || {
         let mut manifest = part.create(MANIFEST)?;
@@ -718,25 +768,30 @@ fn wait() {
     std::thread::sleep(LOCK_WAIT);
 }
 
-fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesError> {
+/// Tries again for a while if another process has a directory that is shared: it has it exclusively for an
+/// instant when it cleans up at its end.
+fn patiently<T>(
+    access: Access,
+    mut take: impl FnMut() -> Result<T, FilesError>,
+) -> Result<T, FilesError> {
     let mut tries = 0;
     loop {
-        match dir.lock(access == Access::Alone) {
-            // a process that shares it has it exclusively for an instant when it cleans up at its end
-            Err(error)
-                if error.kind() == io::ErrorKind::WouldBlock
-                    && access == Access::Shared
-                    && tries < LOCK_TRIES =>
-            {
+        match take() {
+            Err(FilesError::Busy { .. }) if access == Access::Shared && tries < LOCK_TRIES => {
                 tries += 1;
                 wait();
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(FilesError::Busy { path: path.to_owned() });
-            }
-            locked => return locked.map_err(FilesError::system("lock", path)),
+            taken => return taken,
         }
     }
+}
+
+/// Locks a directory. Errors with [`FilesError::Busy`] if another process has it.
+fn lock(dir: &Dir, access: Access, path: &Path) -> Result<Option<File>, FilesError> {
+    dir.lock(access == Access::Alone).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => FilesError::Busy { path: path.to_owned() },
+        _ => FilesError::system("lock", path)(error),
+    })
 }
 
 /// The manifest of a directory; `None` if the directory is empty. Errors if it is neither empty nor ours.

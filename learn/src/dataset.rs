@@ -5,6 +5,7 @@
 //! at a time; subsets of names are several splits.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use foretell_input::{MOST_CELLS, MOST_COLUMNS};
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,25 @@ impl Dataset {
     /// Number of groups that the rows belong to, if there are groups.
     pub fn count_groups(&self) -> Option<usize> {
         self.groups.as_ref().map(|groups| crate::folds::different(groups).len())
+    }
+
+    /// Rows with the same cell belong together; `cells`: a column of the table that the rows are from.
+    pub fn group_by(&mut self, cells: &Cells) {
+        self.groups = Some(match cells {
+            Cells::Numbers(numbers) => {
+                numbers.iter().map(|number| number.to_bits().cast_signed()).collect()
+            }
+            Cells::Names { codes, .. } => {
+                codes.iter().map(|code| code.cast_signed() as i64).collect()
+            }
+        });
+    }
+
+    /// Consecutive rows belong together, in this number of groups of nearly equal size.
+    pub fn group_consecutive(&mut self, groups: NonZeroUsize) {
+        let rows = self.y.len();
+        let group = |row: usize| ((row * groups.get() / rows) as u64).cast_signed();
+        self.groups = Some((0..rows).map(group).collect());
     }
 
     /// Checks that no value is missing that this model needs.

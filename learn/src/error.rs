@@ -283,6 +283,32 @@ pub enum LearnError {
         /// Highest number of levels of such a feature.
         most: usize,
     },
+    /// Folds of groups, of rows without groups.
+    #[error(
+        "`--cv group`: nothing says which rows belong together; give `--group COLUMN` or `--blocks N`"
+    )]
+    NoGroups,
+    /// Folds asked for where levels of a design are left out.
+    #[error(
+        "`--cv leave-level-out` is no split into folds; `evaluate`, `score` and `explain` know it"
+    )]
+    LevelsAreNoFolds,
+    /// Too few rows whose target is large enough to count.
+    #[error("{count} rows have a `{target}` above {least}; two are needed at least")]
+    FewAbove {
+        /// Rows that count.
+        count: usize,
+        /// Name of the target.
+        target: String,
+        /// The value that the target must exceed.
+        least: f64,
+    },
+    /// A search over nothing.
+    #[error("`{model}` has no parameters that are searched by themselves; name one (`--range`)")]
+    NothingToSearch {
+        /// The model.
+        model: String,
+    },
     /// Quantiles asked of a model that has none.
     #[error("`{model}` learns no quantiles; `forest` and `boost` do")]
     NoQuantiles {

@@ -13,6 +13,7 @@ use std::num::NonZeroUsize;
 use serde::Serialize;
 
 use crate::LearnError;
+use crate::spec::{Spec, Values};
 use crate::validate::in_parallel;
 
 /// The range of values of a parameter.
@@ -26,6 +27,20 @@ pub struct SearchRange {
     pub high: f64,
     /// Whether only whole numbers are valid.
     pub whole: bool,
+}
+
+impl SearchRange {
+    /// The range of a parameter of this model.
+    ///
+    /// # Errors
+    ///
+    /// If the model has no such parameter, or one of both values is impossible.
+    pub fn of(spec: &Spec, name: &str, low: f64, high: f64) -> Result<Self, LearnError> {
+        spec.clone().with(name, low)?.with(name, high)?;
+        let parameter = spec.kind().parameters().iter().find(|known| known.name == name);
+        let whole = parameter.is_some_and(|known| !matches!(known.values, Values::Real(..)));
+        Ok(Self { name: name.to_owned(), low, high, whole })
+    }
 }
 
 /// How wide and how long to search.

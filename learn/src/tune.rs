@@ -38,6 +38,23 @@ pub fn default_ranges(kind: Kind, rows: usize) -> Vec<SearchRange> {
         .collect()
 }
 
+/// The ranges that were given, or else the default ranges of this model for data of `rows` rows.
+///
+/// # Errors
+///
+/// If there are neither.
+pub fn ranges_or_default(
+    spec: &Spec,
+    given: Vec<SearchRange>,
+    rows: usize,
+) -> Result<Vec<SearchRange>, LearnError> {
+    let ranges = if given.is_empty() { default_ranges(spec.kind(), rows) } else { given };
+    if ranges.is_empty() {
+        return Err(LearnError::NothingToSearch { model: spec.kind().name().to_owned() });
+    }
+    Ok(ranges)
+}
+
 /// Result of a search for a model's parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuned {

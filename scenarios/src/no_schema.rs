@@ -28,6 +28,9 @@ impl Schema {
     pub(crate) fn insert(&mut self, _: String, _: serde_json::Value) {}
 }
 
+/// Replaces the function that gives a table a key of another.
+pub(crate) fn take_property(_: &mut Schema, _: Schema, _: &str, _: &str) {}
+
 /// Replaces the function that makes keys of a table optional.
 pub(crate) fn make_partial(_: &mut Schema, _: &[&str]) {}
 

@@ -77,6 +77,17 @@ fn tidy(schema: &mut Map<String, Json>) {
     }
 }
 
+/// Gives a table the key `name` of another table, described by `about`.
+pub(crate) fn take_property(schema: &mut Schema, mut from: Schema, name: &str, about: &str) {
+    let properties = |schema| match Map::get_mut(schema, "properties") {
+        Some(Json::Object(properties)) => properties,
+        _ => panic!("a table has keys"),
+    };
+    let mut property = properties(from.ensure_object()).remove(name).expect("the table has it");
+    property["description"] = about.into();
+    properties(schema.ensure_object()).insert(name.to_owned(), property);
+}
+
 /// Makes every key of a table (and of inner tables, but not of those in lists) optional and without
 /// a default; drops the keys `without`.
 pub(crate) fn make_partial(schema: &mut Schema, without: &[&str]) {

@@ -99,6 +99,12 @@ fn a_path_into_one_host_changes_that_host() {
     let scenario = with(&["client.app1.cpu=xeon-2023", "node.brick3.cache.size=64 MiB"]);
     assert_eq!(scenario.hosts[9].cpu.name, "xeon-2023");
     assert_eq!(scenario.hosts[3].role.storage().unwrap().cache.size, Bytes::mib(64));
+    // a guest of its own is laid over the group's
+    let guests = ["client.app.guest.queue_depth=8", "client.app1.guest.scheduler=noop"];
+    let scenario = with(&guests);
+    let of = |host: usize| scenario.hosts[host].guest.as_ref().unwrap();
+    assert_eq!([of(8).queue_depth, of(9).queue_depth], [8, 8]);
+    assert_eq!([of(8).scheduler.name(), of(9).scheduler.name()], ["cfq", "noop"]);
     // a later change of the group's value does not affect it
     let scenario = with(&["node.brick3.cache.size=64 MiB", "node.brick.cache.size=1 GiB"]);
     assert_eq!(scenario.hosts[3].role.storage().unwrap().cache.size, Bytes::mib(64));

@@ -214,6 +214,9 @@ const WRONG: &[(&str, &str)] = &[
         "cipher = \"aes-128-cbc\"",
         "[cluster]\nsystem = \"ceph\"\n[host.brick3]\ncache = { size = \"0 B\" }",
     ),
+    // a guest is one of a group of guests
+    ("reads = 0.5", "reads = 0.5\n[host.brick0]\nguest = {}"),
+    ("reads = 0.5", "reads = 0.5\n[host.app0]\nguest = { queue_depth = 4 }"),
     // guests of one machine
     ("[client.app]", "[host.app0]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}"),
     ("[client.app]", "[host.app1]\nnic = { rate = \"10 Gbit/s\" }\n[client.app]\nguest = {}"),

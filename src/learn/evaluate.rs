@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_learn::metrics::{Ecdf, Scores, TTest, paired_t_test, relative_errors};
+use foretell_learn::metrics::Scores;
 use foretell_learn::{
-    Dataset, Interval, IntervalCoverage, LeftOut, Part, Parts, Spec, Tuned, View, left_out,
-    tuned_out_of_fold,
+    Dataset, Evaluation, HeldOut, Interval, IntervalCoverage, Judge, LeftOut, Parts, Spec, View,
 };
 use foretell_units::Seed;
 use serde_json::{Value, json};
@@ -19,28 +18,8 @@ use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
 
-/// Number of folds inside the training rows of a fold.
-const INNER_FOLDS: usize = 10;
 /// Percentiles at which the distribution of errors is reported.
 const QUANTILES: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
-
-/// One model's predictions of held-out rows.
-pub(super) struct Evaluated {
-    pub(super) spec: Spec,
-    /// The predicted rows; they are the same, in the same order, for all models.
-    rows: Vec<LeftOut>,
-    searches: Vec<Tuned>,
-    pub(super) views: Vec<View>,
-    pub(super) scores: Scores,
-    /// Distribution of its relative errors; `None` where a true value is 0.
-    relative: Option<Ecdf>,
-    /// Coverage of its intervals.
-    pub(super) coverage: Option<IntervalCoverage>,
-    /// t-test of its absolute errors against those of the first model.
-    against_first: Option<TTest>,
-    /// If levels were left out: the name of each left-out part, and the errors.
-    by_part: Vec<(String, Scores)>,
-}
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
@@ -50,11 +29,12 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure>
         rows::dataset_with_keys(&arguments.data, data, split.as_deref(), "train")?
     };
     let parts = rows::parts(&arguments.folds, &data)?;
-    check_least(arguments, &data)?;
-    let mut evaluated: Vec<Evaluated> = Vec::new();
+    let by_part = arguments.folds.validation.cv == Some(CrossValidation::LeaveLevelOut);
+    let judge = Judge::new(&data, &parts, arguments.score_above, by_part)?;
+    let mut evaluated: Vec<Evaluation> = Vec::new();
     for spec in &arguments.models {
-        let found = predictions(arguments, spec, &data, &parts)?;
-        evaluated.push(errors(arguments, spec, &data, &parts, found, evaluated.first())?);
+        let held_out = predictions(arguments, spec, &data, &parts)?;
+        evaluated.push(Evaluation::of(spec, held_out, &judge, evaluated.first())?);
     }
     if let Some(path) = &arguments.predictions {
         let text = as_csv(&data, &keys, &parts, &evaluated);
@@ -67,86 +47,17 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure>
     })
 }
 
-/// Checks that there are rows whose errors are reported.
-fn check_least(arguments: &EvaluateArguments, data: &Dataset) -> Result<(), Failure> {
-    let least = arguments.score_above.unwrap_or(f64::NEG_INFINITY);
-    let count = data.y.iter().filter(|y| **y > least).count();
-    if count < 2 {
-        let target = &data.target;
-        let message =
-            format!("{count} rows have a `{target}` above {least}; two are needed at least");
-        return Err(Failure::Usage(message));
-    }
-    Ok(())
-}
-
-/// A model's predictions for the held-out rows, the transforms that it used, and the results of its
-/// searches.
-struct Predictions {
-    rows: Vec<LeftOut>,
-    views: Vec<View>,
-    searches: Vec<Tuned>,
-}
-
-fn errors(
-    arguments: &EvaluateArguments,
-    spec: &Spec,
-    data: &Dataset,
-    parts: &Parts,
-    found: Predictions,
-    first: Option<&Evaluated>,
-) -> Result<Evaluated, Failure> {
-    let least = arguments.score_above.unwrap_or(f64::NEG_INFINITY);
-    let Predictions { rows, views, searches } = found;
-    let scored: Vec<&LeftOut> = rows.iter().filter(|left| data.y[left.row] > least).collect();
-    let truth: Vec<f64> = scored.iter().map(|left| data.y[left.row]).collect();
-    let predicted: Vec<f64> = scored.iter().map(|left| left.predicted).collect();
-    let absolute = |rows: &[LeftOut]| -> Vec<f64> {
-        let scored = rows.iter().filter(|left| data.y[left.row] > least);
-        scored.map(|left| (left.predicted - data.y[left.row]).abs()).collect()
-    };
-    let against_first =
-        first.and_then(|first| paired_t_test(&absolute(&rows), &absolute(&first.rows)).ok());
-    let intervals: Option<Vec<Interval>> = scored.iter().map(|left| left.interval).collect();
-    let coverage = intervals.map(|intervals| IntervalCoverage::of(&truth, &predicted, &intervals));
-    let mut by_part = Vec::new();
-    if arguments.folds.validation.cv == Some(CrossValidation::LeaveLevelOut) {
-        for (number, part) in parts.0.iter().enumerate() {
-            let of = |value: fn(&LeftOut, &Dataset) -> f64| -> Vec<f64> {
-                let of_part = scored.iter().filter(|left| left.part == number);
-                of_part.map(|left| value(left, data)).collect()
-            };
-            let truth = of(|left, data| data.y[left.row]);
-            if let Ok(scores) = Scores::of(&truth, &of(|left, _| left.predicted)) {
-                by_part.push((part.name.clone(), scores));
-            }
-        }
-    }
-    Ok(Evaluated {
-        spec: spec.clone(),
-        searches,
-        views,
-        scores: Scores::of(&truth, &predicted)?,
-        relative: relative_errors(&truth, &predicted).map(Ecdf::new),
-        coverage,
-        against_first,
-        by_part,
-        rows,
-    })
-}
-
 fn predictions(
     arguments: &EvaluateArguments,
     spec: &Spec,
     data: &Dataset,
     parts: &Parts,
-) -> Result<Predictions, Failure> {
+) -> Result<HeldOut, Failure> {
     let jobs = jobs::threads(arguments.folds.validation.jobs);
     if !arguments.search {
         let intervals = arguments.intervals.then_some(&arguments.how);
         let training = training(&arguments.data, spec, intervals);
-        let (rows, views) = left_out(spec, data, parts, &training, jobs)?;
-        return Ok(Predictions { rows, views, searches: Vec::new() });
+        return Ok(HeldOut::of(spec, data, parts, &training, jobs)?);
     }
     if arguments.intervals || arguments.folds.validation.cv == Some(CrossValidation::LeaveLevelOut)
     {
@@ -156,33 +67,19 @@ fn predictions(
     // report a wrong range before the work begins
     space::ranges(spec, &arguments.space, data.y.len())?;
     let folds = rows::folds(&arguments.folds, data)?;
-    let tuned = tuned_out_of_fold(
+    Ok(HeldOut::searched(
         spec,
         data,
         &folds,
         arguments.data.transform_of(spec),
-        |rows| {
-            let part = rows - rows / INNER_FOLDS;
-            space::ranges(spec, &arguments.space, part).unwrap_or_default()
-        },
+        |rows| space::ranges(spec, &arguments.space, rows).unwrap_or_default(),
         &space::settings(&arguments.space, arguments.folds.validation.jobs),
-        (INNER_FOLDS, Seed(arguments.folds.validation.seed)),
-    )?;
-    let of_part = |(number, part): (usize, &Part)| -> Vec<LeftOut> {
-        let of_row = |&row: &usize| LeftOut {
-            row,
-            part: number,
-            predicted: tuned.predicted[row],
-            interval: None,
-        };
-        part.test.iter().map(of_row).collect()
-    };
-    let rows = parts.0.iter().enumerate().flat_map(of_part).collect();
-    Ok(Predictions { rows, views: Vec::new(), searches: tuned.searches })
+        Seed(arguments.folds.validation.seed),
+    )?)
 }
 
 /// One line for each prediction, in the order of the rows.
-fn as_csv(data: &Dataset, keys: &Keys, parts: &Parts, evaluated: &[Evaluated]) -> String {
+fn as_csv(data: &Dataset, keys: &Keys, parts: &Parts, evaluated: &[Evaluation]) -> String {
     let header: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
     let mut text = format!("{},left_out,{}", header.join(","), data.target);
     for model in evaluated {
@@ -193,17 +90,17 @@ fn as_csv(data: &Dataset, keys: &Keys, parts: &Parts, evaluated: &[Evaluated]) -
         }
     }
     text.push('\n');
-    let count = evaluated.first().map_or(0, |model| model.rows.len());
+    let count = evaluated.first().map_or(0, |model| model.held_out.rows.len());
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_key(|&place| (evaluated[0].rows[place].row, place));
+    order.sort_by_key(|&place| (evaluated[0].held_out.rows[place].row, place));
     for place in order {
-        let LeftOut { row, part, .. } = evaluated[0].rows[place];
+        let LeftOut { row, part, .. } = evaluated[0].held_out.rows[place];
         for (_, cells) in keys {
             let _ = write!(text, "{},", keep::quoted(&cells[row]));
         }
         let _ = write!(text, "{},{}", keep::quoted(&parts.0[part].name), data.y[row]);
         for model in evaluated {
-            let left = &model.rows[place];
+            let left = &model.held_out.rows[place];
             let _ = write!(text, ",{}", left.predicted);
             if let Some(Interval { low, high }) = left.interval {
                 let _ = write!(text, ",{low},{high}");
@@ -255,12 +152,13 @@ fn as_json(
     arguments: &EvaluateArguments,
     data: &Dataset,
     parts: &Parts,
-    evaluated: &[Evaluated],
+    evaluated: &[Evaluation],
 ) -> String {
     let models: Vec<Value> = evaluated
         .iter()
         .map(|model| {
             let searches: Vec<Value> = model
+                .held_out
                 .searches
                 .iter()
                 .map(|tuned| {
@@ -283,7 +181,7 @@ fn as_json(
                 "rows_scored": model.scores.rows,
                 "ape_percent_quantiles": quantiles(model).map(|quantiles| json!(quantiles)),
             });
-            let views: Vec<String> = model.views.iter().map(View::describe).collect();
+            let views: Vec<String> = model.held_out.views.iter().map(View::describe).collect();
             if views.iter().any(|view| !view.is_empty()) {
                 document["views"] = json!(views);
             }
@@ -322,7 +220,7 @@ fn as_json(
 }
 
 /// Percentiles of the absolute relative errors, in percent.
-fn quantiles(model: &Evaluated) -> Option<serde_json::Map<String, Value>> {
+fn quantiles(model: &Evaluation) -> Option<serde_json::Map<String, Value>> {
     let ecdf = model.relative.as_ref()?;
     let pair = |share: &f64| {
         (format!("p{}", (share * 100.0).round()), json!(ecdf.quantile(*share).map(|e| 100.0 * e)))
@@ -334,7 +232,7 @@ fn as_text(
     arguments: &EvaluateArguments,
     data: &Dataset,
     parts: &Parts,
-    evaluated: &[Evaluated],
+    evaluated: &[Evaluation],
 ) -> String {
     let mut text = format!(
         "{}: {} rows{}, {} features, {} folds; target `{}`{}{}\n\n",
@@ -390,7 +288,7 @@ fn as_text(
                 coverage_text(coverage, arguments.how.level)
             );
         }
-        if let Some(view) = usual_view(&model.views) {
+        if let Some(view) = usual_view(model) {
             let _ = writeln!(text, "\n{} learned from {view}", model.spec);
         }
         if !model.by_part.is_empty() {
@@ -402,9 +300,9 @@ fn as_text(
             let _ = writeln!(text, "  {name}: {rows} rows, MAPE {mape} %, RMSE {rmse:.4}");
         }
     }
-    for model in evaluated.iter().filter(|model| !model.searches.is_empty()) {
+    for model in evaluated.iter().filter(|model| !model.held_out.searches.is_empty()) {
         let _ = writeln!(text, "\nfound for {}:", model.spec);
-        for (fold, tuned) in model.searches.iter().enumerate() {
+        for (fold, tuned) in model.held_out.searches.iter().enumerate() {
             let points = tuned.found.evaluated.len();
             let _ = writeln!(text, "  fold {fold}: {} ({points} points)", tuned.spec);
         }
@@ -413,12 +311,8 @@ fn as_text(
 }
 
 /// The transform of inputs and target that most of a model's parts used.
-fn usual_view(views: &[View]) -> Option<String> {
-    let texts: Vec<String> = views.iter().map(View::describe).collect();
-    let count = |text: &String| texts.iter().filter(|other| *other == text).count();
-    let most = texts.iter().rev().max_by_key(|text| count(text))?;
-    (!most.is_empty()).then(|| match count(most) {
-        all if all == texts.len() => most.clone(),
-        some => format!("{most} (in {some} of {} parts)", texts.len()),
-    })
+fn usual_view(model: &Evaluation) -> Option<String> {
+    let (view, count) = model.usual_view()?;
+    let parts = model.held_out.views.len();
+    Some(if count == parts { view } else { format!("{view} (in {count} of {parts} parts)") })
 }

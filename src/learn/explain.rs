@@ -5,9 +5,7 @@ use std::fmt::Write as _;
 
 use foretell_files::{Directory, Purpose};
 use foretell_learn::metrics::Scores;
-use foretell_learn::{
-    Dependence, Importance, Learned, Trained, dependence, importance, learning_curve,
-};
+use foretell_learn::{Dependence, Explanation, Importance, Learned};
 use foretell_pictures::{Chart, draw};
 use foretell_units::Seed;
 use serde_json::{Value, json};
@@ -16,11 +14,6 @@ use super::rows;
 use crate::cli::{ExplainArguments, training};
 use crate::failure::Failure;
 use crate::jobs;
-
-/// Number of features whose dependence is shown by default.
-const FEATURES: usize = 3;
-/// Shares of the rows in a learning curve.
-const SHARES: [f64; 6] = [0.1, 0.2, 0.35, 0.5, 0.75, 1.0];
 
 /// Explains a model.
 pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
@@ -36,44 +29,32 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
     let how = training(asked, spec, None);
     let seed = Seed(arguments.folds.validation.seed);
     let threads = jobs::threads(arguments.folds.validation.jobs);
-    let importances = importance(spec, &data, &parts, &how, seed, threads)?;
-    let trained = Trained::fit(spec, &data, &how)?;
-    let first = importances.iter().take(FEATURES).map(|of| of.feature.clone());
-    let features: Vec<String> =
-        if arguments.feature.is_empty() { first.collect() } else { arguments.feature.clone() };
-    let mut dependences = Vec::new();
-    for feature in features {
-        let of_feature = dependence(&trained, &data, &feature)?;
-        dependences.push((feature, of_feature));
-    }
-    let curve = learning_curve(spec, &data, &parts, &how, (&SHARES, seed), threads)?;
+    let features = &arguments.feature;
+    let found = Explanation::of(spec, (&data, &parts), &how, features, seed, threads)?;
     if let Some(path) = pictures {
         let directory = &Directory::take(path, purpose)?;
         let mut chart = Chart::bars("importance", "Permutation importance", "", "RMSE ratio");
         let heights: Vec<(&str, f64)> =
-            importances.iter().map(|of| (of.feature.as_str(), of.rmse_ratio)).collect();
+            found.importances.iter().map(|of| (of.feature.as_str(), of.rmse_ratio)).collect();
         chart.bar(spec.to_string(), &heights);
         draw(directory, "importance", &chart)?;
         let mut chart = Chart::lines("curve", "Learning curve", "rows", "RMSE");
         let points: Vec<(f64, f64)> =
-            curve.iter().map(|of| (of.rows as f64, of.errors.rmse)).collect();
+            found.curve.iter().map(|of| (of.rows as f64, of.errors.rmse)).collect();
         chart.line(spec.to_string(), &points);
         draw(directory, "learning-curve", &chart)?;
-        for (feature, of_feature) in &dependences {
+        for (feature, of_feature) in &found.dependences {
             let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
             let name = format!("dependence-{}", feature.chars().map(plain).collect::<String>());
             draw(directory, &name, &picture(feature, &data.target, of_feature))?;
         }
     }
     Ok(if arguments.json {
-        as_json(&spec.to_string(), &data.target, (&importances, &dependences, &curve))
+        as_json(&spec.to_string(), &data.target, &found)
     } else {
-        as_text(&spec.to_string(), &data.target, (&importances, &dependences, &curve))
+        as_text(&spec.to_string(), &data.target, &found)
     })
 }
-
-/// All results about a model.
-type Explained<'a> = (&'a [Importance], &'a [(String, Vec<Dependence>)], &'a [Learned]);
 
 fn picture(feature: &str, target: &str, of_feature: &[Dependence]) -> Chart {
     let title = format!("Mean prediction of {target} by {feature}");
@@ -96,7 +77,8 @@ fn picture(feature: &str, target: &str, of_feature: &[Dependence]) -> Chart {
     chart
 }
 
-fn as_json(model: &str, target: &str, (importances, dependences, curve): Explained) -> String {
+fn as_json(model: &str, target: &str, found: &Explanation) -> String {
+    let Explanation { importances, dependences, curve } = found;
     let dependences: Vec<Value> = dependences
         .iter()
         .map(|(feature, places)| json!({ "feature": feature, "places": places }))
@@ -111,7 +93,8 @@ fn as_json(model: &str, target: &str, (importances, dependences, curve): Explain
     crate::output::json(&document)
 }
 
-fn as_text(model: &str, target: &str, (importances, dependences, curve): Explained) -> String {
+fn as_text(model: &str, target: &str, found: &Explanation) -> String {
+    let Explanation { importances, dependences, curve } = found;
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     let mut text =

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use foretell_ati::open_run;
 use foretell_core::observed;
 use foretell_metrics::{
-    Features, HostSeries, Observed, Smoothing, TARGETS, features as features_of, read_client_log,
+    FeatureTable, HostSeries, Observed, Smoothing, features as features_of, read_client_log,
     read_dstat, read_joined,
 };
 
@@ -20,8 +20,7 @@ const SET: &str = "set";
 pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure> {
     foretell_files::check(&arguments.output)?;
     let smoothing = Smoothing { window_s: arguments.window };
-    let mut table = Features::default();
-    let mut sets = Vec::new();
+    let mut table = FeatureTable::default();
     for (name, observed) in observations(arguments)? {
         let found = features_of(&observed, smoothing)?.lagged(usize::from(arguments.lags));
         if found.times.is_empty() {
@@ -31,22 +30,19 @@ pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure>
                 arguments.window
             )));
         }
-        sets.extend(std::iter::repeat_n(sets.last().map_or(0, |last| last + 1), found.times.len()));
-        table.append(found)?;
+        table.add(found)?;
     }
-    let varies = |column: &[f64]| column.iter().any(|value| value.to_bits() != column[0].to_bits());
-    let kept: Vec<usize> = (0..table.names.len())
-        .filter(|index| arguments.keep_constant || varies(&table.columns[*index]))
-        .collect();
-    keep::write_file(&arguments.output, |file| write(file, &table, &sets, &kept))?;
-    let mut text = format!("{} rows, {} features", table.times.len(), kept.len());
-    if kept.len() < table.names.len() {
-        let _ = write!(text, " ({} are constant and left out)", table.names.len() - kept.len());
+    let all = table.features.names.len();
+    let kept = if arguments.keep_constant { (0..all).collect() } else { table.varying() };
+    keep::write_file(&arguments.output, |file| write(file, &table, &kept))?;
+    let mut text = format!("{} rows, {} features", table.sets.len(), kept.len());
+    if kept.len() < all {
+        let _ = write!(text, " ({} are constant and left out)", all - kept.len());
     }
     let _ = writeln!(
         text,
         "; targets: {}",
-        targets(&table).map(|(n, _)| n).collect::<Vec<_>>().join(", ")
+        table.targets().map(|(n, _)| n).collect::<Vec<_>>().join(", ")
     );
     Ok(text)
 }
@@ -84,33 +80,27 @@ fn observations(arguments: &FeaturesArguments) -> Result<Vec<(String, Observed)>
     Ok(all)
 }
 
-/// The targets that clients reported, by name.
-fn targets(table: &Features) -> impl Iterator<Item = (&'static str, &[f64])> {
-    let all = TARGETS.iter().zip(&table.targets);
-    all.filter(|(_, column)| !column.is_empty()).map(|(target, column)| (target.name, &column[..]))
-}
-
 fn write(
     file: &mut dyn std::io::Write,
-    table: &Features,
-    sets: &[usize],
+    table: &FeatureTable,
     kept: &[usize],
 ) -> std::io::Result<()> {
+    let FeatureTable { features, sets } = table;
     write!(file, "{SET},time_s")?;
-    for (name, _) in targets(table) {
+    for (name, _) in table.targets() {
         write!(file, ",{name}")?;
     }
     for &index in kept {
-        write!(file, ",{}", table.names[index])?;
+        write!(file, ",{}", features.names[index])?;
     }
     writeln!(file)?;
-    for (row, time) in table.times.iter().enumerate() {
+    for (row, time) in features.times.iter().enumerate() {
         write!(file, "{},{time}", sets[row])?;
-        for (_, column) in targets(table) {
+        for (_, column) in table.targets() {
             write!(file, ",{}", column[row])?;
         }
         for &index in kept {
-            write!(file, ",{}", table.columns[index][row])?;
+            write!(file, ",{}", features.columns[index][row])?;
         }
         writeln!(file)?;
     }

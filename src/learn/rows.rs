@@ -6,7 +6,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use foretell_datasets::read_parquet_file;
-use foretell_learn::{Cells, Coverage, Dataset, Folds, Parts, Table, is_grid};
+use foretell_learn::{Cells, Coverage, Dataset, Folds, HoldOut, Holding, Parts, Table};
 use foretell_units::Seed;
 
 use super::data_set;
@@ -41,23 +41,13 @@ pub(super) fn dataset_with_keys(
     drop.extend(arguments.group.clone());
     drop.extend(key.clone());
     let mut dataset = Dataset::new(&table, target, &drop)?;
-    dataset.groups = if let Some(column) = &arguments.group {
-        Some(match table.column(column)? {
-            Cells::Numbers(numbers) => {
-                numbers.iter().map(|number| number.to_bits().cast_signed()).collect()
-            }
-            Cells::Names { codes, .. } => {
-                codes.iter().map(|code| code.cast_signed() as i64).collect()
-            }
-        })
+    if let Some(column) = &arguments.group {
+        dataset.group_by(table.column(column)?);
     } else if let Some(blocks) = arguments.blocks {
-        let rows = dataset.y.len();
-        Some(
-            (0..rows).map(|row| (row * blocks.get() / rows) as u64).map(u64::cast_signed).collect(),
-        )
+        dataset.group_consecutive(blocks);
     } else {
-        points
-    };
+        dataset.groups = points;
+    }
     keys.extend(keys_of(&table, key)?);
     let rows = dataset.y.len();
     keys.insert(0, numbers(rows));
@@ -130,65 +120,31 @@ pub(super) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     Ok(BufReader::new(foretell_input::open(path).map_err(fault)?))
 }
 
-/// Default number of folds.
-const FOLDS: usize = 10;
-
-/// The folds of a data set's rows; rows observed together share a fold.
-pub(super) fn folds(arguments: &FoldArguments, data: &Dataset) -> Result<Folds, Failure> {
-    let rows = data.y.len();
-    if let Some(path) = &arguments.folds {
-        return Ok(Folds::read(open(path)?, &path.display().to_string(), rows)?);
-    }
-    folds_by(&arguments.validation, data)
+/// How rows are held out, as far as that was asked for.
+pub(super) fn hold_out(arguments: &ValidationArguments) -> HoldOut {
+    let by = arguments.cv.map(|cv| match cv {
+        CrossValidation::Random => Holding::Random,
+        CrossValidation::Group => Holding::Group,
+        CrossValidation::LeaveLevelOut => Holding::LeaveLevelOut,
+        CrossValidation::Blocked => Holding::Blocked,
+    });
+    HoldOut { by, folds: arguments.fold_count, seed: Seed(arguments.seed) }
 }
 
-fn folds_by(validation: &ValidationArguments, data: &Dataset) -> Result<Folds, Failure> {
-    let ValidationArguments { cv, fold_count: count, seed, .. } = *validation;
-    let (rows, seed) = (data.y.len(), Seed(seed));
-    let of_rows = count.map_or(FOLDS, usize::from);
-    let of_groups = || count.map_or(data.count_groups().unwrap_or(FOLDS).min(FOLDS), usize::from);
-    Ok(match (cv, &data.groups) {
-        (Some(CrossValidation::Blocked), _) => Folds::blocked(rows, of_rows)?,
-        (Some(CrossValidation::Random), _) | (None, None) => Folds::random(rows, of_rows, seed)?,
-        (Some(CrossValidation::Group) | None, Some(groups)) => {
-            Folds::random_by_group(groups, of_groups(), seed)?
-        }
-        (Some(CrossValidation::Group), None) => {
-            let message = "`--cv group`: nothing says which rows belong together; give `--group COLUMN` \
-                           or `--blocks N`";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        (Some(CrossValidation::LeaveLevelOut), _) => {
-            let message = "`--cv leave-level-out` is no split into folds; `evaluate`, `score` and `explain` know it";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-    })
+/// The folds of a data set's rows, from a file if one is given.
+pub(super) fn folds(arguments: &FoldArguments, data: &Dataset) -> Result<Folds, Failure> {
+    let Some(path) = &arguments.folds else {
+        return Ok(hold_out(&arguments.validation).folds(data)?);
+    };
+    Ok(Folds::read(open(path)?, &path.display().to_string(), data.y.len())?)
 }
 
 /// The parts of a data set's rows that are held out, one after the other.
 pub(super) fn parts(arguments: &FoldArguments, data: &Dataset) -> Result<Parts, Failure> {
-    if arguments.validation.cv == Some(CrossValidation::LeaveLevelOut) {
-        return Ok(Parts::leave_level_out(data)?);
+    if arguments.folds.is_some() {
+        return Ok(Parts::from(&folds(arguments, data)?));
     }
-    Ok(Parts::from(&folds(arguments, data)?))
-}
-
-/// The same without a file of folds; settings not given are chosen by the form of the rows.
-pub(super) fn parts_by(
-    validation: &ValidationArguments,
-    data: &Dataset,
-) -> Result<(Parts, &'static str), Failure> {
-    let cv = validation.cv;
-    let level_out = cv == Some(CrossValidation::LeaveLevelOut) || (cv.is_none() && is_grid(data));
-    if level_out {
-        return Ok((Parts::leave_level_out(data)?, "leaving out levels of the design"));
-    }
-    let name = match (cv, &data.groups) {
-        (Some(CrossValidation::Blocked), _) => "in folds of consecutive rows",
-        (Some(CrossValidation::Group), _) | (None, Some(_)) => "in folds of whole groups",
-        _ => "in random folds",
-    };
-    Ok((Parts::from(&folds_by(validation, data)?), name))
+    Ok(hold_out(&arguments.validation).parts(data)?)
 }
 
 /// Notes on what errors on these parts (without parts: errors on the training rows) do not show.

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use foretell_learn::metrics::Scores;
-use foretell_learn::{Dataset, IntervalCoverage, Trained, left_out};
+use foretell_learn::{Candidate, Dataset, Tested};
 use serde_json::{Value, json};
 
 use super::evaluate::{coverage_json, coverage_text};
@@ -25,15 +24,6 @@ struct Test {
     keys: Keys,
 }
 
-/// A trained model.
-struct Candidate {
-    trained: Trained,
-    /// Errors in validation inside its training rows.
-    inner: Scores,
-    /// For each test: predictions, errors, coverage.
-    tests: Vec<(Vec<f64>, Scores, Option<IntervalCoverage>)>,
-}
-
 /// Scores models.
 pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> {
     arguments.predictions.as_deref().map_or(Ok(()), foretell_files::check)?;
@@ -48,31 +38,16 @@ pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> 
             Ok(Test { name: name.clone(), data, keys })
         })
         .collect::<Result<_, Failure>>()?;
-    let (parts, how) = rows::parts_by(&arguments.validation, &data)?;
+    let (parts, how) = rows::hold_out(&arguments.validation).parts_by_form(&data)?;
     let jobs = jobs::threads(arguments.validation.jobs);
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
     let mut candidates = Vec::new();
     for spec in &arguments.models {
-        let (left, _) = left_out(spec, &data, &parts, &training(asked, spec, None), jobs)?;
-        let truth: Vec<f64> = left.iter().map(|left| data.y[left.row]).collect();
-        let predicted: Vec<f64> = left.iter().map(|left| left.predicted).collect();
-        let inner = Scores::of(&truth, &predicted)?;
-        let trained = Trained::fit(spec, &data, &training(asked, spec, intervals))?;
-        let of_test = |test: &Test| {
-            let x = encoded(&trained, test)?;
-            let predicted = trained.predict(&x);
-            let scores = Scores::of(&test.data.y, &predicted)?;
-            let coverage = trained
-                .predict_intervals(&x, None)
-                .map(|intervals| IntervalCoverage::of(&test.data.y, &predicted, &intervals));
-            Ok::<_, Failure>((predicted, scores, coverage))
-        };
-        let tests = tests.iter().map(of_test).collect::<Result<_, _>>()?;
-        candidates.push(Candidate { trained, inner, tests });
+        let training = training(asked, spec, intervals);
+        let rows = tests.iter().map(|test| &test.data);
+        candidates.push(Candidate::of(spec, (&data, &parts), &training, rows, jobs)?);
     }
-    let cost = |c: &Candidate| c.inner.mape_percent.unwrap_or(c.inner.rmse);
-    let order = |a: &usize, b: &usize| cost(&candidates[*a]).total_cmp(&cost(&candidates[*b]));
-    let chosen = (0..candidates.len()).min_by(order).unwrap_or(0);
+    let chosen = Candidate::best(&candidates);
     if let Some(path) = &arguments.predictions {
         let text = as_csv(&candidates[chosen], &tests);
         keep::write_file(path, |file| file.write_all(text.as_bytes()))?;
@@ -106,16 +81,9 @@ fn test(arguments: &LearnScoreArguments, name: &str) -> Result<(Dataset, Keys), 
     rows::dataset_with_keys(asked, &asked.data, Some(name), "test")
 }
 
-/// The rows of a test with the columns of the model; the test's factors may have more names.
-fn encoded(trained: &Trained, test: &Test) -> Result<foretell_learn::Matrix, Failure> {
-    Ok(trained.schema.recode(&test.data.schema, &test.data.x)?)
-}
-
 fn as_csv(candidate: &Candidate, tests: &[Test]) -> String {
     let mut text = String::new();
-    for (test, (predicted, ..)) in tests.iter().zip(&candidate.tests) {
-        let x = trained_x(candidate, test);
-        let intervals = x.and_then(|x| candidate.trained.predict_intervals(&x, None));
+    for (test, Tested { predicted, intervals, .. }) in tests.iter().zip(&candidate.tests) {
         if text.is_empty() {
             let header: Vec<&str> = test.keys.iter().map(|(name, _)| name.as_str()).collect();
             let ends = if intervals.is_some() { ",low,high" } else { "" };
@@ -137,10 +105,6 @@ fn as_csv(candidate: &Candidate, tests: &[Test]) -> String {
     text
 }
 
-fn trained_x(candidate: &Candidate, test: &Test) -> Option<foretell_learn::Matrix> {
-    encoded(&candidate.trained, test).ok()
-}
-
 fn as_json(
     arguments: &LearnScoreArguments,
     (data, how): (&Dataset, &str),
@@ -154,7 +118,7 @@ fn as_json(
             let of_tests: Vec<Value> = tests
                 .iter()
                 .zip(&candidate.tests)
-                .map(|(test, (_, scores, coverage))| {
+                .map(|(test, Tested { scores, coverage, .. })| {
                     let level = arguments.intervals.level;
                     json!({
                         "test": test.name,
@@ -166,7 +130,7 @@ fn as_json(
             json!({
                 "model": candidate.trained.spec.to_string(),
                 "view": candidate.trained.view.describe(),
-                "validation": candidate.inner,
+                "validation": candidate.validation,
                 "tests": of_tests,
             })
         })
@@ -206,9 +170,9 @@ fn as_text(
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
     };
     for (place, candidate) in candidates.iter().enumerate() {
-        let validation = std::iter::once(("validation", &candidate.inner));
+        let validation = std::iter::once(("validation", &candidate.validation));
         let of_tests = tests.iter().zip(&candidate.tests);
-        let of_tests = of_tests.map(|(test, (_, scores, _))| (test.name.as_str(), scores));
+        let of_tests = of_tests.map(|(test, tested)| (test.name.as_str(), &tested.scores));
         for (line, (name, scores)) in validation.chain(of_tests).enumerate() {
             let mark = if place == chosen { " *" } else { "" };
             let spec = format!("{}{mark}", candidate.trained.spec);
@@ -231,8 +195,8 @@ fn as_text(
     if !view.is_empty() {
         let _ = writeln!(text, "  it learned from {view}");
     }
-    for (test, (_, _, coverage)) in tests.iter().zip(&best.tests) {
-        if let Some(coverage) = coverage {
+    for (test, tested) in tests.iter().zip(&best.tests) {
+        if let Some(coverage) = &tested.coverage {
             let line = coverage_text(coverage, arguments.intervals.level);
             let _ = writeln!(text, "  {}: {line}", test.name);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use foretell_learn::{SearchRange, SearchSettings, Spec, Values, View, default_ranges, tune};
+use foretell_learn::{SearchRange, SearchSettings, Spec, View, ranges_or_default, tune};
 use serde_json::{Map, Value, json};
 
 use super::rows;
@@ -42,22 +42,9 @@ pub(super) fn ranges(
             text.trim().parse::<f64>().map_err(|_| fault(&format!("`{text}` is not a number")))
         };
         let (low, high) = (number(low)?, number(high)?);
-        // this also reports an unknown name or an impossible value
-        spec.clone().with(name.trim(), low)?.with(name.trim(), high)?;
-        let parameter = spec.kind().parameters().iter().find(|known| known.name == name.trim());
-        let whole = parameter.is_some_and(|known| !matches!(known.values, Values::Real(..)));
-        ranges.push(SearchRange { name: name.trim().to_owned(), low, high, whole });
+        ranges.push(SearchRange::of(spec, name.trim(), low, high)?);
     }
-    if ranges.is_empty() {
-        ranges = default_ranges(spec.kind(), rows);
-    }
-    if ranges.is_empty() {
-        return Err(Failure::Usage(format!(
-            "`{}` has no parameters that are searched by themselves; name one (`--range`)",
-            spec.kind().name()
-        )));
-    }
-    Ok(ranges)
+    Ok(ranges_or_default(spec, ranges, rows)?)
 }
 
 /// Searches for the best parameters.

@@ -1,92 +1,61 @@
-//! The duration of a change under a recovery throttle, and the share of the OSDs left for clients meanwhile.
+//! The duration of a change under a recovery throttle, as JSON and as text.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::ClusterMap;
-use foretell_ceph_maps::{Inventory, Pace, Plan, Throttle, pace};
+use foretell_ceph_maps::{
+    ClassRecovery, Inventory, Plan, Recovery, RecoveryLimits, RecoveryRate, UnknownClass,
+};
 use serde_json::{Value, json};
 
 use crate::cli::{ClassRate, PlanArguments};
 use crate::failure::Failure;
 use crate::import::in_tib;
 
-/// Bandwidth in bytes a second that mClock assumes for a disk, and for any other device:
-/// `osd_mclock_max_sequential_bandwidth_hdd` and `_ssd` (Ceph's defaults).
-const TAKEN_FOR: (f64, f64) = (150.0 * MIB, 1200.0 * MIB);
-/// Default share of that bandwidth for recovery: its reservation in the profile `balanced`, Ceph's default since
-/// Reef.
-const RECOVERY: f64 = 0.5;
-
 const MIB: f64 = (1_u64 << 20) as f64;
 /// A year in seconds.
 const YEAR: f64 = 365.25 * 86_400.0;
 
 /// The duration of a plan.
-pub(super) struct Time {
-    pace: Pace,
-    /// By device class: number of OSDs, recovery bandwidth in bytes a second, and its share of the device.
-    classes: BTreeMap<String, (usize, f64, f64)>,
-    max_backfills: u32,
-}
+pub(super) struct Time(Recovery);
 
 impl Time {
     /// The duration; `None` if the files do not say how much data the pools hold.
     pub(super) fn of(
         plan: &Plan,
-        (map, known): (&ClusterMap, &Inventory),
+        cluster: (&ClusterMap, &Inventory),
         arguments: &PlanArguments,
     ) -> Result<Option<Self>, Failure> {
-        let classes = classes(map, known);
-        let names: BTreeSet<&str> = classes.values().map(String::as_str).collect();
-        for ClassRate { class, .. } in &arguments.recovery_rate {
-            if let Some(class) = class.as_deref().filter(|class| !names.contains(class)) {
-                let names = names.iter().copied().collect::<Vec<_>>().join(", ");
-                return Err(Failure::Usage(format!(
-                    "`--recovery-rate` names the class `{class}`, but OSDs here are of: {names}"
-                )));
-            }
-        }
-        if !plan.bytes_known {
-            return Ok(None);
-        }
-        let rate = |class: &str| {
-            let whole = if class == "hdd" { TAKEN_FOR.0 } else { TAKEN_FOR.1 };
-            let of = |wanted: Option<&str>| {
-                let mut rates = arguments.recovery_rate.iter().rev();
-                rates.find(|rate| rate.class.as_deref() == wanted)
-            };
-            let asked = of(Some(class)).or_else(|| of(None));
-            let rate = asked.map_or(RECOVERY * whole, |asked| asked.rate.as_bytes_per_s_f64());
-            (rate, (rate / whole).min(1.0))
+        let rate = |ClassRate { class, rate }: &ClassRate| RecoveryRate {
+            class: class.clone(),
+            bytes_per_s: rate.as_bytes_per_s_f64(),
         };
-        let throttle = Throttle {
-            bytes_per_s: classes.iter().map(|(osd, class)| (*osd, rate(class).0)).collect(),
-            max_backfills: arguments.max_backfills as usize,
+        let limits = RecoveryLimits {
+            rates: arguments.recovery_rate.iter().map(rate).collect(),
+            max_backfills: arguments.max_backfills,
         };
-        let pace = pace(plan, map, &throttle);
-        let mut by_class: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();
-        for osd in pace.osds.keys() {
-            let Some(class) = classes.get(osd) else { continue };
-            let (rate, share) = rate(class);
-            by_class.entry(class.clone()).or_insert((0, rate, share)).0 += 1;
-        }
-        let max_backfills = arguments.max_backfills;
-        Ok(Some(Self { pace, classes: by_class, max_backfills }))
+        let recovery = Recovery::of(plan, cluster, &limits);
+        let recovery = recovery.map_err(|UnknownClass { class, known }| {
+            let known = known.join(", ");
+            Failure::Usage(format!(
+                "`--recovery-rate` names the class `{class}`, but OSDs here are of: {known}"
+            ))
+        })?;
+        Ok(recovery.map(Self))
     }
 
     /// As JSON.
     pub(super) fn document(&self) -> Value {
-        let Self { pace, classes, max_backfills } = self;
+        let Recovery { pace, classes, max_backfills } = &self.0;
         let hours = |seconds: f64| seconds / 3600.0;
         let [half, most, nearly] = pace.shares.map(|(_, at)| hours(at));
-        let last = self.last().map(|(osd, at)| json!({ "osd": osd, "hours": hours(at) }));
-        let class = |(name, (osds, rate, share)): (&String, &(usize, f64, f64))| {
+        let last = self.0.last().map(|(osd, at)| json!({ "osd": osd, "hours": hours(at) }));
+        let class = |(name, of): (&String, &ClassRecovery)| {
             json!({
                 "class": name,
-                "osds": osds,
-                "recovery_bytes_per_s": rate.round() as u64,
-                "left_for_clients": 1.0 - share,
+                "osds": of.osds,
+                "recovery_bytes_per_s": of.bytes_per_s.round() as u64,
+                "left_for_clients": 1.0 - of.share,
             })
         };
         json!({
@@ -106,20 +75,14 @@ impl Time {
         })
     }
 
-    /// The OSD that finishes last, and its time.
-    fn last(&self) -> Option<(i32, f64)> {
-        let ends = self.pace.osds.iter().map(|(osd, part)| (*osd, part.until));
-        ends.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
-    }
-
     /// The duration as text.
     pub(super) fn text(&self) -> String {
-        let Self { pace, classes, max_backfills } = self;
+        let Recovery { pace, classes, max_backfills } = &self.0;
         let mut text = String::new();
         if pace.lost > 0 {
             let _ = writeln!(text, "{} groups cannot be read from any OSD that is up", pace.lost);
         }
-        let Some((last, _)) = self.last() else { return text };
+        let Some((last, _)) = self.0.last() else { return text };
         let _ = write!(text, "that takes {}", span(pace.seconds));
         if pace.degraded_s > 0.0 {
             let _ = write!(text, "; no copy or chunk is missing after {}", span(pace.degraded_s));
@@ -139,11 +102,11 @@ impl Time {
             pace.osds.len(),
             pace.osds_at_work
         );
-        for (class, (osds, rate, share)) in classes {
+        for (class, ClassRecovery { osds, bytes_per_s, share }) in classes {
             let _ = writeln!(
                 text,
                 "  {osds} {class} OSDs: recovery at {}, {:.0} % of the device left for clients",
-                pace_of(*rate),
+                pace_of(*bytes_per_s),
                 100.0 * (1.0 - share)
             );
         }
@@ -154,19 +117,6 @@ impl Time {
         );
         text
     }
-}
-
-/// Device class of each OSD; a disk's class if none is known.
-fn classes(map: &ClusterMap, known: &Inventory) -> BTreeMap<i32, String> {
-    let parts = map.crush.parts();
-    let buckets = parts.buckets.iter().filter(|bucket| !bucket.is_shadow());
-    let osds = buckets.flat_map(|bucket| &bucket.items).map(|item| item.id).filter(|id| *id >= 0);
-    let class = |osd: i32| {
-        let reported = known.osds.get(&osd).and_then(|facts| facts.class.clone());
-        let class = parts.classes.get(&osd).cloned().or(reported);
-        class.unwrap_or_else(|| "hdd".to_owned())
-    };
-    osds.map(|osd| (osd, class(osd))).collect()
 }
 
 /// A time in a suitable unit.

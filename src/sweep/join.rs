@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use foretell_core::sweep;
 use foretell_datasets::{Content, Manifest, finish, missing as missing_runs};
 use foretell_files::Directory;
 use foretell_input::Limit;
 use serde_json::json;
 
-use super::tables;
 use super::{OUTCOME, SCENARIO, SHARDS, SWEEP, SWEEPING, format_of, journals, print_whole, whole};
 use crate::cli::{MergeArguments, MissingArguments};
 use crate::failure::Failure;
@@ -129,7 +129,7 @@ fn copy_sources(from: &Path, to: &Directory) -> Result<(), Failure> {
 /// The sweep that all directories belong to.
 fn common(directories: &[PathBuf]) -> Result<Manifest, Failure> {
     let manifest = Manifest::read(&directories[0])?;
-    if let Some(unknown) = manifest.tables.iter().find(|table| !tables::is_known(&table.name)) {
+    if let Some(unknown) = manifest.tables.iter().find(|table| !sweep::is_known(&table.name)) {
         let path = directories[0].join(foretell_datasets::MANIFEST_FILE);
         return Err(Failure::Usage(format!(
             "`{}` describes a table `{}`, which no sweep makes",

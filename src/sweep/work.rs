@@ -5,15 +5,15 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
+use foretell_core::Simulation;
+use foretell_core::sweep::PointFacts;
 use foretell_datasets::{EncodedEntry, Entry, Invalid, JournalWriter, Journals, Run, hex_of};
 use foretell_sim::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::tables::PointFacts;
 use super::{Place, Prepared, VERSION};
 use crate::failure::Failure;
 use crate::interrupt;
-use foretell_core::Simulation;
 
 /// Does the runs that the journals of a place lack; `all`: the number of runs of the place. Returns
 /// the number of runs done now.

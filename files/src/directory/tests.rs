@@ -556,3 +556,25 @@ fn another_commands_files_stay_until_they_are_replaced() {
     assert_eq!(tree(&out), [MANIFEST, "c", "run.db"]);
     refused(place.take(), "holds what `foretell sweep` made");
 }
+
+#[test]
+fn no_directory_is_made_while_an_interrupt_cleans_up() {
+    let place = Place::new();
+    let whole = Directory::take(&place.path("whole"), RUN).unwrap();
+    let (out, part) = (place.path("above/out"), place.path("whole/part"));
+    // as a handler of signals does: what is made from now on would stay
+    let held = crate::abandon::not_now();
+    std::thread::scope(|scope| {
+        let taking = scope.spawn(|| Directory::take(&out, RUN));
+        let parting = scope.spawn(|| whole.part("part", RUN));
+        std::thread::park_timeout(Duration::from_millis(50));
+        assert!(!place.path("above").exists() && !part.exists());
+        drop(held);
+        // afterwards each is made, registered, and removed at its end
+        let (out_, part_) = (taking.join().unwrap().unwrap(), parting.join().unwrap().unwrap());
+        let is_registered =
+            |directory: &Directory| directory.inner.entered.lock().unwrap().is_some();
+        assert!(out.exists() && part.exists() && is_registered(&out_) && is_registered(&part_));
+    });
+    assert!(!place.path("above").exists() && !part.exists());
+}

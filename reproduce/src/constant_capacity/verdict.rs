@@ -22,7 +22,7 @@ pub struct Verdict {
     pub rows: Vec<Claim>,
     /// By storage system and size in KiB: the mix, as a percentage of reads, that the better estimator is
     /// given in addition to the pure loads. No estimator is judged by it.
-    pub told_read_percent: BTreeMap<&'static str, BTreeMap<u32, u32>>,
+    pub extra_mix_read_percent: BTreeMap<&'static str, BTreeMap<u32, u32>>,
     /// By figure, then by estimator.
     pub errors: BTreeMap<&'static str, BTreeMap<&'static str, Errors>>,
 }
@@ -158,10 +158,10 @@ impl Verdict {
             errors.insert(goal.file, by);
         }
         let with_mixes = known.iter().filter(|(_, known)| !known.extra_mixes.is_empty());
-        let told_read_percent = with_mixes
+        let extra_mix_read_percent = with_mixes
             .map(|(storage, known)| (storage.name(), known.extra_mixes.clone()))
             .collect();
-        Self { paper: "constant-capacity", quick, seeds, rows, told_read_percent, errors }
+        Self { paper: "constant-capacity", quick, seeds, rows, extra_mix_read_percent, errors }
     }
 }
 

@@ -208,8 +208,11 @@ impl Hosts {
                 continue;
             };
             let group = self.groups.iter().rfind(|group| group.first <= number);
-            if group.is_some_and(|group| !group.is_node) {
-                refuse_storage_of_client(entry, context);
+            if let Some(group) = group {
+                if !group.is_node {
+                    refuse_storage_of_client(entry, context);
+                }
+                refuse_guest_alone(entry, group, bare, context);
             }
             found.insert(number, entry);
         }
@@ -309,6 +312,21 @@ fn refuse_storage_of_client(entry: &Entry, context: &mut Context<'_>) {
             let message = format!("`host.{}` has no `{}`: it is a client", entry.key, inner.key);
             context.add(Problem::new(inner.key_place, message));
         }
+    }
+}
+
+/// Reports `guest` of a host whose group has none: the guests of a group are all on one machine.
+fn refuse_guest_alone(entry: &Entry, group: &Group, bare: &Table, context: &mut Context<'_>) {
+    let guest =
+        |entry: &Entry| entry.node.table().is_some_and(|table| table.get("guest").is_some());
+    let Some(own) = entry.node.table().and_then(|table| table.entry("guest")) else { return };
+    if group.is_node {
+        let message = format!("`host.{}` has no `guest`: it is a storage node", entry.key);
+        context.add(Problem::new(own.key_place, message));
+    } else if !section_entry(bare, "client", &group.name).is_some_and(guest) {
+        let message = format!("`host.{}` has a `guest`, but its group has none", entry.key);
+        let help = format!("give the group one, `[client.{}]`, or leave it out", group.name);
+        context.add(Problem::new(own.key_place, message).help(help));
     }
 }
 

@@ -142,7 +142,8 @@ pub(crate) struct RawGuest {
 const OF_GROUPS: [&str; 7] = ["count", "machine", "monitors", "osds", "rack", "room", "datacenter"];
 
 /// A host that differs from its group: any keys of `[node.NAME]` (of a client: of `[client.NAME]`) except
-/// those of [`OF_GROUPS`]. It is never read in this form: it is laid over the group first.
+/// those of [`OF_GROUPS`]. It is never read in this form: it is laid over the group first. `guest` is the only key of
+/// clients that nodes do not have.
 #[derive(Debug, Deserialize)]
 pub(crate) struct RawHost {}
 
@@ -154,6 +155,10 @@ impl JsonSchema for RawHost {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut table = RawNode::json_schema(generator);
         schema::make_partial(&mut table, &OF_GROUPS);
+        let mut client = RawClient::json_schema(generator);
+        schema::make_partial(&mut client, &[]);
+        let about = "The block layer of a client whose group has a `guest`.";
+        schema::take_property(&mut table, client, "guest", about);
         table.insert("description".into(), "A host that differs from its group.".into());
         table
     }

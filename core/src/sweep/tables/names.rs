@@ -7,7 +7,7 @@ use foretell_datasets::{Column, Kind, Role, Row, Run, TableSchema, Value};
 use foretell_scenarios::model::Scenario;
 
 use super::RECORDS_PER_FILE;
-use foretell_core::host_kinds;
+use crate::facts::host_kinds;
 
 /// The tables `hosts`, `volumes`, `workloads`.
 pub(super) fn tables() -> [TableSchema; 3] {

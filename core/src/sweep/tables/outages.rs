@@ -75,10 +75,10 @@ pub(super) fn cells(workloads: &[String], truth: Option<&OutageTruth>, row: &mut
 mod tests {
     use std::ops::ControlFlow;
 
-    use foretell_core::Simulation;
     use foretell_scenarios::Document;
 
     use super::*;
+    use crate::simulation::Simulation;
 
     #[test]
     fn cells_are_those_of_the_columns() {

@@ -17,7 +17,7 @@ use foretell_scenarios::model::{Role as HostRole, Scenario};
 use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
 use foretell_units::SimSpan;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Maximum number of rows of a file of runs.
 const RUNS_PER_FILE: u64 = 250_000;
@@ -43,7 +43,7 @@ const RESOURCES: [(&str, &str, &str); 4] = [
 /// The layout of a sweep's tables.
 #[expect(clippy::struct_excessive_bools, reason = "which tables and columns there are")]
 #[derive(Debug)]
-pub(super) struct Tables {
+pub struct Tables {
     workloads: Vec<String>,
     /// Groups of hosts, and whether they are storage nodes.
     groups: Vec<(String, bool)>,
@@ -62,7 +62,7 @@ pub(super) struct Tables {
 }
 
 /// Whether a sweep may make a table of this name.
-pub(super) fn is_known(name: &str) -> bool {
+pub fn is_known(name: &str) -> bool {
     let record = |name: &str| name.parse::<RecordKind>().is_ok();
     let ours = [
         "runs",
@@ -78,20 +78,27 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// Facts that a run shares with the other runs of its point.
-pub(super) struct PointFacts<'a> {
-    pub(super) scenario_hash: &'a str,
-    pub(super) tool_version: &'a str,
+#[derive(Clone, Copy, Debug)]
+pub struct PointFacts<'a> {
+    /// SHA-256 of the point's scenario without its seed, in hexadecimal digits, or the first of them.
+    pub scenario_hash: &'a str,
+    /// Version of the program.
+    pub tool_version: &'a str,
 }
 
 impl Tables {
-    /// The tables of a sweep with this base scenario. Errors if two columns would have the same
-    /// name, or a record type is unknown.
-    pub(super) fn new(
+    /// The tables of a sweep with this base scenario and these factors; `requests`: whether there is a table of
+    /// requests; `records`: the types of records with a table each.
+    ///
+    /// # Errors
+    ///
+    /// If two columns would have the same name, or a record type is unknown.
+    pub fn new(
         base: &Scenario,
         factors: &[Factor],
         requests: bool,
         records: &[String],
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let workloads: Vec<String> = base.workloads.iter().map(|w| w.name.clone()).collect();
         let mut groups: Vec<(String, bool)> = Vec::new();
         for host in &base.hosts {
@@ -104,7 +111,7 @@ impl Tables {
             .iter()
             .map(|name| name.parse::<RecordKind>())
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| Failure::Usage(format!("output.records: {error}")))?;
+            .map_err(|error| Error::Invalid(format!("output.records: {error}")))?;
         let (intervals, metrics) = (base.intervals.is_some(), base.tracking.metrics.is_some());
         let schemas = Vec::new();
         let outages = base.outages.is_some()
@@ -141,7 +148,7 @@ impl Tables {
             let mut names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             names.sort_unstable();
             if let Some([name, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(Failure::Usage(format!(
+                return Err(Error::Invalid(format!(
                     "table `{}` would have two columns `{}`; name the factor, workload or group otherwise",
                     table.name, name
                 )));
@@ -151,12 +158,12 @@ impl Tables {
     }
 
     /// The schemas of the tables.
-    pub(super) fn schemas(&self) -> &[TableSchema] {
+    pub fn schemas(&self) -> &[TableSchema] {
         &self.schemas
     }
 
     /// The types of records that a run has to keep.
-    pub(super) fn kinds(&self) -> Vec<&'static str> {
+    pub fn kinds(&self) -> Vec<&'static str> {
         let requests = self.requests.then_some(RecordKind::Request);
         let all = requests.into_iter().chain(self.records.iter().copied());
         let mut names: Vec<&str> = all.map(RecordKind::name).collect();
@@ -166,7 +173,7 @@ impl Tables {
     }
 
     /// A part of a design point's scenario that the base scenario lacks, if there is any.
-    pub(super) fn unknown(&self, scenario: &Scenario) -> Option<String> {
+    pub fn unknown(&self, scenario: &Scenario) -> Option<String> {
         let workload = scenario.workloads.iter().find(|w| !self.workloads.contains(&w.name));
         if let Some(workload) = workload {
             return Some(format!("workload `{}`", workload.name));
@@ -241,8 +248,9 @@ impl Tables {
         }
     }
 
-    /// The rows of a successful run.
-    pub(super) fn rows(
+    /// The rows of a successful run, table by table as in [`Tables::schemas`]. The scenario must have no parts that
+    /// are [`unknown`](Tables::unknown). The last argument: truth, kept records, collected metrics.
+    pub fn rows(
         &self,
         run: &Run,
         facts: &PointFacts<'_>,
@@ -271,8 +279,8 @@ impl Tables {
         tables
     }
 
-    /// The rows of a run that failed.
-    pub(super) fn failed(&self, run: &Run, error: &str) -> Vec<Vec<Row>> {
+    /// The rows of a run that failed, table by table; `error`: why.
+    pub fn failed(&self, run: &Run, error: &str) -> Vec<Vec<Row>> {
         let mut row = numbers(run);
         row.extend(run.point.values().cloned());
         row.push(Value::from(error));
@@ -606,7 +614,7 @@ fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Reco
 }
 
 /// The schema of a table of records of one type, with the columns of `run.db`.
-pub(crate) fn record_table(kind: RecordKind) -> TableSchema {
+fn record_table(kind: RecordKind) -> TableSchema {
     let mut table = plain_record_table(kind);
     table.name = format!("records_{kind}");
     let about = "number of the run";
@@ -615,7 +623,7 @@ pub(crate) fn record_table(kind: RecordKind) -> TableSchema {
 }
 
 /// The same for records of a single run.
-pub(crate) fn plain_record_table(kind: RecordKind) -> TableSchema {
+pub fn plain_record_table(kind: RecordKind) -> TableSchema {
     let column =
         |name: &str| Column::new(name, Kind::Whole, Role::Observed, "", kind.meaning(name));
     TableSchema {
