@@ -137,6 +137,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
         duration: Some(SimSpan::from_secs(5)),
         intervals: None,
         outages: None,
+        scrub: None,
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
         system: System::UrsaMinor,
         switch: switch(),
