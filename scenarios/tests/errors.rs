@@ -384,6 +384,7 @@ const WRONG: &[(&str, &str)] = &[
         "duration = \"15 s\"",
         "duration = \"15 s\"\nscrub = { rate = \"20 MB/s\", chunk = \"10 KiB\" }",
     ),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nscrub.rate = \"20 kB/s\""),
     ("duration = \"15 s\"", "duration = \"15 s\"\nscrub = { rate = \"20 MB/s\", sleep = \"1 s\" }"),
     (
         "duration = \"15 s\"",

@@ -235,6 +235,14 @@ fn scrubbers_of_a_failed_host_stop_and_go_on() {
         let expected = 10e6 * (6.0 * 20.0 + 2.0 * 10.0);
         let off = found.bytes as f64 / expected - 1.0;
         assert!(off.abs() < 0.01, "{system}: {off}");
+        if !system.is_empty() {
+            // one of eight OSDs
+            let disk = |at, action| event_of(at, 1, Part::Disk(1), action);
+            let down = vec![disk(5000, Action::Fail { keeps: true }), disk(15_000, Action::Return)];
+            let found = scrub(&run(&with(scenario.clone(), down, recovery())).unwrap());
+            let off = found.bytes as f64 / (10e6 * (7.0 * 20.0 + 10.0)) - 1.0;
+            assert!(off.abs() < 0.01, "{system}: {off}");
+        }
         // down for good, short times that end within a chunk, and a cable
         let link = |at, action| event_of(at, 2, Part::Link, action);
         let mut events = vec![fails(5000, 1, false)];

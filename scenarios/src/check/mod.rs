@@ -269,7 +269,7 @@ impl Context<'_> {
         let outages = self.events(tree, found, system.as_ref(), duration_found);
         let timeout = outages.as_ref().ok().and_then(Option::as_ref);
         self.fits_hedges(tree, system.as_ref(), timeout.map(|outages| outages.recovery.timeout));
-        let scrub = self.scrub(tree, system.as_ref());
+        let scrub = self.scrub(tree, system.as_ref(), duration_found);
         if !has_duration && !self.broken.section("") {
             self.needs_duration(tree, &workloads);
         }

@@ -1,6 +1,6 @@
 //! Checks scrubbing: its rate, its chunks, and whether there is anything to scrub.
 
-use foretell_units::Bytes;
+use foretell_units::{Bytes, SimSpan};
 
 use super::{Context, section};
 use crate::error::Problem;
@@ -14,6 +14,7 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         system: Option<&System>,
+        duration: Option<SimSpan>,
     ) -> Result<Option<Scrub>, ()> {
         let Some(entry) = tree.entry("scrub") else { return Ok(None) };
         if section(tree, "volume").next().is_none() {
@@ -29,7 +30,17 @@ impl Context<'_> {
             Some(size) => self.chunk(size),
             None => system.map(usual_chunk),
         };
-        Ok(Some(Scrub { rate: rate.ok_or(())?, chunk: chunk.ok_or(())? }))
+        let (rate, chunk) = (rate.ok_or(())?, chunk.ok_or(())?);
+        let each = rate.time_for(chunk);
+        if let Some(duration) = duration.filter(|duration| each > *duration) {
+            let message = format!(
+                "`scrub` has no effect: at this rate a scrubber reads {chunk} in {each}, and the run measures {duration}"
+            );
+            let help = "take a higher `rate`, a smaller `chunk` or a longer `duration`";
+            self.add(Problem::new(raw.rate.place(), message).help(help));
+            return Err(());
+        }
+        Ok(Some(Scrub { rate, chunk }))
     }
 
     /// A chunk: whole blocks, and not too many.

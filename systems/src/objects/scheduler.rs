@@ -309,25 +309,21 @@ mod tests {
     }
 
     #[test]
-    fn closed_form_scrubbing_has_its_reservation_or_nothing() {
-        // a chunk costs (50 us + 50 MiB × 11 ns) × 2000 = 1154 operations; a quarter of 2000/s is reserved: one in
-        // 2.31 s. Weights add some: clients cost 1 operation at 500/s and weight 2, so tags of both pass at equal
-        // rates of work, 500 operations/s: another one in 2.31 s
+    fn closed_form_scrubbing_has_its_reservation_and_its_weight() {
+        // a chunk costs (50 us + 50 MiB × 11 ns) × 2000 = 1154 operations
         let (client, recovery) = (share(0.5, 2.0, None), share(0.25, 1.0, Some(1.0)));
-        let best_effort = share(0.25, 2.0, None);
-        let shares = Shares { client, recovery, best_effort };
-        let policy = Policy::Mclock { capacity: 2000.0, shares };
-        let [clients, _, chunks] = served(policy, 500, 4096, [64, 0, 1]);
-        assert!((4..=9).contains(&chunks), "{chunks}");
-        assert!(clients >= 4990, "{clients}");
-        // without a reservation, as with `high_recovery_ops`, only weights count
-        let none = Shares { best_effort: share(0.0, 2.0, None), ..shares };
-        let policy = Policy::Mclock { capacity: 2000.0, shares: none };
-        let [_, _, fewer] = served(policy, 500, 4096, [64, 0, 1]);
-        assert!(fewer < chunks && fewer > 0, "{fewer}");
+        let with = Shares { client, recovery, best_effort: share(0.25, 2.0, None) };
+        // as with `high_recovery_ops`
+        let without = Shares { best_effort: share(0.0, 2.0, None), ..with };
+        let policy = |shares| Policy::Mclock { capacity: 2000.0, shares };
+        let chunks = |shares, rate, clients| served(policy(shares), rate, 4096, [clients, 0, 1])[2];
+        // 500/s are less than the 1000/s that are reserved for clients: nothing is left for weights. A quarter is
+        // reserved for scrubbing: one chunk in 1154 / 500 = 2.31 s
+        assert_eq!([chunks(with, 500, 64), chunks(without, 500, 64)], [4, 0]);
+        // 1500/s are less than the weight of clients stands for: scrubbing has all of its own, 4000 / 1154 = 3.47/s
+        assert_eq!([chunks(with, 1500, 64), chunks(without, 1500, 64)], [34, 34]);
         // nothing else waits: no limit
-        let [_, _, alone] = served(policy, 500, 4096, [0, 0, 1]);
-        assert_eq!(alone, 5000);
+        assert_eq!([chunks(with, 500, 0), chunks(without, 500, 0)], [5000, 5000]);
     }
 
     #[test]
