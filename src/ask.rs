@@ -120,6 +120,10 @@ fn table(answer: &Answer) -> String {
             let _ = writeln!(text, "{name}: {hedges} reads would ask one more node");
         }
     }
+    if let Some(scrub) = &answer.scrub {
+        let rate = scrub.disk_bytes_per_s / 1e6;
+        let _ = writeln!(text, "Scrubbers would read {rate:.2} MB/s of each disk");
+    }
     if let Some(found) = &answer.outages {
         text += &outages::text(found);
     }

@@ -10,8 +10,8 @@ use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
 use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::{
-    FlashTruth, OutageTruth, PhaseTruth, RecoveryTruth, ResourceTruth, TraceTruth, Truth,
-    WorkloadTruth,
+    FlashTruth, OutageTruth, PhaseTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth,
+    Truth, WorkloadTruth,
 };
 
 use foretell_units::Bytes;
@@ -69,6 +69,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     }
     if let Some(hedges) = hedges(truth) {
         let _ = writeln!(text, "{hedges}");
+    }
+    if let Some(scrub) = &truth.scrub {
+        let _ = writeln!(text, "{}", scrubbing(scrub));
     }
     if let Some(outages) = &truth.outages {
         let _ = writeln!(text, "{}", failures(outages));
@@ -142,6 +145,17 @@ pub(crate) fn what_was_kept(directory: &Path, summary: &Summary) -> String {
         summary.total(),
         summary.bytes() as f64 / 1e6,
         directory.join(foretell_ati::STORE_FILE).display()
+    )
+}
+
+/// What scrubbers read.
+fn scrubbing(scrub: &ScrubTruth) -> String {
+    let ScrubTruth { disks, bytes, chunks, passes, disk_bytes_per_s } = scrub;
+    let rate = disk_bytes_per_s / 1e6;
+    format!(
+        "Scrubbed: {rate:.2} MB/s of each of {disks} disks, {:.2} GB in {chunks} chunks; passes \
+         completed: {passes}",
+        *bytes as f64 / 1e9
     )
 }
 

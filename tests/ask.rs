@@ -371,6 +371,45 @@ fn uplinks_of_racks_are_predicted_within_ten_percent_of_what_happens() {
     assert_eq!(bottleneck["resource"], "uplink_transmit", "{bottleneck}");
 }
 
+#[test]
+fn scrubbing_is_predicted_from_records_without_it() {
+    let osds =
+        "cluster={ system = \"ceph\", threads = {}, scheduler = { kind = \"wpq\", shards = 5 } }";
+    let systems: [(&str, &[&str]); 4] = [
+        ("ursa-minor", &["workload.mail.reads=70%"]),
+        ("ceph", SYSTEMS[0].1),
+        ("threads", &[osds, "volume.web.encoding=1-of-3"]),
+        ("swift", SYSTEMS[1].1),
+    ];
+    for (name, settings) in systems {
+        let place = Place::with(CLUSTER);
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
+        let dir = place.keep(name, &settings);
+        for change in ["scrub.rate=\"5 MB/s\"", "scrub={ rate = \"10 MB/s\", chunk = \"1 MiB\" }"] {
+            let found = errors(&score(&dir, &[change]));
+            assert_eq!(found.len(), 4, "{name}, {change}");
+            for (what, error) in found {
+                println!("{name}, {change}: {what} is {:.1} % off", 100.0 * error);
+                let most = if what.ends_with("throughput_rps") { 0.05 } else { 0.1 };
+                assert!(error < most, "{name}, {change}: {what} is {:.1} % off", 100.0 * error);
+            }
+        }
+        let dir = dir.to_str().unwrap();
+        let question = ["ask", dir, "--what-if", "scrub.rate=\"5 MB/s\""];
+        let answer = json(&succeed(question.into_iter().chain(["--json"])));
+        let rate = answer["scrub"]["disk_bytes_per_s"].as_f64().unwrap();
+        assert!((rate / 5e6 - 1.0).abs() < 0.02, "{name}: {rate}");
+        // mean value analysis knows only what clients ask for
+        let done = run(question.into_iter().chain(["--model", "mva"]));
+        assert_eq!(done.status, Some(2), "{name}: {}", done.stderr);
+        assert!(
+            done.stderr.contains("the model has no load of scrubbers"),
+            "{name}: {}",
+            done.stderr
+        );
+    }
+}
+
 /// What an answer is told apart by: a change that one system heeds and the replay does not would be
 /// answered as if nothing were.
 #[test]

@@ -359,6 +359,7 @@ documents! {
     examples_of_report_hold: "report.md",
     examples_of_scaling_hold: "scaling.md",
     examples_of_sweep_hold: "sweep.md",
+    examples_of_systems_hold: "systems.md",
     #[ignore = "takes half a minute: `.ci/run --full` runs it"]
     examples_of_tutorial_hold: "tutorial.md",
     examples_of_validation_hold: "validation.md",

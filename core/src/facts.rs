@@ -63,8 +63,7 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
         process: process::application(index),
         name: workload.name.clone(),
     });
-    let system = process::SYSTEM
-        .into_iter()
+    let system = process::system(scenario.scrub.is_some())
         .map(|(process, name)| Process { process, name: name.to_owned() });
     facts.processes = system.chain(applications).collect();
     switch(&mut facts, &scenario.switch);

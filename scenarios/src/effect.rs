@@ -174,6 +174,9 @@ fn reached(scenario: &Scenario) -> Vec<bool> {
     if let Some(cost) = &scenario.tracking.cost {
         mark(cost.store);
     }
+    // scrubbers read what no workload does
+    let scrubbed = scenario.volumes.iter().filter(|_| scenario.scrub.is_some());
+    scrubbed.flat_map(|volume| &volume.nodes).copied().for_each(&mut mark);
     let system = scenario.system.traits();
     system.hosts().into_iter().for_each(&mut mark);
     // nodes of groups with monitors report to them

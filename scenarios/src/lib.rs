@@ -39,6 +39,7 @@ mod resolve;
 #[cfg_attr(not(test), allow(dead_code, reason = "for the schema, which tests derive"))]
 #[cfg_attr(not(test), path = "no_schema.rs")]
 mod schema;
+mod scrub;
 mod seek;
 mod shape;
 mod shipped;

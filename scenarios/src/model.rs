@@ -16,6 +16,7 @@ use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;
 use crate::outages::Outages;
+pub use crate::scrub::Scrub;
 pub use crate::system::{System, SystemTraits};
 pub use workload::{Arrivals, Pattern, Think, Workload, WorkloadKind};
 
@@ -48,6 +49,8 @@ pub struct Scenario {
     pub payload: Payload,
     /// Events in the cluster during the run; `None`: none.
     pub outages: Option<Outages>,
+    /// How disks are scrubbed; `None`: not at all.
+    pub scrub: Option<Scrub>,
 }
 
 impl Scenario {
@@ -175,12 +178,14 @@ pub struct Shares {
     pub client: Share,
     /// Recovery and backfill.
     pub recovery: Share,
+    /// Best effort: scrubbing.
+    pub best_effort: Share,
 }
 
 /// A class's share of an OSD, as parts of its capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share {
-    /// Guaranteed part.
+    /// Guaranteed part; 0: nothing is guaranteed.
     pub reservation: f64,
     /// Weight in the distribution of the rest.
     pub weight: f64,

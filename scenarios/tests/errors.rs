@@ -376,6 +376,19 @@ const WRONG: &[(&str, &str)] = &[
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", host = \"brick3\", factor = 2.0 }\nevent.f = { at = \"5 s\", what = \"slow\", host = \"brick3\", factor = 3.0 }",
     ),
     ("duration = \"15 s\"", "duration = \"15 s\"\nrecovery.grace = \"3 s\""),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nscrub = {}"),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nscrub.rate = \"0 MB/s\""),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nscrub = { rate = \"20 MB/s\", chunk = \"1 GiB\" }",
+    ),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nscrub = { rate = \"20 MB/s\", chunk = \"0 B\" }"),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nscrub = { rate = \"20 MB/s\", chunk = \"10 KiB\" }",
+    ),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nscrub.rate = \"20 kB/s\""),
+    ("duration = \"15 s\"", "duration = \"15 s\"\nscrub = { rate = \"20 MB/s\", sleep = \"1 s\" }"),
     (
         "duration = \"15 s\"",
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery.grace = \"100 ms\"",

@@ -9,7 +9,7 @@ use foretell_scenarios::device;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{
-    Done, Hosts as _, Issue, Protocol, Request, SystemError, Then, Timer, Unit,
+    Done, Hosts as _, Issue, Protocol, Request, Scrubbed, SystemError, Then, Timer, Unit,
 };
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 use std::ops::ControlFlow;
@@ -65,6 +65,8 @@ pub struct Cluster {
     pub(crate) outages: Option<Box<Outages>>,
     /// Hedged reads before measuring began, by workload; empty if no reads are hedged.
     pub(crate) hedges_before: Vec<u64>,
+    /// What scrubbers had done before measuring began.
+    pub(crate) scrubbed_before: Scrubbed,
     /// When the next of the collectors wakes; the end of time without collectors.
     collect_at: SimTime,
     ready: Vec<u32>,
@@ -113,6 +115,7 @@ impl Cluster {
             commits: 0,
             outages: Outages::of(&scenario, mark_at),
             hedges_before: Vec::new(),
+            scrubbed_before: Scrubbed::default(),
             collect_at: SimTime::MAX,
             ready: Vec::new(),
             mark_at,
@@ -388,6 +391,7 @@ impl Cluster {
             }
             Event::System { host } => protocol.timer(engine, Timer::System { host }, None),
             Event::Daemon { job } => protocol.timer(engine, Timer::Daemon { job }, None),
+            Event::Scrub { scrubber } => protocol.timer(engine, Timer::Scrub { scrubber }, None),
             Event::PartTimer { part } => protocol.timer(engine, Timer::Part { part }, None),
             Event::Watch { host } => protocol.timer(engine, Timer::Watch { host }, None),
             Event::Repair { host } => protocol.timer(engine, Timer::Repair { host }, None),
@@ -578,6 +582,7 @@ impl Cluster {
             tally.mark(now);
         }
         self.hedges_before = self.protocol.hedges().to_vec();
+        self.scrubbed_before = self.protocol.scrubbed().unwrap_or_default();
         let Engine { tracker, network, hosts, disks, .. } = &mut self.engine;
         tracker.mark();
         network.mark(now);

@@ -407,6 +407,7 @@ impl Hosts for Engine {
             Timer::Journal { host } => Event::Commit { host },
             Timer::System { host } => Event::System { host },
             Timer::Daemon { job } => Event::Daemon { job },
+            Timer::Scrub { scrubber } => Event::Scrub { scrubber },
             Timer::Part { part } => Event::PartTimer { part },
             Timer::Watch { host } => Event::Watch { host },
             Timer::Repair { host } => Event::Repair { host },

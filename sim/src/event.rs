@@ -35,6 +35,8 @@ pub(crate) enum Event {
     System { host: u32 },
     /// A device flush for a job of a server's thread is done.
     Daemon { job: u32 },
+    /// A scrubber is to read its next chunk.
+    Scrub { scrubber: u32 },
     /// A timer of the storage system expires for a part of a request.
     PartTimer { part: u32 },
     /// A host has been silent, or down, for a certain time.

@@ -31,6 +31,7 @@ mod tracker;
 mod transaction;
 pub mod truth;
 mod truth_outages;
+mod truth_scrub;
 
 pub use cluster::{Cluster, Progress};
 pub use device::{array, curves, disk, ssd};

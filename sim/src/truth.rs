@@ -20,6 +20,8 @@ pub use crate::truth_outages::{
     Happening, OutageTruth, PhaseChange, PhaseTruth, PhaseWorkload, RecoveryTruth, SecondTruth,
 };
 
+pub use crate::truth_scrub::ScrubTruth;
+
 /// Seconds of a day.
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
@@ -52,6 +54,9 @@ pub struct Truth {
     /// Blocks read back and found equal to the data written (with `payload = "real"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compared: Option<u64>,
+    /// What scrubbers read; only in scenarios with `scrub`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubTruth>,
     /// Effects of failures; only in scenarios with events.
     #[serde(flatten)]
     pub outages: Option<OutageTruth>,
@@ -506,6 +511,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         requests_in_flight: cluster.requests_in_flight(),
         unfinished,
         blocks_compared: cluster.engine.vault.as_ref().map(crate::payload::Vault::compared),
+        scrub: ScrubTruth::of(cluster, seconds),
         outages: OutageTruth::of(cluster),
         events: cluster.engine.agenda.taken(),
         warmup: cluster.mark_at() - SimTime::ZERO,

@@ -27,6 +27,7 @@ fn import(name: &str) -> Option<Import> {
 }
 
 /// What DiskSim 4.0 prints for a drive of its validation set, ms.
+#[derive(Clone, Copy)]
 struct Published {
     mean_ms: f64,
     rms_ms: f64,

@@ -196,6 +196,11 @@ pub enum Then {
         /// Its number.
         job: u32,
     },
+    /// The checksum of a chunk that a scrubber has read is computed.
+    Scrubbed {
+        /// The scrubber's number.
+        scrubber: u32,
+    },
     /// A computation of the engine itself. The protocol does not see it.
     Load {
         /// A number chosen by the engine.
@@ -225,6 +230,11 @@ pub enum Timer {
     Daemon {
         /// Its number.
         job: u32,
+    },
+    /// A scrubber is to read its next chunk.
+    Scrub {
+        /// Its number.
+        scrubber: u32,
     },
     /// A client checks a part of a request that it waits for; this and the timers below exist only in
     /// scenarios with events.

@@ -31,6 +31,7 @@ mod protocol;
 mod records;
 mod request;
 mod routing;
+mod scrub;
 mod store;
 mod swift;
 mod system;
@@ -45,6 +46,7 @@ pub use failures::{
 pub use hosts::{Copied, Fragments, Hosts, Labour, Then, Timer, Work};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};
 pub use request::{Done, Issue, Phase, Request};
+pub use scrub::{ScrubAccess, Scrubbed};
 pub use store::{Access, Software};
 pub use system::SystemError;
 pub use volume::Volume;

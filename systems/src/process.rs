@@ -9,6 +9,8 @@ pub const SERVER: u32 = 1;
 pub const FLUSHER: u32 = FLUSHER_THREAD.pid;
 /// Ships activity records and stores them.
 pub const TRACKER: u32 = 3;
+/// Scrubs the disks of a host; only in clusters that are scrubbed.
+pub const SCRUBBER: u32 = 4;
 /// The application of the first workload; the others follow in order.
 pub const FIRST_APPLICATION: u32 = 100;
 
@@ -17,9 +19,16 @@ pub const fn application(workload: u32) -> u32 {
     FIRST_APPLICATION + workload
 }
 
-/// The processes that every host has, by number and name.
-pub const SYSTEM: [(u32, &str); 4] =
-    [(Thread::IDLE.pid, "idle"), (SERVER, "server"), (FLUSHER, "flusher"), (TRACKER, "tracker")];
+/// The processes that every host has, by number and name; `scrubs`: whether the cluster is scrubbed.
+pub fn system(scrubs: bool) -> impl Iterator<Item = (u32, &'static str)> {
+    let all: [(u32, &str); 4] = [
+        (Thread::IDLE.pid, "idle"),
+        (SERVER, "server"),
+        (FLUSHER, "flusher"),
+        (TRACKER, "tracker"),
+    ];
+    all.into_iter().chain(scrubs.then_some((SCRUBBER, "scrubber")))
+}
 
 // All threads on a host have different numbers: those of exchanges are odd, those of requests even from 0 up,
 // and those of transactions even from the top down.
@@ -37,4 +46,9 @@ pub const fn transaction_thread(transaction: u32, workload: u32) -> Thread {
 /// The thread of a process that works on an exchange; without an exchange, the last thread number.
 pub const fn exchange_thread(exchange: u32, pid: u32) -> Thread {
     Thread { pid, tid: exchange.wrapping_mul(2).wrapping_add(1) }
+}
+
+/// The thread of a scrubber, by the scrubber's number in the cluster.
+pub const fn scrub_thread(scrubber: u32) -> Thread {
+    Thread { pid: SCRUBBER, tid: scrubber.wrapping_add(1) }
 }

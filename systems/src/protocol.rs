@@ -11,6 +11,7 @@ use crate::failures::{Failures, Health, Home, Kind, Recovery, Unit, spare_groups
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
+use crate::scrub::{self, Scrubbed, Scrubs};
 use crate::store::Access;
 use crate::system::{AnySystem, System, SystemError};
 use crate::volume::Volume;
@@ -38,6 +39,8 @@ pub(crate) struct Core {
     pub(crate) done: Vec<Done>,
     /// Present only in scenarios with events or hedged reads.
     pub(crate) failures: Option<Box<Failures>>,
+    /// Present only in scenarios with scrubbing.
+    pub(crate) scrubs: Option<Box<Scrubs>>,
     pub(crate) scratch: Scratch,
 }
 
@@ -72,6 +75,7 @@ impl Protocol {
             database: Bytes::ZERO,
             done: Vec::new(),
             failures: Failures::of(scenario, clocks),
+            scrubs: None,
             scratch: Scratch::default(),
         };
         if let Some(failures) = &mut core.failures {
@@ -80,6 +84,9 @@ impl Protocol {
         }
         let mut system = AnySystem::of(scenario, clocks)?;
         system.prepare_for_failures(&mut core, scenario, clocks)?;
+        if scenario.scrub.is_some() {
+            core.scrubs = Scrubs::of(scenario, system.stored_places(scenario, &core), clocks);
+        }
         let settings = scenario.outages.iter().flat_map(|outages| outages.settings.clone());
         Ok(Self { core, system, settings: settings.collect() })
     }
@@ -87,6 +94,7 @@ impl Protocol {
     /// Sets the first timers.
     pub fn begin<H: Hosts>(&mut self, hosts: &mut H) {
         self.system.begin(hosts);
+        self.core.begin_scrubs(hosts);
     }
 
     /// A client issues a request; its response time counts from now.
@@ -162,6 +170,13 @@ impl Protocol {
             Then::Opened { request } => self.opened(hosts, request),
             Then::Step { exchange } => system.computed(core, hosts, exchange),
             Then::Daemon { job } => system.daemon_done(core, hosts, job),
+            Then::Scrubbed { scrubber } => {
+                if system.is_stopped(core, core.scrubbed_server(scrubber)) {
+                    core.scrub_stops(scrubber);
+                } else {
+                    core.scrub_ends(hosts, scrubber);
+                }
+            }
             Then::Load { .. } => unreachable!("the engine keeps what is its own"),
         }
     }
@@ -185,6 +200,12 @@ impl Protocol {
     /// A store has completed one of the accesses that an exchange waits for.
     pub fn stored<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
         let Self { core, system, .. } = self;
+        if let Some(scrubber) = scrub::of_leg(exchange) {
+            let server = core.scrubbed_server(scrubber);
+            hosts.note_ready(server.host);
+            let is_stopped = system.is_stopped(core, server);
+            return system.scrub_read(core, hosts, scrubber, is_stopped);
+        }
         if !core.one_stored(hosts, exchange) || !core.goes_on(exchange) {
             return;
         }
@@ -206,6 +227,14 @@ impl Protocol {
             }
             Timer::System { host } => self.system.timer(&mut self.core, hosts, HostId(host)),
             Timer::Daemon { job } => self.system.daemon_flushed(&mut self.core, hosts, job),
+            Timer::Scrub { scrubber } => {
+                let Self { core, system, .. } = self;
+                if system.is_stopped(core, core.scrubbed_server(scrubber)) {
+                    return core.scrub_stops(scrubber);
+                }
+                core.scrub_begins(hosts.now(), scrubber);
+                system.scrub(core, hosts, scrubber);
+            }
             Timer::Part { part } => {
                 self.system.look_at_part(&mut self.core, hosts, part);
                 self.answer_ready(hosts);
@@ -233,7 +262,10 @@ impl Protocol {
             Action::Fail { keeps } => system.fails(core, hosts, what, keeps),
             Action::Add => system.membership_changes(core, hosts, what, true),
             Action::Drain => system.membership_changes(core, hosts, what, false),
-            Action::Return => system.returns(core, hosts, what),
+            Action::Return => {
+                system.returns(core, hosts, what);
+                core.scrubs_go_on(hosts, what);
+            }
             Action::Slow { .. } => {}
             Action::Set { number } => {
                 let number = number as usize;
@@ -467,6 +499,11 @@ impl Protocol {
     /// Number of reads that have asked one more node, by workload. Empty without hedged reads.
     pub fn hedges(&self) -> &[u64] {
         self.core.failures.as_ref().map_or(&[], |failures| failures.hedging.sent())
+    }
+
+    /// The results of scrubbers since the beginning; `None`: nothing is scrubbed.
+    pub fn scrubbed(&self) -> Option<Scrubbed> {
+        self.core.scrubs.as_ref().map(|scrubs| scrubs.done())
     }
 
     /// Bytes written by all recoveries.

@@ -6,6 +6,7 @@ use foretell_units::{Bytes, HostId, Owner};
 
 use crate::failures::spare_groups;
 use crate::objects::{StoreAccess, Stores};
+use crate::scrub::ScrubAccess;
 use crate::system::AnySystem;
 use crate::volume::Volume;
 
@@ -18,6 +19,8 @@ pub enum Access {
     Object(StoreAccess),
     /// Bytes appended to a file that belongs to the node itself.
     Append(FileAccess),
+    /// A chunk that the scrubber of a disk reads. It bypasses the cache.
+    Scrub(ScrubAccess),
 }
 
 /// The storage software of a node.
@@ -44,14 +47,7 @@ impl Software {
             let stores = Stores::new(settings, storage, reserved, clocks);
             return Some(Self::Objects(Box::new(stores)));
         }
-        let file = |volume: &Volume| {
-            if !volume.all_nodes().any(|node| node == host) {
-                return Bytes::ZERO;
-            }
-            let spare = spare_groups(scenario, volume);
-            volume.distribution.file_size(volume.size) + volume.distribution.group_stored() * spare
-        };
-        let mut files: Vec<Bytes> = volumes.iter().map(file).collect();
+        let mut files = file_sizes(scenario, host, volumes);
         // the file of the Activity DB comes last
         files.push(Bytes::ZERO);
         Some(Self::files(storage, &files, reserved, clocks))
@@ -72,6 +68,14 @@ impl Software {
                 node.access(machine, access)
             }
             (Self::Objects(stores), Access::Object(access)) => stores.access(machine, access),
+            (Self::Files(node), Access::Scrub(access)) => {
+                node.bypass(machine, access.operation(access.begin), access.leg);
+                1
+            }
+            (Self::Objects(stores), Access::Scrub(access)) => {
+                stores.scrub(machine, access);
+                1
+            }
             (Self::Objects(stores), Access::Append(access)) => {
                 stores.append(machine, access.leg, access.size, access.thread);
                 1
@@ -90,7 +94,7 @@ impl Software {
                 node.access(machine, access);
             }
             (Self::Objects(stores), Access::Object(access)) => stores.touch(access),
-            (Self::Objects(_), _) | (Self::Files(_), Access::Object(_)) => {}
+            (Self::Objects(_), _) | (Self::Files(_), Access::Object(_) | Access::Scrub(_)) => {}
         }
     }
 
@@ -161,4 +165,16 @@ impl Software {
             Self::Objects(_) => None,
         }
     }
+}
+
+/// The bytes that each volume's file needs on a host, including room for fragments of other hosts.
+pub(crate) fn file_sizes(scenario: &Scenario, host: HostId, volumes: &[Volume]) -> Vec<Bytes> {
+    let file = |volume: &Volume| {
+        if !volume.all_nodes().any(|node| node == host) {
+            return Bytes::ZERO;
+        }
+        let spare = spare_groups(scenario, volume);
+        volume.distribution.file_size(volume.size) + volume.distribution.group_stored() * spare
+    };
+    volumes.iter().map(file).collect()
 }

@@ -12,6 +12,7 @@ use crate::hosts::{Hosts, Then};
 use crate::objects::{Settings, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
+use crate::scrub::{Places, of_files};
 use crate::store::Access;
 
 /// A range of a volume: offset and length.
@@ -177,6 +178,44 @@ pub(crate) trait System {
     fn bytes_lost(&self, core: &Core) -> Bytes {
         let lost = |failures: &Failures| failures.bytes_lost(&core.volumes);
         core.failures.as_deref().map_or(Bytes::ZERO, lost)
+    }
+
+    /// The places of disks that hold data when the run begins.
+    fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {
+        of_files(scenario, &core.volumes)
+    }
+
+    /// Whether the server of a disk is down.
+    fn is_stopped(&self, core: &Core, server: Target) -> bool {
+        core.failures.as_ref().is_some_and(|failures| failures.is_down(server.host))
+    }
+
+    /// The work of a server for the checksum of `bytes` that a scrubber has read. Assumed: as much as copying
+    /// them, because both pass over the bytes once.
+    fn scrub_work(&self, cpu: &CpuProfile, bytes: Bytes) -> SimSpan {
+        cpu.copy.of(bytes)
+    }
+
+    /// A scrubber reads its next chunk; its server is up.
+    fn scrub<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, scrubber: u32) {
+        core.scrub_reads(hosts, scrubber);
+    }
+
+    /// A scrubber has read its chunk; `is_stopped`: its server is down.
+    fn scrub_read<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        scrubber: u32,
+        is_stopped: bool,
+    ) {
+        if is_stopped {
+            return core.scrub_stops(scrubber);
+        }
+        let (_, size) = core.scrubbed_chunk(scrubber);
+        let cpu = hosts.cpu(core.scrubbed_server(scrubber).host);
+        let span = self.scrub_work(cpu, size);
+        core.scrub_computes(hosts, scrubber, span);
     }
 
     /// The unit that a recovery's number stands for.
@@ -405,6 +444,32 @@ impl System for AnySystem {
 
     fn bytes_lost(&self, core: &Core) -> Bytes {
         each!(self, system => system.bytes_lost(core))
+    }
+
+    fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {
+        each!(self, system => system.stored_places(scenario, core))
+    }
+
+    fn is_stopped(&self, core: &Core, server: Target) -> bool {
+        each!(self, system => system.is_stopped(core, server))
+    }
+
+    fn scrub_work(&self, cpu: &CpuProfile, bytes: Bytes) -> SimSpan {
+        each!(self, system => system.scrub_work(cpu, bytes))
+    }
+
+    fn scrub<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, scrubber: u32) {
+        each!(self, system => system.scrub(core, hosts, scrubber));
+    }
+
+    fn scrub_read<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        scrubber: u32,
+        is_stopped: bool,
+    ) {
+        each!(self, system => system.scrub_read(core, hosts, scrubber, is_stopped));
     }
 
     fn unit(&self, number: HostId) -> Unit {

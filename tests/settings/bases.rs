@@ -615,4 +615,8 @@ give_up       = "2 s"
 parallel      = 2
 pause         = "1 ms"
 max_backfills = 1
+
+[scrub]
+rate  = "10 MB/s"
+chunk = "64 KiB"
 "#;

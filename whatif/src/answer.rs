@@ -26,6 +26,9 @@ pub struct Answer {
     pub utilization: BTreeMap<String, BTreeMap<String, f64>>,
     /// The busiest resource.
     pub bottleneck: Option<Busiest>,
+    /// What scrubbers read; present only if the cluster is scrubbed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubAnswer>,
     /// Effects of the scenario's events; present only if it has events.
     #[serde(flatten)]
     pub outages: Option<OutageAnswer>,
@@ -40,6 +43,13 @@ pub struct Busiest {
     pub resource: String,
     /// Utilization, 0 to 1.
     pub utilization: f64,
+}
+
+/// What scrubbers read.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct ScrubAnswer {
+    /// Bytes that a scrubber reads per second, in the mean of the disks; at most `scrub.rate`.
+    pub disk_bytes_per_s: f64,
 }
 
 /// The load exceeds the capacity of a resource: requests arrive faster than they complete.

@@ -146,6 +146,8 @@ words!(
         Processor = "processor",
         /// Settings of the storage system or of guests.
         System = "system",
+        /// Scrubbing.
+        Scrubbing = "scrubbing",
         /// Hosts that fail, return or slow down, with or without other changes.
         Failure = "failure",
         /// Several of these.
@@ -254,6 +256,7 @@ impl ChangeKind {
         let key = steps.get(2).copied().unwrap_or_default();
         match (steps[0], key) {
             ("event" | "recovery", _) => Self::Failure,
+            ("scrub", _) => Self::Scrubbing,
             ("workload", "client") | ("client", "count" | "") => Self::Clients,
             ("workload", "" | "kind" | "volume") => Self::Workload,
             (

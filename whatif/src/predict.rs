@@ -9,7 +9,9 @@ use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload};
 use foretell_units::SimSpan;
 use thiserror::Error;
 
-use crate::answer::{Answer, Busiest, Misfit, Model, Overload, ResponseTimeMs, WorkloadAnswer};
+use crate::answer::{
+    Answer, Busiest, Misfit, Model, Overload, ResponseTimeMs, ScrubAnswer, WorkloadAnswer,
+};
 use crate::bounds::{alone_s, bounds};
 use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::classes::analyse;
@@ -360,9 +362,17 @@ impl Prediction<'_> {
         self.differs
     }
 
-    /// Whether a model can answer: only the replay follows failures and hedged reads.
+    /// Whether a model can answer: only the replay follows failures and hedged reads. Mean value analysis knows
+    /// only the demands of workloads at hosts: no load that no client causes, and no uplinks.
     pub fn knows(&self, model: Model) -> bool {
-        self.outcome.outages.is_none() && !self.scenario.hedges() || model == Model::Replay
+        let only_replay = self.outcome.outages.is_some() || self.scenario.hedges();
+        match model {
+            Model::Replay => true,
+            Model::Mva => {
+                !only_replay && self.scenario.scrub.is_none() && self.scenario.uplinks.is_none()
+            }
+            Model::Fast | Model::Bounds => !only_replay,
+        }
     }
 
     /// Returns an error if a model cannot answer the question with these changes.
@@ -372,7 +382,9 @@ impl Prediction<'_> {
         }
         let what = match self.outcome.outages {
             Some(_) => "the model has no failures of hosts",
-            None => "the model has no hedged reads",
+            None if self.scenario.hedges() => "the model has no hedged reads",
+            None if self.scenario.scrub.is_some() => "the model has no load of scrubbers",
+            None => "the model has no uplinks of racks",
         };
         Err(WhatIfError::not_followed(model, changes, what))
     }
@@ -458,6 +470,10 @@ impl Prediction<'_> {
             workloads: workloads.collect(),
             utilization,
             bottleneck,
+            scrub: self
+                .outcome
+                .scrub_bytes_per_s
+                .map(|bytes| ScrubAnswer { disk_bytes_per_s: bytes }),
             outages: self.outages(),
         }
     }

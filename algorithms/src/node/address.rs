@@ -142,6 +142,40 @@ impl AddressSpace {
         Extent { disk, lbn: Sectors(at / SECTOR_BYTES), bytes: Bytes(bytes) }
     }
 
+    /// The parts of a disk that hold the first `size` bytes of a file, in the order of addresses: first byte
+    /// and size of each. In the log-structured layout, the places that pages have before they move to the log.
+    pub fn on_disk(&self, file: u32, size: Bytes, disk: u32) -> Vec<(Bytes, Bytes)> {
+        let begin = self.bases[file as usize].min(self.capacity);
+        let end = (begin + size.get()).min(self.capacity);
+        let row_bytes = self.stripe * self.disks;
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        let mut add = |from: u64, to: u64| match found.last_mut() {
+            Some((_, end)) if *end == from => *end = to,
+            _ if from < to => found.push((from, to)),
+            _ => {}
+        };
+        let (mut row, last) = (begin / row_bytes, end.div_ceil(row_bytes));
+        while row < last {
+            let (row_begin, whole) = (row * row_bytes, end / row_bytes);
+            if begin <= row_begin && row < whole {
+                // rows as a whole have a stripe on each disk
+                add(row * self.stripe, whole * self.stripe);
+                row = whole;
+                continue;
+            }
+            for number in 0..self.disks {
+                let first = row_begin + number * self.stripe;
+                let (from, to) = (first.max(begin), (first + self.stripe).min(end));
+                if from < to && self.extent(first, Bytes(1)).disk == disk {
+                    let place = row * self.stripe;
+                    add(place + (from - first), place + (to - first));
+                }
+            }
+            row += 1;
+        }
+        found.into_iter().map(|(from, to)| (Bytes(from), Bytes(to - from))).collect()
+    }
+
     fn extent(&self, address: u64, most: Bytes) -> Extent {
         let address = address % self.capacity;
         let (number, within) = (address / self.stripe, address % self.stripe);
@@ -225,6 +259,42 @@ mod tests {
                 let mean = 2_000.0 / f64::from(disks);
                 let off = |count: &u32| (f64::from(*count) - mean).abs() < 5.0 * mean.sqrt();
                 assert!(on.iter().all(off), "{disks} disks, every {n}th: {on:?}");
+            }
+        }
+    }
+
+    /// The parts of a disk that hold a file, page by page.
+    fn pages_on(space: &AddressSpace, file: u32, pages: u64, disk: u32) -> Vec<u64> {
+        let places = (0..pages).map(|page| space.locate(PageKey::new(file, page), Bytes(4096)));
+        let mut found: Vec<u64> =
+            places.filter(|at| at.disk == disk).map(|at| at.lbn.get() * SECTOR_BYTES).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn oracle_the_parts_of_a_disk_are_those_of_all_pages() {
+        for disks in 1..5_u32 {
+            // 37, 100 and 13 pages: files begin and end within rows of stripes of 16 pages
+            let sizes = [37_u64, 100, 13].map(|pages| Bytes(pages * 4096));
+            let space = AddressSpace::new(&settings(disks, Bytes::kib(64), None), &sizes);
+            for (file, size) in (0..).zip(sizes) {
+                let mut bytes = 0;
+                for disk in 0..disks {
+                    let parts = space.on_disk(file, size, disk);
+                    assert!(
+                        parts.windows(2).all(|two| two[0].0 + two[0].1 < two[1].0),
+                        "{parts:?}"
+                    );
+                    let pages = |(begin, size): &(Bytes, Bytes)| {
+                        let (begin, count) = (begin.get(), size.get() / 4096);
+                        (0..count).map(move |page| begin + page * 4096)
+                    };
+                    let found: Vec<u64> = parts.iter().flat_map(pages).collect();
+                    assert_eq!(found, pages_on(&space, file, size.get() / 4096, disk));
+                    bytes += parts.iter().map(|(_, size)| size.get()).sum::<u64>();
+                }
+                assert_eq!(bytes, size.get());
             }
         }
     }

@@ -368,6 +368,15 @@ impl Node {
         started
     }
 
+    /// Starts an operation of a disk that passes the cache by; `leg` waits for it.
+    pub fn bypass(&mut self, machine: &mut impl Machine, what: DiskOperation, leg: u32) {
+        let run = Run { first: PageKey::new(0, 0), pages: 0 };
+        let waiters = SmallVec::from_slice(&[leg]);
+        let operation = Operation { what, run, waiters, ticket: None, direct: true };
+        let number = self.operations.insert(operation);
+        self.start(machine, number);
+    }
+
     /// Locates the bytes of a file from `offset` on, up to `most` of them.
     pub fn locate(&self, file: u32, offset: Bytes, most: Bytes) -> Extent {
         let page = self.buffer.page().get();

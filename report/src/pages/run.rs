@@ -205,6 +205,14 @@ fn clients(run: &Run) -> Section {
         if !hedged.is_empty() {
             section.text(format!("Reads that asked one more node: {}.", hedged.join(", ")));
         }
+        let scrub = |key| at(truth, &["scrub", key]);
+        if let (Some(disks), Some(rate)) = (scrub("disks"), scrub("disk_bytes_per_s")) {
+            section.text(format!(
+                "Scrubbers read {} MB/s of each of {} disks.",
+                number(rate / 1e6),
+                number(disks)
+            ));
+        }
         section.parts.extend(others.map(Part::Text));
     } else {
         section.push(Part::Gap(

@@ -152,19 +152,24 @@ impl Context<'_> {
             RawOpQueue::Mclock => OpSchedulerKind::Mclock {
                 capacity: *raw.capacity.as_ref()?.get(),
                 spins: *raw.spins.as_ref()?.get(),
-                // Ceph's configuration reference for mClock, Pacific and Quincy
+                // Ceph's configuration reference for mClock, Pacific and Quincy; best effort from
+                // `mClockScheduler.cc` of these
                 shares: match raw.profile.as_ref()?.get() {
                     RawProfile::HighClientOps => Shares {
                         client: share(0.5, 2.0, None),
                         recovery: share(0.25, 1.0, Some(1.0)),
+                        best_effort: share(0.25, 2.0, None),
                     },
                     RawProfile::Balanced => Shares {
                         client: share(0.4, 1.0, Some(1.0)),
                         recovery: share(0.4, 1.0, Some(1.5)),
+                        best_effort: share(0.2, 2.0, None),
                     },
                     RawProfile::HighRecoveryOps => Shares {
                         client: share(0.3, 1.0, Some(0.8)),
                         recovery: share(0.6, 2.0, Some(2.0)),
+                        // Ceph reserves one operation a second: nothing, at its cost of scrubbing
+                        best_effort: share(0.0, 2.0, None),
                     },
                 },
             },

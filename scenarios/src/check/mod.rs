@@ -13,6 +13,7 @@ mod hosts;
 mod machines;
 mod memory;
 mod quantities;
+mod scrub;
 mod settings;
 mod storage;
 mod topology;
@@ -273,6 +274,7 @@ impl Context<'_> {
         let outages = self.events(tree, found, system.as_ref(), duration_found);
         let timeout = outages.as_ref().ok().and_then(Option::as_ref);
         self.fits_hedges(tree, system.as_ref(), timeout.map(|outages| outages.recovery.timeout));
+        let scrub = self.scrub(tree, system.as_ref(), duration_found);
         if !has_duration && !self.broken.section("") {
             self.needs_duration(tree, &workloads);
         }
@@ -299,6 +301,7 @@ impl Context<'_> {
                 RawPayload::Real => Payload::Real,
             },
             outages: outages.ok()?,
+            scrub: scrub.ok()?,
         })
     }
 

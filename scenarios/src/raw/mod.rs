@@ -12,6 +12,7 @@ mod device;
 mod event;
 mod leaf;
 mod node;
+mod scrub;
 mod volume;
 mod workload;
 
@@ -34,6 +35,7 @@ pub(crate) use node::{
     RawCache, RawClient, RawGuest, RawHost, RawLayout, RawLogDevice, RawMachine, RawNic, RawNode,
     RawNodeDisk, RawWrite,
 };
+pub(crate) use scrub::RawScrub;
 pub(crate) use volume::{RawCipher, RawDomain, RawPlacement, RawReadFrom, RawRule, RawVolume};
 pub(crate) use workload::{
     Pacing, RawArrivals, RawChoice, RawCosbench, RawFfsb, RawFio, RawIozone, RawOltp, RawPace,
@@ -96,6 +98,9 @@ pub(crate) struct RawScenario {
     pub(crate) event: Option<BTreeMap<String, RawEvent>>,
     /// How the storage system notices failures and recovers from them. Only with events.
     pub(crate) recovery: Option<RawRecovery>,
+    /// Scrubbing: storage servers read all that their disks store, over and over, and compare checksums.
+    /// Without it, nothing is scrubbed.
+    pub(crate) scrub: Option<RawScrub>,
     /// Activity tracking: what is recorded, and the cost of recording in the simulated system.
     #[schemars(extend("default" = {}))]
     pub(crate) tracking: RawTracking,

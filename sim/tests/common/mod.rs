@@ -138,6 +138,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
         intervals: None,
         outages: None,
         uplinks: None,
+        scrub: None,
         hosts: (0..nodes).map(node).chain((0..clients).map(client)).collect(),
         system: System::UrsaMinor,
         switch: switch(),

@@ -215,6 +215,11 @@ impl Rules for Ceph {
         }
     }
 
+    /// As much as a client's read: an OSD does the same for both, and compares checksums.
+    fn scrub_work(&self, bytes: Bytes) -> SimSpan {
+        self.settings.read.of(bytes)
+    }
+
     /// Nodes begin to report to monitors, each at its own phase.
     fn begin<H: Hosts>(&self, hosts: &mut H) {
         for (host, _, phase) in &self.reports {

@@ -104,10 +104,21 @@ pub(super) enum Next {
     ChoreDecided,
     /// A thread of a shard that spins has polled for a while.
     Spin,
+    /// A thread begins with the chunk of a scrubber: next, the device is read.
+    Scrub,
+    /// The checksum of the scrubber's chunk is computed.
+    Scrubbed,
     /// Nothing: the key-value store has merged the commits.
     Nothing,
     /// The answer of another OSD was read: the task of the server in front continues.
     Counted,
+}
+
+impl Next {
+    /// Whether the job serves a scrubber, whose number is in place of a task's.
+    pub(super) fn is_of_scrubber(self) -> bool {
+        matches!(self, Self::Scrub | Self::Scrubbed)
+    }
 }
 
 /// Whether the store may accept a transaction while others are in flight. One that exceeds the throttle by itself
@@ -131,7 +142,7 @@ pub(super) struct Job {
     pub(super) osd: u32,
     pub(super) host: HostId,
     pub(super) place: Place,
-    /// The task that it serves; for a round of commits, the first task.
+    /// The task that it serves; for a round of commits, the first task; for a scrubber, its number.
     pub(super) task: u32,
     /// The exchange that it serves.
     pub(super) exchange: u32,
@@ -267,6 +278,12 @@ impl Daemons {
         (has_thread && osd.locks.take(id, job.lock) && osd.on_processor(id)).then_some(id)
     }
 
+    /// A thread that has waited for its device goes on with this job. Returns the job if it has a processor.
+    pub(super) fn go_on(&mut self, job: Job) -> Option<u32> {
+        let id = self.jobs.insert(job);
+        self.osds[job.osd as usize].on_processor(id).then_some(id)
+    }
+
     /// A job's work is done, and it leaves the processor. Returns the job that runs there next.
     pub(super) fn leave_processor(&mut self, osd: u32) -> Option<u32> {
         self.osds[osd as usize].processors.as_mut()?.give()
@@ -385,8 +402,8 @@ impl Daemons {
         Some((first, kv_round + kv_transaction * osd.round.len() as u64))
     }
 
-    /// An OSD stops: jobs that wait for its threads are lost.
-    pub(super) fn stop(&mut self, osd: u32) {
+    /// An OSD stops: jobs that wait for its threads are lost. Returns the scrubbers among those that they served.
+    pub(super) fn stop(&mut self, osd: u32) -> Vec<u32> {
         let osd = &mut self.osds[osd as usize];
         osd.waiting.clear();
         osd.in_flight = 0;
@@ -396,16 +413,15 @@ impl Daemons {
                 None => osd.op.free += 1,
             }
         }
+        let mut lost = Vec::new();
         for shard in &mut osd.shards {
-            for job in shard.queue.drain() {
-                self.jobs.remove(job);
-            }
+            lost.extend(shard.queue.drain());
         }
         for pool in [&mut osd.messenger, &mut osd.op].into_iter().chain(&mut osd.processors) {
-            for job in pool.waiting.drain(..) {
-                self.jobs.remove(job);
-            }
+            lost.extend(pool.waiting.drain(..));
         }
+        let jobs = lost.into_iter().map(|job| *self.jobs.remove(job));
+        jobs.filter(|job| job.next.is_of_scrubber()).map(|job| job.task).collect()
     }
 
     /// A round has ended. Returns its transactions.

@@ -4,7 +4,7 @@
 //! stands *in front* of the others. That server has the others read or write their copies or shards, and
 //! answers when enough of them have done so. `Rules` contain the differences between systems.
 //!
-//! `outages` handles servers that fail. Not modelled: versions, scrubbing.
+//! `outages` handles servers that fail, `scrub` the scrubbers of their devices. Not modelled: versions.
 
 mod coalesce;
 mod daemon;
@@ -15,6 +15,7 @@ mod outages;
 mod pipeline;
 mod pool;
 mod scheduler;
+mod scrub;
 mod step;
 mod store;
 mod task;
@@ -29,6 +30,7 @@ use crate::hosts::{Hosts, Labour, Then, Work};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
+use crate::scrub::Places;
 use crate::store::Access;
 use crate::system::{Few, Stretch, System, SystemError};
 use crate::volume::Volume;
@@ -104,6 +106,9 @@ pub(crate) trait Rules {
     fn chore(&self, _what: What, _bytes: Bytes) -> SimSpan {
         SimSpan::ZERO
     }
+
+    /// The work of a server for the checksum of `bytes` that a scrubber has read.
+    fn scrub_work(&self, bytes: Bytes) -> SimSpan;
 
     /// Sets the first timers.
     fn begin<H: Hosts>(&self, _hosts: &mut H) {}
@@ -780,6 +785,43 @@ impl<R: Rules> System for Objects<R> {
 
     fn bytes_lost(&self, _core: &Core) -> Bytes {
         self.lost_bytes()
+    }
+
+    fn stored_places(&self, _scenario: &Scenario, core: &Core) -> Places {
+        self.places(core)
+    }
+
+    fn is_stopped(&self, _core: &Core, server: Target) -> bool {
+        self.is_down(server)
+    }
+
+    fn scrub_work(&self, _cpu: &CpuProfile, bytes: Bytes) -> SimSpan {
+        self.rules.scrub_work(bytes)
+    }
+
+    fn scrub<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, scrubber: u32) {
+        if self.daemons.is_some() {
+            self.queue_scrub(core, hosts, scrubber);
+        } else {
+            core.scrub_reads(hosts, scrubber);
+        }
+    }
+
+    fn scrub_read<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        scrubber: u32,
+        is_stopped: bool,
+    ) {
+        if self.daemons.is_some() {
+            return self.thread_scrubs(core, hosts, scrubber, is_stopped);
+        }
+        if is_stopped {
+            return core.scrub_stops(scrubber);
+        }
+        let (_, size) = core.scrubbed_chunk(scrubber);
+        core.scrub_computes(hosts, scrubber, self.rules.scrub_work(size));
     }
 
     fn unit(&self, number: HostId) -> Unit {

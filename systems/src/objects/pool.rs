@@ -199,6 +199,11 @@ impl Pool {
         }
     }
 
+    /// Offset of its data on each device.
+    pub(super) fn base(&self) -> Bytes {
+        Bytes(self.base)
+    }
+
     /// Number of objects of a volume of that size that have a copy or a shard on each device.
     pub(super) fn objects(&self, volume: Bytes) -> f64 {
         let copies = volume.get() as f64 / self.object as f64 * self.encoding.n() as f64;

@@ -13,7 +13,7 @@ use super::scheduler::Class;
 use super::task::Task;
 use super::{Objects, Rules};
 use crate::hosts::{Hosts, Labour, Then, Timer, Work};
-use crate::process::{SERVER, exchange_thread};
+use crate::process::{SERVER, exchange_thread, scrub_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 
 /// A thread that spins has a core for this long before others get their turn. Assumed: Linux shares cores fairly
@@ -51,6 +51,13 @@ impl<R: Rules> Objects<R> {
         let locks = daemons.threads.locks && place == Place::Op;
         let lock = locks.then(|| (self.tasks[task].volume, group));
         let job = Job { osd, host, place, task, exchange, span, next, class, bytes, shard, lock };
+        self.begin_job(core, hosts, job);
+    }
+
+    /// A job waits for its thread, or begins.
+    pub(super) fn begin_job<H: Hosts>(&mut self, core: &Core, hosts: &mut H, job: Job) {
+        let Job { osd, place, shard, .. } = job;
+        let daemons = self.daemons.as_mut().expect("servers have threads");
         let ready = daemons.begin(job, hosts.now());
         self.run(core, hosts, ready);
         if place == Place::Op {
@@ -123,7 +130,7 @@ impl<R: Rules> Objects<R> {
     }
 
     /// An op thread of an OSD is free, and holds no lock.
-    fn leave_op_thread<H: Hosts>(
+    pub(super) fn leave_op_thread<H: Hosts>(
         &mut self,
         core: &Core,
         hosts: &mut H,
@@ -143,11 +150,13 @@ impl<R: Rules> Objects<R> {
     }
 
     /// A job has its thread and its processor.
-    fn run<H: Hosts>(&self, core: &Core, hosts: &mut H, job: Option<u32>) {
+    pub(super) fn run<H: Hosts>(&self, core: &Core, hosts: &mut H, job: Option<u32>) {
         let Some(id) = job else { return };
         let daemons = self.daemons.as_ref().expect("servers have threads");
-        let Job { host, exchange, span, .. } = daemons.jobs[id];
-        let (workload, thread, breadcrumb) = if exchange == NO_EXCHANGE {
+        let Job { host, exchange, span, next, task, .. } = daemons.jobs[id];
+        let (workload, thread, breadcrumb) = if next.is_of_scrubber() {
+            (NO_CLIENT, scrub_thread(task), Breadcrumb::NONE)
+        } else if exchange == NO_EXCHANGE {
             (NO_CLIENT, FLUSHER, Breadcrumb::NONE)
         } else {
             let asked = &core.exchanges[exchange];
@@ -330,6 +339,13 @@ impl<R: Rules> Objects<R> {
         match job.next {
             Next::Committed | Next::Nothing | Next::Wake => false,
             Next::Spin => self.has_stopped(job.osd),
+            Next::Scrub | Next::Scrubbed => {
+                let stopped = self.has_stopped(job.osd);
+                if stopped {
+                    core.scrub_stops(job.task);
+                }
+                stopped
+            }
             Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
             Next::ChoreArrived | Next::ChoreDecided => {
                 self.comes_to_nothing(core, exchange, Then::Taken { exchange })
@@ -345,6 +361,11 @@ impl<R: Rules> Objects<R> {
             Next::ChoreDecided => self.perform_job(core, hosts, &job),
             Next::Wake => unreachable!("it is a timer's"),
             Next::Spin => self.look_again(core, hosts, &job),
+            Next::Scrub => {
+                self.holds = true;
+                core.scrub_reads(hosts, job.task);
+            }
+            Next::Scrubbed => core.scrub_ends(hosts, job.task),
             Next::Arrived => self.arrived(core, hosts, job.task),
             Next::Decided => self.begin_task(core, hosts, job.task),
             Next::Encoded => self.coded(core, hosts, job.task),

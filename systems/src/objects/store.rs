@@ -29,6 +29,7 @@ use foretell_units::{Beat, Breadcrumb, Bytes, Op, Owner, Sectors, SimSpan, SimTi
 
 use super::log::{Commit, Log};
 use super::{BLOCK, Shard};
+use crate::scrub::ScrubAccess;
 
 /// Settings of all stores of a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -498,6 +499,16 @@ impl Stores {
     ) {
         let number = self.operations.insert(Operation { what, store, purpose });
         machine.start(number, &what);
+    }
+
+    /// Reads a chunk for the scrubber of a disk, whatever is cached.
+    pub(crate) fn scrub(&mut self, machine: &mut impl Machine, access: &ScrubAccess) {
+        let ScrubAccess { leg, disk, begin, size, .. } = *access;
+        let (breadcrumb, workload) = (Breadcrumb::NONE, NO_CLIENT);
+        let whose = Whose { breadcrumb, workload, thread: access.thread };
+        let place = self.place(disk, (begin, size), Op::Read, whose);
+        let what = DiskOperation { lbn: place.lbn, size: place.size, ..access.operation(begin) };
+        self.start(machine, disk, what, Purpose::Read { leg });
     }
 
     /// Updates the cache for an access that takes no time.

@@ -6,7 +6,7 @@
 //! streams. Not modelled: account and container servers.
 
 use foretell_algorithms::placement::{Ring, RingDevice};
-use foretell_scenarios::model::{self, CpuProfile, Scenario};
+use foretell_scenarios::model::{self, Cost, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
@@ -104,6 +104,12 @@ impl Rules for Swift {
     /// All copies are equally good: proxies shuffle them (`sorting_method`).
     fn first_read(&mut self, front: HostId, copies: usize, wanted: usize) -> usize {
         self.shuffling[front.index()].below((copies - wanted + 1) as u64) as usize
+    }
+
+    /// The part of a write's work that grows with size: the auditor computes the same MD5 sum (`etag`). There is
+    /// no request, so the fixed part is left out.
+    fn scrub_work(&self, bytes: Bytes) -> SimSpan {
+        Cost { fixed: SimSpan::ZERO, ..self.settings.write }.of(bytes)
     }
 
     fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan {

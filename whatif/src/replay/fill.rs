@@ -168,6 +168,8 @@ impl Key {
             tracking,
             payload: _,
             outages: _,
+            // scrubs bypass caches
+            scrub: _,
         } = material.scenario;
         let streams = material.requests.iter();
         let streams =

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::Resource;
-use foretell_scenarios::model::{Host, Scenario};
+use foretell_scenarios::model::{Host, Scenario, Scrub};
 use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
@@ -62,6 +62,8 @@ pub(crate) const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
 /// has about twenty events, and a cluster that is a thousand times as fast issues a thousand times as many
 /// requests.
 const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
+/// Maximum number of events for each chunk that scrubbers may read.
+const MOST_EVENTS_PER_CHUNK: u64 = 1000;
 /// Total number of outstanding requests above which a cluster does not keep up.
 const MOST_OUTSTANDING: usize = 1 << 20;
 
@@ -107,6 +109,8 @@ struct Replay<'a> {
     measuring: Option<(SimTime, Vec<Vec<Busy>>)>,
     /// By workload: number of hedged reads before the measured time. Empty if there are none.
     hedges_before: Vec<u64>,
+    /// Bytes read by scrubbers: in the measured time so far, and before its current part.
+    scrubbed: (u64, u64),
     measured: SimSpan,
     /// Busy times measured, by host and resource.
     busy: Vec<Vec<Busy>>,
@@ -216,10 +220,11 @@ impl<'a> Replay<'a> {
             database_before: Bytes::ZERO,
             busy: idle,
             ticks_from: SimTime::ZERO,
-            events: (0, MOST_EVENTS.0.saturating_add(MOST_EVENTS.1.saturating_mul(recorded))),
+            events: (0, most_events(scenario, recorded)),
             recorded,
             measuring: None,
             hedges_before: Vec::new(),
+            scrubbed: (0, 0),
             measured: SimSpan::ZERO,
             mark_at,
         })
@@ -444,6 +449,7 @@ impl<'a> Replay<'a> {
     fn begin_measuring(&mut self) {
         self.measuring = Some((self.engine.now, self.busy_so_far()));
         self.hedges_before = self.protocol.hedges().to_vec();
+        self.scrubbed.1 = self.protocol.scrubbed().unwrap_or_default().bytes;
         self.engine.measuring = true;
     }
 
@@ -451,6 +457,8 @@ impl<'a> Replay<'a> {
         let Some((from, before)) = self.measuring.take() else { return };
         self.engine.measuring = false;
         self.measured += self.engine.now.saturating_since(from);
+        let scrubbed = self.protocol.scrubbed().unwrap_or_default().bytes;
+        self.scrubbed.0 += scrubbed - self.scrubbed.1;
         let after = self.busy_so_far();
         for (host, (before, after)) in before.iter().zip(&after).enumerate() {
             for (place, (before, after)) in before.iter().zip(after).enumerate() {
@@ -532,8 +540,27 @@ impl<'a> Replay<'a> {
             }
             found
         });
-        Outcome { workloads: workloads.collect(), resources, uplinks, seconds, outages }
+        let workloads = workloads.collect();
+        let scrub_bytes_per_s = self
+            .protocol
+            .scrubbed()
+            .map(|scrubbed| self.scrubbed.0 as f64 / seconds / (scrubbed.disks as f64).max(1.0));
+        Outcome { workloads, resources, uplinks, seconds, outages, scrub_bytes_per_s }
     }
+}
+
+/// Maximum number of events of a replay of that many recorded requests.
+fn most_events(scenario: &Scenario, recorded: u64) -> u64 {
+    let (always, for_each) = MOST_EVENTS;
+    let chunks = scenario.scrub.map_or(0.0, |Scrub { rate, chunk }| {
+        let seconds = scenario.duration.map_or(0.0, SimSpan::as_secs_f64);
+        let seconds = seconds + scenario.warmup.as_secs_f64();
+        let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
+        let disks: usize = storage.map(|storage| storage.disks.len()).sum();
+        seconds / rate.time_for(chunk).as_secs_f64().max(1e-9) * disks as f64
+    });
+    let of_chunks = (chunks as u64).saturating_mul(MOST_EVENTS_PER_CHUNK);
+    always.saturating_add(for_each.saturating_mul(recorded)).saturating_add(of_chunks)
 }
 
 /// The rack and the name of one direction of its uplink: to the core, and from it.

@@ -33,6 +33,8 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
     /// For a scenario with events.
     pub(crate) outages: Option<OutageOutcome>,
+    /// For a scenario with scrubbing: bytes per second that a scrubber reads, in the mean of the disks.
+    pub(crate) scrub_bytes_per_s: Option<f64>,
 }
 
 impl Outcome {

@@ -120,7 +120,7 @@ impl Server {
 
 impl Outages {
     /// The number of a server.
-    fn number(&self, target: Target) -> Osd {
+    pub(in crate::objects) fn number(&self, target: Target) -> Osd {
         self.first_server[target.host.index()] + target.disk
     }
 
@@ -130,7 +130,7 @@ impl Outages {
     }
 
     /// Whether a server is stopped.
-    fn is_down(&self, osd: Osd) -> bool {
+    pub(in crate::objects) fn is_down(&self, osd: Osd) -> bool {
         self.servers[osd as usize].is_down
     }
 
@@ -284,7 +284,9 @@ impl<R: Rules> Objects<R> {
                 hosts.payload_wiped(HostId(osd));
             }
             if let Some(daemons) = &mut self.daemons {
-                daemons.stop(osd);
+                for scrubber in daemons.stop(osd) {
+                    core.scrub_stops(scrubber);
+                }
             }
         }
     }
