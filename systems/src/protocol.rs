@@ -469,6 +469,12 @@ impl Protocol {
         self.core.failures.as_ref().map_or(&[], |failures| failures.hedging.sent())
     }
 
+    /// Number of reads so far in which a client got an older version than the one that was acknowledged last. Only
+    /// systems whose copies are consistent in the end have any.
+    pub fn stale_reads(&self) -> u64 {
+        self.core.failures.as_ref().map_or(0, |failures| failures.stale_reads)
+    }
+
     /// Bytes written by all recoveries.
     pub fn rebuilt(&self) -> Bytes {
         self.core.failures.as_ref().map_or(Bytes::ZERO, |failures| failures.recoveries.written)
