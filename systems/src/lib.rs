@@ -12,7 +12,7 @@
 //! Each storage system has its own folder and implements `system::System`; the table of systems is in
 //! `scenarios`.
 //!
-//! Not modelled: versions, authentication; with Swift, failures of hosts.
+//! Not modelled: authentication; with Swift, changes of the ring.
 
 #![forbid(unsafe_code)]
 

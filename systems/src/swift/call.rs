@@ -3,7 +3,7 @@
 //! A call is an exchange, with one step pending at a time. A call to a server that goes down ends `node_timeout` after
 //! it began. Simplified: a server that is only slow is waited for, however slow it is.
 
-use foretell_units::{Bytes, HostId, SimTime};
+use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, SimTime};
 
 use super::cluster::Cluster;
 use super::ledger::Osd;
@@ -50,7 +50,7 @@ impl Cluster {
         hosts: &H,
         (role, of, osd): (Role, u32, Osd),
         (between, data): ((HostId, HostId), Bytes),
-        whose: (foretell_units::Breadcrumb, u32),
+        whose: (Breadcrumb, u32),
     ) -> u32 {
         let out = self.out();
         let number = out.calls.new_number();
@@ -70,13 +70,7 @@ impl Cluster {
     }
 
     /// A server answers a call, with `data`.
-    pub(super) fn answer<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        exchange: u32,
-        data: Bytes,
-    ) {
+    pub(super) fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32, data: Bytes) {
         let asked = &mut core.exchanges[exchange];
         asked.turn_back(data);
         let cpu = hosts.cpu(asked.node);
@@ -85,13 +79,7 @@ impl Cluster {
     }
 
     /// A server computes for a call before it uses its device.
-    pub(super) fn compute<H: Hosts>(
-        &mut self,
-        core: &Core,
-        hosts: &mut H,
-        exchange: u32,
-        span: foretell_units::SimSpan,
-    ) {
+    pub(super) fn compute<H: Hosts>(core: &Core, hosts: &mut H, exchange: u32, span: SimSpan) {
         let asked = &core.exchanges[exchange];
         hosts.compute(Work {
             host: asked.node,

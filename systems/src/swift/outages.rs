@@ -4,7 +4,7 @@
 //! replicators find out when they connect or wait for an answer. The cluster never gives up on a host: the ring stays
 //! as it is, as in Swift, where an operator changes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Beat, Bytes, HostId, SimTime, VolumeId};
@@ -44,7 +44,7 @@ pub(super) struct Outages {
     waits: Numbered<Wait>,
     pub(super) replicators: BTreeMap<HostId, Replicator>,
     /// Partitions that are being sent, with the server that they are sent to.
-    pub(super) sending: std::collections::BTreeSet<(usize, Osd)>,
+    pub(super) sending: BTreeSet<(usize, Osd)>,
     /// The version of the latest write.
     pub(super) version: u64,
     /// Numbers of writes in the records by their versions, if real bytes are carried.
@@ -197,7 +197,7 @@ impl Cluster {
             jobs: Numbered::default(),
             waits: Numbered::default(),
             replicators,
-            sending: std::collections::BTreeSet::new(),
+            sending: BTreeSet::new(),
             version: 0,
             written: BTreeMap::new(),
             sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),

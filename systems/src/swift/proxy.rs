@@ -35,6 +35,7 @@ use crate::store::Access;
 use crate::system::Few;
 
 /// A part of a client's request, which a proxy works on.
+#[allow(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct ClientOp {
     /// The part that waits for it; `None`: the client has given up.
     part: Option<u32>,
@@ -218,12 +219,11 @@ impl Cluster {
             }
             let (partition, proxy, seen) = (op.partition, op.proxy, op.seen);
             op.seen += 1;
-            let osd = match op.primaries.get(seen) {
-                Some(&osd) => osd,
-                None => {
-                    let number = seen - op.primaries.len();
-                    out.handoff(partition, number)?
-                }
+            let osd = if let Some(&osd) = op.primaries.get(seen) {
+                osd
+            } else {
+                let number = seen - op.primaries.len();
+                out.handoff(partition, number)?
             };
             if !out.limiter.avoids(proxy, osd, now, &settings) {
                 out.ops.all.get_mut(&id).expect("it goes on").left -= 1;
@@ -324,7 +324,7 @@ impl Cluster {
         let out = self.out();
         let op = &out.ops.all[&of];
         if op.op == Op::Read && !out.ledger.has(op.partition, op.blocks.clone(), osd) {
-            return self.answer(core, hosts, exchange, Bytes::ZERO);
+            return Self::answer(core, hosts, exchange, Bytes::ZERO);
         }
         let (file, shard, op) = (op.volume, op.shard, op.op);
         let asked = &core.exchanges[exchange];
@@ -361,7 +361,7 @@ impl Cluster {
                 hosts.payload_stored(copies, &mut Vec::new());
             }
             self.note_health(core, hosts.now());
-            return self.answer(core, hosts, exchange, Bytes::ZERO);
+            return Self::answer(core, hosts, exchange, Bytes::ZERO);
         }
         let is_stale = out.ledger.is_stale(partition, osd, &op.known);
         (op.source, op.is_stale) = (osd, is_stale);
@@ -372,7 +372,7 @@ impl Cluster {
             self.op(of).is_wrong = found != Some(is_stale);
         }
         self.out().calls.all.get_mut(&number).expect("it goes on").found = true;
-        self.answer(core, hosts, exchange, size);
+        Self::answer(core, hosts, exchange, size);
     }
 
     /// A server has answered its proxy.
@@ -440,7 +440,7 @@ impl Cluster {
         (op.is_answered, op.has_failed) = (true, !is_good);
         let data = if op.op == Op::Read && is_good { op.piece.size } else { Bytes::ZERO };
         let exchange = op.client.expect("it is not answered yet");
-        self.answer(core, hosts, exchange, data);
+        Self::answer(core, hosts, exchange, data);
     }
 
     /// A client has an answer. Returns the part of its request that is done.

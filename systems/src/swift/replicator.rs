@@ -221,7 +221,7 @@ impl Cluster {
         if role == Role::Read {
             let span =
                 self.plain.rules_now().time(Op::Read, false, 1, self.bytes_at_hand(core, id));
-            self.compute(core, hosts, exchange, span);
+            Self::compute(core, hosts, exchange, span);
         } else {
             core.send(hosts, exchange);
         }
@@ -277,7 +277,7 @@ impl Cluster {
     /// A server says what it has of a partition.
     pub(super) fn compared<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
         let exchange = self.out().calls.all[&number].exchange;
-        self.answer(core, hosts, exchange, HASHES);
+        Self::answer(core, hosts, exchange, HASHES);
     }
 
     /// A replicator knows what another server lacks.
@@ -428,7 +428,7 @@ impl Cluster {
             }
         }
         self.note_health(core, hosts.now());
-        self.answer(core, hosts, exchange, Bytes::ZERO);
+        Self::answer(core, hosts, exchange, Bytes::ZERO);
     }
 
     /// A replicator knows that the other server has the stretch at hand.
