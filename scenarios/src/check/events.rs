@@ -290,7 +290,7 @@ impl Context<'_> {
             let most = models.max_by_key(|volume| volume.n());
             if let Some(volume) = most.filter(|volume| *count.get() < i64::from(volume.n())) {
                 let message = format!(
-                    "volume `{}` has {} copies, and a proxy may ask only {} servers for a request",
+                    "volume `{}` has {} copies, and `request_node_count` lets a proxy ask no more than {}",
                     volume.name,
                     volume.n(),
                     count.get()
