@@ -174,7 +174,8 @@ fn swift() -> String {
 fn swift_goes_on_and_catches_up_as_predicted() {
     let place = Place::with(&swift());
     let dir = place.keep("run", &[]);
-    let often = "recovery={ replicator_interval = \"3 s\" }";
+    // servers that have returned get requests again soon
+    let often = "recovery={ replicator_interval = \"3 s\", error_suppression_interval = \"5 s\" }";
     let found = score(&dir, &[BACK, often]);
     are_near(
         &found,
