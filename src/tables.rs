@@ -461,12 +461,14 @@ fn failures(outages: &OutageTruth) -> String {
             Bytes(one.bytes_read),
         )
     };
+    let stale = outages.stale_reads.map(|count| format!("; stale reads: {count}"));
     format!(
-        "Phases: {}\nRecoveries: {}\nFailed requests: {}; bytes lost: {}",
+        "Phases: {}\nRecoveries: {}\nFailed requests: {}; bytes lost: {}{}",
         listed(outages.phases.iter().map(phase).collect()),
         listed(outages.recoveries.iter().map(recovery).collect()),
         outages.failed_requests,
         Bytes(outages.bytes_lost),
+        stale.unwrap_or_default(),
     )
 }
 

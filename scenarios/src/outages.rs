@@ -163,6 +163,41 @@ pub struct Recovery {
     pub backfills: u32,
     /// Pause after each fragment or object.
     pub pause: SimSpan,
+    /// For Swift: time-outs of proxies, and passes of replicators.
+    pub swift: SwiftRecovery,
+}
+
+/// How Swift notices servers that are down, and how its replicators work. [`SwiftRecovery::USUAL`] has the defaults of
+/// its documentation (*Proxy Server Configuration*, *Object Server Configuration*).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SwiftRecovery {
+    /// Time after which a proxy gives up connecting to an object server: `conn_timeout`.
+    pub conn_timeout: SimSpan,
+    /// Time after which a proxy or a replicator gives up waiting for an answer: `node_timeout`.
+    pub node_timeout: SimSpan,
+    /// Number of servers that a proxy asks at most for a request; `None`: twice the number of copies.
+    pub request_node_count: Option<u32>,
+    /// Number of errors of a server beyond which a proxy avoids it: `error_suppression_limit`.
+    pub error_suppression_limit: u32,
+    /// Time without an error after which its errors are forgotten: `error_suppression_interval`.
+    pub error_suppression_interval: SimSpan,
+    /// Time between two passes of a replicator: `interval` of the object replicator.
+    pub replicator_interval: SimSpan,
+    /// Number of partitions that a replicator works on at the same time: its `concurrency`.
+    pub replicator_concurrency: u32,
+}
+
+impl SwiftRecovery {
+    /// The defaults.
+    pub const USUAL: Self = Self {
+        conn_timeout: SimSpan::from_ms(500),
+        node_timeout: SimSpan::from_secs(10),
+        request_node_count: None,
+        error_suppression_limit: 10,
+        error_suppression_interval: SimSpan::from_secs(60),
+        replicator_interval: SimSpan::from_secs(30),
+        replicator_concurrency: 1,
+    };
 }
 
 impl Recovery {
@@ -176,6 +211,7 @@ impl Recovery {
         parallel: 1,
         backfills: 1,
         pause: SimSpan::ZERO,
+        swift: SwiftRecovery::USUAL,
     };
 }
 

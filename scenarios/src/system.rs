@@ -117,6 +117,12 @@ pub trait SystemTraits {
         false
     }
 
+    /// Whether a read may return an older version than the one that was acknowledged last: copies are consistent only
+    /// in the end. Such reads are counted.
+    fn reads_may_be_stale(&self) -> bool {
+        false
+    }
+
     /// Whether requests can carry real bytes, in a scenario with or without events.
     fn carries_bytes(&self, _with_events: bool) -> bool {
         false
@@ -247,6 +253,18 @@ impl Ceph {
 impl SystemTraits for Swift {
     fn servers_keep_objects(&self) -> bool {
         true
+    }
+
+    fn has_events(&self) -> bool {
+        true
+    }
+
+    fn reads_may_be_stale(&self) -> bool {
+        true
+    }
+
+    fn carries_bytes(&self, with_events: bool) -> bool {
+        with_events
     }
 
     fn refuses(&self, volume: &Volume) -> Option<(&'static str, &'static str)> {

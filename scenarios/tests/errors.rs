@@ -435,6 +435,34 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"fail\", disk = \"brick3.disk0\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"set\", set = { \"recovery.parallel\" = 2 } }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery = { grace = \"9 s\", timeout = \"2 s\", parallel = 2, pause = \"1 s\", max_backfills = 2 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery = { conn_timeout = \"0 s\", request_node_count = 1, replicator_concurrency = 0 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery = { request_node_count = 1 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nrecovery = { conn_timeout = \"1 s\", replicator_interval = \"9 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
         "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"slow\", host = \"brick3\", factor = 1.0 }",
     ),
     (

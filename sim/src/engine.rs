@@ -161,6 +161,7 @@ impl Engine {
             let homes = || protocol.homes();
             Vault::new(scenario.seed, volumes.map(codec).collect())
                 .with_failures(scenario.outages.as_ref().map(|_| homes()))
+                .with_stale_reads(scenario.system.traits().reads_may_be_stale())
         });
         Self {
             agenda: Agenda::new(),
@@ -572,6 +573,16 @@ impl Hosts for Engine {
             && let Err(error) = vault.copy(copied)
         {
             self.failure.get_or_insert(error);
+        }
+    }
+
+    fn payload_found(&mut self, fragments: Fragments) -> Option<bool> {
+        self.vault.as_mut()?.find(fragments)
+    }
+
+    fn payload_settled(&mut self, volume: u32, version: u64, first_block: u64, blocks: u64) {
+        if let Some(vault) = &mut self.vault {
+            vault.settle(volume, version, first_block..first_block + blocks);
         }
     }
 

@@ -40,6 +40,9 @@ pub(crate) struct Vault {
     compared: u64,
     /// Present only in scenarios with events.
     failures: Option<Losses>,
+    /// Whether reads may return older versions: then each node's newest version is kept. The order of versions is that
+    /// in which their messages were sent.
+    may_be_stale: bool,
 }
 
 /// The effects of failures on the initial data.
@@ -111,7 +114,13 @@ impl Vault {
             contents: seed.stream("payload/contents"),
             compared: 0,
             failures: None,
+            may_be_stale: false,
         }
+    }
+
+    /// The same for a system whose reads may return older versions.
+    pub(crate) fn with_stale_reads(self, may_be_stale: bool) -> Self {
+        Self { may_be_stale, ..self }
     }
 
     /// The same in a scenario with events; `homes`: placement by volume.
@@ -141,7 +150,19 @@ impl Vault {
             }
             let fragments = self.seal(volume, block, version, &plain);
             let made = Version { number: version, plain, fragments, stored: Vec::new() };
-            self.blocks.entry((volume, block)).or_default().versions.push(made);
+            let block = self.blocks.entry((volume, block)).or_default();
+            block.versions.push(made);
+            if self.may_be_stale {
+                // until it has settled: a node may get it late
+                block.pins.push(version);
+            }
+        }
+    }
+
+    /// No message of a write is outstanding any more.
+    pub(crate) fn settle(&mut self, volume: u32, version: u64, blocks: Range<u64>) {
+        for number in blocks {
+            self.unpin(volume, number, version);
         }
     }
 
@@ -227,8 +248,7 @@ impl Vault {
         for block in offset / size..end.div_ceil(size) {
             let volume = self.now(volume, block);
             let block = self.blocks.get_mut(&(volume, block)).expect("it was written");
-            block.complete = block.complete.max(version);
-            block.trim();
+            block.completes(version, self.may_be_stale);
         }
     }
 
@@ -238,8 +258,7 @@ impl Vault {
         for number in blocks {
             let Some(block) = self.blocks.get_mut(&(volume, number)) else { continue };
             if block.version(version).is_some() {
-                block.complete = block.complete.max(version);
-                block.trim();
+                block.completes(version, self.may_be_stale);
             }
         }
     }
@@ -263,6 +282,31 @@ impl Vault {
             self.parked.push((leg, what));
         }
         holds
+    }
+
+    /// A node has read its copies for a request, which from now on sees the versions that the node has. Returns whether
+    /// any is older than the one that the request was pinned to; `None`: the node lacks one.
+    pub(crate) fn find(&mut self, what: Fragments) -> Option<bool> {
+        let mut read = self.reads.remove(&what.request)?;
+        let mut is_stale = Some(false);
+        for pinned in read.iter_mut().filter(|pinned| what.range().contains(&pinned.block)) {
+            let is_there_initially = self.holds_initial(pinned.block, what);
+            let block = self.blocks.get_mut(&(what.volume, pinned.block)).expect("it is pinned");
+            let stored = (what.fragment, what.node);
+            let newest = block.versions.iter().rev().find(|one| one.stored.contains(&stored));
+            let newest = newest.map(|one| one.number).or(is_there_initially.then_some(0));
+            let Some(newest) = newest else {
+                is_stale = None;
+                continue;
+            };
+            let is_older = block.place(newest) < block.place(pinned.version);
+            is_stale = is_stale.map(|stale| stale || is_older);
+            let pin = block.pins.iter().position(|pin| *pin == pinned.version);
+            block.pins[pin.expect("it is pinned")] = newest;
+            pinned.version = newest;
+        }
+        self.reads.insert(what.request, read);
+        is_stale
     }
 
     fn holds(&self, what: Fragments) -> bool {
@@ -450,7 +494,7 @@ impl Vault {
         let block = self.blocks.get_mut(&(volume, number)).expect("it is pinned");
         let pin = block.pins.iter().position(|pin| *pin == version);
         block.pins.swap_remove(pin.expect("it was pinned"));
-        block.trim();
+        block.trim(self.may_be_stale);
     }
 
     /// A fragment of the version that a request is pinned to.
@@ -530,10 +574,44 @@ impl Block {
         self.versions.iter().find(|version| version.number == number)
     }
 
-    /// Forgets versions that can no longer be read.
-    fn trim(&mut self) {
+    /// The place of a version in the order in which their messages were sent; 0: the initial content.
+    fn place(&self, number: u64) -> usize {
+        self.versions.iter().position(|version| version.number == number).map_or(0, |at| at + 1)
+    }
+
+    /// A version is complete. `in_order`: the last one is that which was sent last.
+    fn completes(&mut self, number: u64, in_order: bool) {
+        let is_later = if in_order {
+            self.place(number) > self.place(self.complete)
+        } else {
+            number > self.complete
+        };
+        if is_later {
+            self.complete = number;
+        }
+        self.trim(in_order);
+    }
+
+    /// Forgets versions that can no longer be read. `stale`: what a node has may be read although it is older.
+    fn trim(&mut self, stale: bool) {
         let (complete, pins) = (self.complete, &self.pins);
-        self.versions
-            .retain(|version| version.number >= complete || pins.contains(&version.number));
+        if !stale {
+            self.versions
+                .retain(|version| version.number >= complete || pins.contains(&version.number));
+            return;
+        }
+        // from the last to the first: what nodes have in later versions
+        let (mut later, mut is_earlier) = (Vec::new(), false);
+        for at in (0..self.versions.len()).rev() {
+            let version = &self.versions[at];
+            let is_newest = version.stored.iter().any(|stored| !later.contains(stored));
+            let stays = !is_earlier || is_newest || pins.contains(&version.number);
+            is_earlier |= version.number == complete;
+            if stays {
+                later.extend_from_slice(&version.stored);
+            } else {
+                self.versions.remove(at);
+            }
+        }
     }
 }

@@ -30,6 +30,10 @@ pub struct OutageTruth {
     pub requests_failed: u64,
     /// Bytes of volumes that are lost because too few fragments remain.
     pub bytes_lost: u64,
+    /// With Swift: reads since the beginning in which a client got an older version than the one that was acknowledged
+    /// last. Other systems have no such reads, and not this key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_reads: Option<u64>,
     /// Results of the measured time by the second.
     pub timeline: Vec<SecondTruth>,
 }
@@ -126,6 +130,7 @@ impl OutageTruth {
     pub(crate) fn of(cluster: &mut Cluster) -> Option<Self> {
         let now = cluster.engine.agenda.now();
         let mark = cluster.mark_at();
+        let may_be_stale = cluster.scenario.system.traits().reads_may_be_stale();
         let outages = cluster.outages.as_mut()?;
         outages.phases.close(now);
         outages.fill_seconds(now);
@@ -202,6 +207,7 @@ impl OutageTruth {
             failed_requests: outages.failed,
             requests_failed: cluster.tallies.iter().map(|tally| tally.failed).sum(),
             bytes_lost: cluster.protocol.bytes_lost().get(),
+            stale_reads: may_be_stale.then(|| cluster.protocol.stale_reads()),
             timeline: (0..).zip(&outages.seconds).map(second).collect(),
         })
     }

@@ -71,6 +71,8 @@ pub(super) fn text(found: &OutageAnswer) -> String {
         0 => "no data lost".to_owned(),
         bytes => format!("{bytes} bytes lost"),
     };
-    let _ = writeln!(text, "Requests given up: {}; {lost}", found.failed_requests);
+    let stale = found.stale_reads.map(|count| format!("; stale reads: {count}"));
+    let stale = stale.unwrap_or_default();
+    let _ = writeln!(text, "Requests given up: {}; {lost}{stale}", found.failed_requests);
     text
 }

@@ -26,7 +26,7 @@ pub(super) fn score(
     {
         let name = system.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
         return Err(Failure::Usage(format!(
-            "`--generator failures` draws no clusters of `{name}`: events are not simulated there; `ursa-minor` \
+            "`--generator failures` draws no clusters of `{name}`: it has no events for them; `ursa-minor` \
              and `ceph` have them"
         )));
     }

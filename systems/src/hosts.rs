@@ -119,6 +119,15 @@ pub trait Hosts {
     /// Servers have received fragments that others made from theirs.
     fn payload_copied(&mut self, _copied: &Copied) {}
 
+    /// A server has read its copies for a request, which sees from now on the versions that the server has. Returns
+    /// whether any is older than the one that was complete when the request was sent; `None`: a copy is not there.
+    fn payload_found(&mut self, _fragments: Fragments) -> Option<bool> {
+        None
+    }
+
+    /// No message of a write is outstanding any more: servers that do not have it yet will not get it from its client.
+    fn payload_settled(&mut self, _volume: u32, _version: u64, _first_block: u64, _blocks: u64) {}
+
     /// The data of a host are lost.
     fn payload_wiped(&mut self, _host: HostId) {}
 }

@@ -506,6 +506,12 @@ impl Protocol {
         self.core.scrubs.as_ref().map(|scrubs| scrubs.done())
     }
 
+    /// Number of reads so far in which a client got an older version than the one that was acknowledged last. Only
+    /// systems whose copies are consistent in the end have any.
+    pub fn stale_reads(&self) -> u64 {
+        self.core.failures.as_ref().map_or(0, |failures| failures.stale_reads)
+    }
+
     /// Bytes written by all recoveries.
     pub fn rebuilt(&self) -> Bytes {
         self.core.failures.as_ref().map_or(Bytes::ZERO, |failures| failures.recoveries.written)

@@ -23,6 +23,9 @@ pub struct OutageAnswer {
     pub failed_requests: u64,
     /// Bytes of volumes that are lost because too few fragments remain.
     pub bytes_lost: u64,
+    /// With Swift: reads in the replay in which a client gets an older version than the one that was acknowledged last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_reads: Option<u64>,
 }
 
 /// What clients would see in a phase.
@@ -137,6 +140,7 @@ impl OutageAnswer {
             recoveries: recoveries.collect(),
             failed_requests: outcome.failed,
             bytes_lost: outcome.bytes_lost.get(),
+            stale_reads: outcome.stale_reads,
         }
     }
 }

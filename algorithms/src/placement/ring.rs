@@ -5,8 +5,8 @@
 //! distinct zones while there are enough, then on distinct devices. A ring that is rebuilt from
 //! another list moves only what it must: replicas of removed devices, replicas that needlessly
 //! share a zone, and the surplus of a device that holds too many (`OpenStack` Swift, *The Rings*,
-//! and its `RingBuilder`). Left out: regions, hand-off devices, the hours between two moves of a
-//! partition. Swift hashes with MD5; here it is splitmix64.
+//! and its `RingBuilder`). *Hand-offs* stand in for devices of a partition that cannot be reached.
+//! Left out: regions, the hours between two moves of a partition. Swift hashes with MD5; here it is splitmix64.
 
 use super::PlacementError;
 use crate::mix::mix;
@@ -89,6 +89,40 @@ impl Ring {
     /// Identities of the devices of a partition.
     pub fn devices(&self, partition: usize) -> &[u32] {
         &self.table[partition * self.replicas..][..self.replicas]
+    }
+
+    /// Identities of the devices that stand in for those of a partition, in order: Swift's hand-offs.
+    ///
+    /// From another place of the table on, chosen by the partition's hash: first one device of each zone that the
+    /// partition is not in, then all others (`get_more_nodes` in `swift/common/ring/ring.py`). `devices`: those of
+    /// the ring.
+    pub fn more(&self, partition: usize, devices: &[RingDevice]) -> Vec<u32> {
+        let zone = |id: u32| devices.iter().find(|device| device.id == id).map(|one| one.zone);
+        let mut found: Vec<u32> = self.devices(partition).to_vec();
+        let mut zones: Vec<Option<u32>> = found.iter().map(|&id| zone(id)).collect();
+        let mut all: Vec<Option<u32>> = devices.iter().map(|device| Some(device.zone)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let start = (mix(partition as u64) % self.partitions() as u64) as usize * self.replicas;
+        let (before, behind) = self.table.split_at(start);
+        for &id in behind.iter().chain(before) {
+            if all.iter().all(|zone| zones.contains(zone)) {
+                break;
+            }
+            if !zones.contains(&zone(id)) {
+                zones.push(zone(id));
+                found.push(id);
+            }
+        }
+        for &id in behind.iter().chain(before) {
+            if found.len() == devices.len() {
+                break;
+            }
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        }
+        found.split_off(self.replicas)
     }
 }
 
@@ -336,6 +370,27 @@ mod tests {
         let mut weightless = devices(3, 1);
         weightless[1].weight = 0.0;
         assert!(fault(&weightless).contains("weight 0"));
+    }
+
+    #[test]
+    fn handoffs_are_all_other_devices_and_other_zones_come_first() {
+        let devices = devices(5, 2);
+        let ring = Ring::new(6, 3, &devices).unwrap();
+        let mut firsts = Vec::new();
+        for partition in 0..ring.partitions() {
+            let (own, more) = (ring.devices(partition), ring.more(partition, &devices));
+            let mut all = [own, &more].concat();
+            let mut zones: Vec<u32> = all[..5].iter().map(|id| id / 2).collect();
+            zones.sort_unstable();
+            // three zones have copies, and the first two hand-offs are in the other two
+            assert_eq!(zones, [0, 1, 2, 3, 4]);
+            all.sort_unstable();
+            assert_eq!(all, (0..10).collect::<Vec<u32>>());
+            firsts.push(more[0]);
+        }
+        firsts.sort_unstable();
+        firsts.dedup();
+        assert!(firsts.len() > 5, "partitions have different hand-offs: {firsts:?}");
     }
 
     proptest! {

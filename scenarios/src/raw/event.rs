@@ -69,7 +69,8 @@ pub(crate) enum RawWhat {
     Set,
 }
 
-/// How the storage system notices failures and recovers from them. Only with events.
+/// How the storage system notices failures and recovers from them. Only with events. With Swift, only `give_up` and
+/// the keys that say so have an effect.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -105,4 +106,28 @@ pub(crate) struct RawRecovery {
     /// target. Without it, 1.
     #[schemars(extend("minimum" = 1, "maximum" = 10_000))]
     pub(crate) max_backfills: Option<At<i64>>,
+    /// With Swift: time after which a proxy gives up connecting to an object server and takes the next one
+    /// (`conn_timeout`). Without it, 0.5 s.
+    pub(crate) conn_timeout: Option<Time>,
+    /// With Swift: time for which a proxy or a replicator waits for the answer of a server that has gone down
+    /// (`node_timeout`). Without it, 10 s.
+    pub(crate) node_timeout: Option<Time>,
+    /// With Swift: maximum number of object servers that a proxy asks for a request (`request_node_count`).
+    /// Without it, twice the number of copies.
+    #[schemars(extend("minimum" = 1, "maximum" = 1000))]
+    pub(crate) request_node_count: Option<At<i64>>,
+    /// With Swift: a proxy avoids a server that has had more errors than this (`error_suppression_limit`).
+    /// Without it, 10.
+    #[schemars(extend("minimum" = 0, "maximum" = 1_000_000))]
+    pub(crate) error_suppression_limit: Option<At<i64>>,
+    /// With Swift: time without an error of a server after which a proxy forgets its errors
+    /// (`error_suppression_interval`). Without it, 60 s.
+    pub(crate) error_suppression_interval: Option<Time>,
+    /// With Swift: time between two passes of a server's replicator (`interval` of the object replicator).
+    /// Without it, 30 s.
+    pub(crate) replicator_interval: Option<Time>,
+    /// With Swift: number of partitions that a replicator works on at the same time (its `concurrency`).
+    /// Without it, 1.
+    #[schemars(extend("minimum" = 1, "maximum" = 1000))]
+    pub(crate) replicator_concurrency: Option<At<i64>>,
 }

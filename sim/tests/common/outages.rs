@@ -8,7 +8,9 @@ use std::thread;
 
 use foretell_scenarios::device::{Curve, Curves, Device, Order};
 use foretell_scenarios::model::{Role, Scenario, WorkloadKind};
-use foretell_scenarios::outages::{Action, Event, Outages, Part, Recovery, Setting, SettingChange};
+use foretell_scenarios::outages::{
+    Action, Event, Outages, Part, Recovery, Setting, SettingChange, SwiftRecovery,
+};
 use foretell_sim::truth::{OutageTruth, Truth};
 use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, Stream};
 
@@ -29,6 +31,7 @@ pub(crate) fn recovery() -> Recovery {
         parallel: 4,
         pause: SimSpan::ZERO,
         backfills: 1,
+        swift: SwiftRecovery::USUAL,
     }
 }
 

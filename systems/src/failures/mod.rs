@@ -64,6 +64,8 @@ pub(crate) struct Failures {
     pub(crate) let_go: Vec<u32>,
     /// For systems with objects: recoveries of objects in progress, and groups that are not whole.
     pub(crate) objects: Objects,
+    /// For Swift: reads in which clients got an older version than the one that was acknowledged last.
+    pub(crate) stale_reads: u64,
 }
 
 /// The state that a system with objects reports.
@@ -190,6 +192,7 @@ impl Failures {
             ready: Vec::new(),
             let_go: Vec::new(),
             objects: Objects::default(),
+            stale_reads: 0,
         }))
     }
 
@@ -308,6 +311,15 @@ impl Core {
     /// A host stops: all its work, and all messages to and from it, are lost.
     pub(crate) fn host_fails<H: Hosts>(&mut self, hosts: &mut H, host: HostId, keeps: bool) {
         self.cancel_jobs_of(hosts, host);
+        self.doom_exchanges_of(hosts, host);
+        if !keeps {
+            hosts.payload_wiped(host);
+        }
+        self.failed().fails(hosts, host, keeps);
+    }
+
+    /// All messages to and from a host, and its work for them, are lost.
+    pub(crate) fn doom_exchanges_of<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
         let exchanges: Vec<u32> = self.exchanges.kept().collect();
         for exchange in exchanges {
             let asked = &self.exchanges[exchange];
@@ -322,10 +334,6 @@ impl Core {
                 }
             }
         }
-        if !keeps {
-            hosts.payload_wiped(host);
-        }
-        self.failed().fails(hosts, host, keeps);
     }
 
     /// Checks the standing of a host. Returns it if it has changed.

@@ -42,8 +42,7 @@ use onodes::Onodes;
 use outages::Outages;
 pub(crate) use outages::{Mapper, What};
 use pipeline::Pipeline;
-use pool::Piece;
-pub(crate) use pool::{Finding, Groups, Pool, capacities};
+pub(crate) use pool::{Finding, Groups, Piece, Pool, capacities};
 pub use pool::{Shard, Target};
 pub(crate) use store::{Later, Settings};
 pub use store::{StoreAccess, Stores};
@@ -199,6 +198,21 @@ impl<R: Rules> Objects<R> {
             holds,
             outages,
         })
+    }
+
+    /// The pools, by volume.
+    pub(crate) fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// The system's rules.
+    pub(crate) fn rules(&mut self) -> &mut R {
+        &mut self.rules
+    }
+
+    /// The same, unchanged.
+    pub(crate) fn rules_now(&self) -> &R {
+        &self.rules
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {

@@ -125,7 +125,7 @@ impl Pool {
     }
 
     /// The pieces of a request; a request for a whole object is one piece, whatever its size.
-    pub(super) fn pieces(
+    pub(crate) fn pieces(
         &self,
         offset: Bytes,
         size: Bytes,
@@ -147,18 +147,18 @@ impl Pool {
     }
 
     /// The targets of an object, the primary first.
-    pub(super) fn targets(&self, object: Bytes) -> &[Target] {
+    pub(crate) fn targets(&self, object: Bytes) -> &[Target] {
         self.targets_of(self.group(object))
     }
 
     /// The targets of a group, the primary first.
-    pub(super) fn targets_of(&self, group: usize) -> &[Target] {
+    pub(crate) fn targets_of(&self, group: usize) -> &[Target] {
         let copies = self.encoding.n();
         &self.targets[group * copies..][..copies]
     }
 
     /// The group of an object.
-    pub(super) fn group(&self, object: Bytes) -> usize {
+    pub(crate) fn group(&self, object: Bytes) -> usize {
         match self.finding {
             Finding::Mask(mask) => (mix(object.get()) & mask) as usize,
             Finding::StableMod(groups) => stable_mod(mix(object.get()) as u32, groups) as usize,
@@ -172,18 +172,18 @@ impl Pool {
     }
 
     /// Number of groups.
-    pub(super) fn groups(&self) -> usize {
+    pub(crate) fn groups(&self) -> usize {
         self.targets.len() / self.encoding.n()
     }
 
     /// Bytes of the volume in one object.
-    pub(super) fn object(&self) -> u64 {
+    pub(crate) fn object(&self) -> u64 {
         self.object
     }
 
     /// The part of a piece on each server: for a copy, the same bytes; for a shard, its parts of
     /// all blocks that the piece touches.
-    pub(super) fn shard(&self, piece: &Piece) -> Shard {
+    pub(crate) fn shard(&self, piece: &Piece) -> Shard {
         let (start, size) = if self.is_coded() {
             let first = piece.start.get() / self.block;
             let last = (piece.start + piece.size).get().div_ceil(self.block);

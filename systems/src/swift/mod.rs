@@ -4,6 +4,18 @@
 //! done when two of them have it. Any of the servers can serve a read. Source: Swift's documentation of its
 //! architecture. Simplified: a proxy forwards an object when it has received it completely, whereas Swift
 //! streams. Not modelled: account and container servers.
+//!
+//! Without events, `Objects` does all this. In a scenario with events, proxies find out by themselves which servers are
+//! down (`proxy`, `limiter`), the versions that each server has are tracked (`ledger`), and replicators send servers
+//! what they lack (`replicator`). Until the first event, a request takes the same steps as without events.
+
+mod call;
+mod cluster;
+mod ledger;
+mod limiter;
+mod outages;
+mod proxy;
+mod replicator;
 
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, Cost, CpuProfile, Scenario};
@@ -14,6 +26,8 @@ use crate::objects::{Finding, Groups, Objects, Pool, Rules, Settings, Target, Ta
 use crate::protocol::Clocks;
 use crate::system::{Founded, SystemError};
 use crate::volume::Volume;
+
+use cluster::Cluster;
 
 /// Swift's rules and parameters.
 pub(crate) struct Swift {
@@ -34,6 +48,38 @@ impl Swift {
         Self { settings: settings.clone(), shuffling: Vec::new() }
     }
 
+    /// The ring of a volume, with its devices.
+    fn ring(&self, scenario: &Scenario, id: VolumeId) -> Result<VolumeRing, String> {
+        let volume = scenario.volume(id);
+        let (mut devices, mut targets) = (Vec::new(), Vec::new());
+        for &node in &volume.nodes {
+            for (disk, weight) in (0..).zip(capacities(scenario, node)) {
+                devices.push(RingDevice { id: targets.len() as u32, zone: node.0, weight });
+                targets.push(Target { host: node, disk });
+            }
+        }
+        let copies = usize::from(volume.n());
+        let ring = Ring::new(self.settings.partition_power, copies, &devices);
+        Ok(VolumeRing { ring: ring.map_err(|error| error.to_string())?, devices, targets })
+    }
+
+    /// The work of a proxy (`is_front`) or an object server for a request for `piece`, in addition to the handling of
+    /// its message.
+    fn time(&self, op: Op, is_front: bool, copies: u64, piece: Bytes) -> SimSpan {
+        let swift = &self.settings;
+        match (op, is_front) {
+            (Op::Read, true) => swift.proxy.of(piece) + swift.relay.of(piece),
+            (Op::Write, true) => {
+                // headers are sent first, and data once the server has accepted the request
+                let headers = swift.relay.of(Bytes::ZERO);
+                let relayed = (headers + swift.relay.of(piece)) * copies;
+                swift.proxy.of(piece) + relayed
+            }
+            (Op::Read, false) => swift.read.of(piece),
+            (Op::Write, false) => swift.write.of(piece),
+        }
+    }
+
     /// Settings for how its stores write: nothing is deferred.
     fn store(swift: &model::Swift) -> Settings {
         Settings {
@@ -46,13 +92,21 @@ impl Swift {
     }
 }
 
+/// The ring of a volume.
+struct VolumeRing {
+    ring: Ring,
+    devices: Vec<RingDevice>,
+    /// By the identities of devices.
+    targets: Vec<Target>,
+}
+
 /// The type in the table of systems.
-pub(crate) type Machine = Box<Objects<Swift>>;
+pub(crate) type Machine = Box<Cluster>;
 
 impl Founded for Machine {
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let rules = Swift::new(scenario, settings(&scenario.system), clocks);
-        Ok(Box::new(Objects::new(scenario, rules)?))
+        Ok(Box::new(Cluster::new(Objects::new(scenario, rules)?)))
     }
 
     fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
@@ -77,23 +131,13 @@ impl Rules for Swift {
     const FRONT_STORES: bool = false;
 
     fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
-        let power = self.settings.partition_power;
-        let volume = scenario.volume(id);
-        let mut devices = Vec::new();
-        let mut all = Vec::new();
-        for &node in &volume.nodes {
-            for (disk, weight) in (0..).zip(capacities(scenario, node)) {
-                devices.push(RingDevice { id: all.len() as u32, zone: node.0, weight });
-                all.push(Target { host: node, disk });
-            }
-        }
-        let copies = usize::from(volume.n());
-        let ring = Ring::new(power, copies, &devices).map_err(|error| error.to_string())?;
+        let VolumeRing { ring, targets: all, .. } = self.ring(scenario, id)?;
         let targets = (0..ring.partitions())
             .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
             .collect();
-        let quorum = u32::from(volume.n()) / 2 + 1;
-        Ok(Groups { targets, finding: Finding::Ring(power), quorum, devices: all.len() as u64 })
+        let quorum = u32::from(scenario.volume(id).n()) / 2 + 1;
+        let finding = Finding::Ring(self.settings.partition_power);
+        Ok(Groups { targets, finding, quorum, devices: all.len() as u64 })
     }
 
     fn front(&self, instance: u32, _targets: &[Target]) -> Target {
@@ -114,18 +158,7 @@ impl Rules for Swift {
 
     fn work(&self, volume: &Volume, pool: &Pool, cpu: &CpuProfile, task: &Task) -> SimSpan {
         let _ = (volume, cpu);
-        let swift = &self.settings;
-        match (task.op, task.is_front()) {
-            (Op::Read, true) => swift.proxy.of(task.piece.size) + swift.relay.of(task.piece.size),
-            (Op::Write, true) => {
-                // headers are sent first, and data once the server has accepted the request
-                let headers = swift.relay.of(Bytes::ZERO);
-                let copies = pool.encoding.n() as u64;
-                let relayed = (headers + swift.relay.of(task.piece.size)) * copies;
-                swift.proxy.of(task.piece.size) + relayed
-            }
-            (Op::Read, false) => swift.read.of(task.shard.size),
-            (Op::Write, false) => swift.write.of(task.shard.size),
-        }
+        let bytes = if task.is_front() { task.piece.size } else { task.shard.size };
+        self.time(task.op, task.is_front(), pool.encoding.n() as u64, bytes)
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct OutageOutcome {
     pub(crate) failed: u64,
     /// Bytes of volumes that are lost because too few fragments remain.
     pub(crate) bytes_lost: Bytes,
+    /// Reads that got an older version than the one acknowledged last; `None`: there are no such reads.
+    pub(crate) stale_reads: Option<u64>,
 }
 
 /// A phase.
@@ -173,6 +175,7 @@ impl Replay<'_> {
         let Self { protocol, engine, outages, .. } = self;
         let outages = outages.as_mut()?;
         outages.phases.close(engine.now);
+        let may_be_stale = engine.scenario.system.traits().reads_may_be_stale();
         let since = |at: SimTime| at.saturating_since(outages.from).as_secs_f64();
         let seen = |tally: &mut PhaseTally| PhaseWorkloadOutcome {
             requests: tally.responses_ns.len() as u64,
@@ -217,6 +220,7 @@ impl Replay<'_> {
             recoveries: recoveries.collect(),
             failed: tallies.map(|tally| tally.failed).sum(),
             bytes_lost: protocol.bytes_lost(),
+            stale_reads: may_be_stale.then(|| protocol.stale_reads()),
         })
     }
 }

@@ -1,0 +1,113 @@
+//! Messages of a cluster with events: who asks whom for what.
+//!
+//! A call is an exchange, with one step pending at a time. A call to a server that goes down ends `node_timeout` after
+//! it began. Simplified: a server that is only slow is waited for, however slow it is.
+
+use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, SimTime};
+
+use super::cluster::Cluster;
+use super::ledger::Osd;
+use super::outages::Wait;
+use crate::exchange::{Asks, Exchange, Purpose};
+use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::Core;
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// A client asks a proxy.
+    Client,
+    /// A proxy asks an object server.
+    Proxy,
+    /// A replicator asks another server which blocks of a partition it has.
+    Compare,
+    /// A replicator reads blocks of its own server. Nobody else is asked.
+    Read,
+    /// A replicator sends blocks to another server.
+    Push,
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) role: Role,
+    /// The number of the client's operation, or of the replicator's job.
+    pub(super) of: u32,
+    /// The server that is asked; meaningless for a proxy.
+    pub(super) osd: Osd,
+    pub(super) exchange: u32,
+    pub(super) began: SimTime,
+    /// Whether the server has what it was asked for.
+    pub(super) found: bool,
+}
+
+impl Cluster {
+    /// Begins a call whose message carries `data`. Nothing is sent yet.
+    pub(super) fn call<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &H,
+        (role, of, osd): (Role, u32, Osd),
+        (between, data): ((HostId, HostId), Bytes),
+        whose: (Breadcrumb, u32),
+    ) -> u32 {
+        let out = self.out();
+        let number = out.calls.new_number();
+        let asks = if role == Role::Client { Asks::Application } else { Asks::Server };
+        let exchange = Exchange::new(Purpose::Own(number), asks, between, data, whose);
+        let exchange = core.exchanges.insert(exchange);
+        let began = hosts.now();
+        out.calls.all.insert(number, Call { role, of, osd, exchange, began, found: false });
+        number
+    }
+
+    /// The call of an exchange.
+    pub(super) fn call_of(&self, core: &Core, exchange: u32) -> Option<(u32, Call)> {
+        let Purpose::Own(number) = core.exchanges[exchange].purpose else { return None };
+        let out = self.outages.as_ref().expect("only clusters with events have calls");
+        Some((number, out.calls.all[&number]))
+    }
+
+    /// A server answers a call, with `data`.
+    pub(super) fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32, data: Bytes) {
+        let asked = &mut core.exchanges[exchange];
+        asked.turn_back(data);
+        let cpu = hosts.cpu(asked.node);
+        let span = cpu.send.of(asked.message()) + cpu.copy.of(data);
+        core.send_after(hosts, exchange, span);
+    }
+
+    /// A server computes for a call before it uses its device.
+    pub(super) fn compute<H: Hosts>(core: &Core, hosts: &mut H, exchange: u32, span: SimSpan) {
+        let asked = &core.exchanges[exchange];
+        hosts.compute(Work {
+            host: asked.node,
+            workload: asked.workload,
+            thread: exchange_thread(exchange, SERVER),
+            breadcrumb: asked.breadcrumb,
+            span,
+            labour: Labour::Application,
+            then: Then::Step { exchange },
+        });
+    }
+
+    /// A call gets no answer, because its server is down: the caller waits in vain from now on.
+    pub(super) fn wait_in_vain<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let began = self.out().calls.all[&number].began;
+        let at = began + core.failed().settings.swift.node_timeout;
+        self.wait(hosts, at.max(hosts.now()), Wait::Answer { call: number });
+    }
+
+    /// The caller no longer waits for a call.
+    pub(super) fn hang_up<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        number: u32,
+    ) -> Call {
+        let call = self.out().calls.all.remove(&number).expect("it is outstanding");
+        core.abandon(hosts, call.exchange);
+        call
+    }
+}

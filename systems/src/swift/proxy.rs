@@ -1,0 +1,526 @@
+//! Requests of clients, in a cluster whose servers may fail.
+//!
+//! A proxy does not know which servers are down. A connection to one fails after `conn_timeout`; an answer that does not
+//! come is waited for until `node_timeout`. Then the proxy takes the next server: primaries first, then hand-offs in
+//! the order of the ring, at most `request_node_count` in all. Servers with too many errors are skipped (`limiter`).
+//!
+//! - A *read* asks one server after the other, and ends with the first answer that has the data. A server that lacks
+//!   them says "not found". So a client may get an older version than the one that was acknowledged last, from a
+//!   primary that has just returned. Such reads are counted, as *stale*. A client of a real Swift that must not have
+//!   them sends `X-Newest`, which is not modelled.
+//! - A *write* connects to as many servers as there are copies; in the place of each that cannot be reached comes the
+//!   next. The data are sent once all connections are there or have failed. The write is done when a quorum has it.
+//! - A request for which too few servers are left fails at once (status 503), and also `give_up` after it was issued.
+//!
+//! Sources: `swift/proxy/controllers/base.py` (`NodeIter`, `GetOrHeadHandler`) and `obj.py` (`_connect_put_node`,
+//! `_get_put_responses`), and Swift's documentation of the settings. Simplified: a connection to a server that is up
+//! takes no time of its own. A write's version is that of the time when its client sends it, not of its arrival at
+//! the proxy. After a read that breaks off, the next server sends all of the data again. Clients do not try again.
+
+use std::ops::Range;
+
+use foretell_scenarios::model::CpuProfile;
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+
+use super::call::{Call, Role};
+use super::cluster::Cluster;
+use super::ledger::{Known, Osd};
+use super::outages::Wait;
+use crate::hosts::{Hosts, Timer};
+use crate::objects::{Piece, Rules, Shard, StoreAccess};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::Core;
+use crate::request::{Done, Issue, Part, Request};
+use crate::store::Access;
+use crate::system::Few;
+
+/// A part of a client's request, which a proxy works on.
+#[allow(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+pub(super) struct ClientOp {
+    /// The part that waits for it; `None`: the client has given up.
+    part: Option<u32>,
+    /// The request, while there is a part.
+    request: u32,
+    volume: u32,
+    partition: usize,
+    piece: Piece,
+    shard: Shard,
+    blocks: Range<u64>,
+    op: Op,
+    version: u64,
+    proxy: HostId,
+    whose: (Breadcrumb, u32),
+    deadline: SimTime,
+    /// The exchange with its client, until that has the answer.
+    client: Option<u32>,
+    /// Primaries in the order in which it asks them.
+    primaries: Few<Osd>,
+    /// Number of servers that it has looked at, and that it may still ask.
+    seen: usize,
+    left: u32,
+    /// Number of connections that will fail.
+    connecting: u32,
+    connected: Few<Osd>,
+    /// Number of answers still to come, and of servers that have written.
+    outstanding: u32,
+    written: u32,
+    /// Whether the answer is on its way or with the client, and whether it says that the request failed.
+    is_answered: bool,
+    has_failed: bool,
+    /// For a read: what clients knew when it began, and whether the answer is older.
+    known: Known,
+    source: Osd,
+    is_stale: bool,
+    /// Whether a server had other data than it should, which would be a mistake of ours. Then the client never gets
+    /// an answer, so that the mistake shows.
+    is_wrong: bool,
+}
+
+impl ClientOp {
+    fn block_range(&self) -> (u64, u64) {
+        (self.blocks.start, self.blocks.end - self.blocks.start)
+    }
+}
+
+impl Cluster {
+    /// A client begins a part of a request.
+    pub(super) fn begin_op<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        request: u32,
+        (op, piece): (Op, Piece),
+        operation: u32,
+    ) {
+        let Request { issue, issued, .. } = core.requests[request];
+        let Issue { volume, client, breadcrumb, workload, instance, .. } = issue;
+        let block = core.volumes[volume as usize].distribution.block().get();
+        let start = (piece.object + piece.start).get();
+        let blocks = start / block..(start + piece.size.get()).div_ceil(block);
+        let (first_block, count) = (blocks.start, blocks.end - blocks.start);
+        if op == Op::Read && hosts.has_payload() {
+            hosts.payload_pinned(request, volume, first_block, count);
+        }
+        let (needed, outstanding, blocks_of_part) = (1, 1, count);
+        let part =
+            Part { request, needed, outstanding, operation, first_block, blocks: blocks_of_part };
+        let part = core.begin_part(part);
+        let deadline = issued + core.failed().settings.give_up;
+        hosts.set_timer(deadline.max(hosts.now()), Timer::Part { part });
+        let pool = &self.plain.pools()[volume as usize];
+        let (group, shard, copies) =
+            (pool.group(piece.object), pool.shard(&piece), pool.encoding.n() as u32);
+        let target = pool.targets_of(group);
+        let target = Rules::front(self.plain.rules_now(), instance, target);
+        let most = core.failed().settings.swift.request_node_count.unwrap_or(2 * copies);
+        let has_payload = hosts.has_payload();
+        let out = self.out();
+        let partition = out.first_partition[volume as usize] + group;
+        if op == Op::Write {
+            out.version += 1;
+            out.ledger.begin_write(partition, blocks.clone(), out.version);
+            if has_payload {
+                out.written.insert(out.version, breadcrumb.0);
+            }
+        }
+        let known = match op {
+            Op::Read => out.ledger.known(partition, blocks.clone()),
+            Op::Write => Known::new(),
+        };
+        let found = ClientOp {
+            part: Some(part),
+            request,
+            volume,
+            partition,
+            piece,
+            shard,
+            blocks,
+            op,
+            version: out.version,
+            proxy: target.host,
+            whose: (breadcrumb, workload),
+            deadline,
+            client: None,
+            primaries: out.ledger.partitions[partition].primaries.clone(),
+            seen: 0,
+            left: most,
+            connecting: 0,
+            connected: Few::new(),
+            outstanding: 0,
+            written: 0,
+            is_answered: false,
+            has_failed: false,
+            known,
+            source: 0,
+            is_stale: false,
+            is_wrong: false,
+        };
+        let id = out.ops.insert(found);
+        out.parts.insert(part, id);
+        let client_machine = core.machines[client.index()];
+        let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
+        let between = (client_machine, target.host);
+        let whose = (breadcrumb, workload);
+        let call = self.call(core, hosts, (Role::Client, id, 0), (between, data), whose);
+        let exchange = self.out().calls.all[&call].exchange;
+        self.op(id).client = Some(exchange);
+        hosts.note_part(&core.requests[request], op, target.host, 1);
+        let span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
+        core.send_after(hosts, exchange, span);
+    }
+
+    fn op(&mut self, id: u32) -> &mut ClientOp {
+        self.out().ops.all.get_mut(&id).expect("it goes on")
+    }
+
+    /// The work of a proxy or an object server that receives a message; and the part of it that is copying data.
+    pub(super) fn request_handling(&self, cpu: &CpuProfile, call: &Call) -> (SimSpan, SimSpan) {
+        let out = self.outages.as_ref().expect("there are events");
+        let op = &out.ops.all[&call.of];
+        let is_front = call.role == Role::Client;
+        let size = if is_front { op.piece.size } else { op.shard.size };
+        let carried = if op.op == Op::Write { size } else { Bytes::ZERO };
+        let is_found = is_front
+            || op.op == Op::Write
+            || out.ledger.has(op.partition, op.blocks.clone(), call.osd);
+        let copies = self.plain.pools()[op.volume as usize].encoding.n() as u64;
+        let worked = if is_found { size } else { Bytes::ZERO };
+        let work = self.plain.rules_now().time(op.op, is_front, copies, worked);
+        let copying = cpu.copy.of(carried);
+        (cpu.request.of(carried) + copying + work, copying)
+    }
+
+    /// A proxy has received a client's request.
+    pub(super) fn proxy_begins<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let (proxy, copies) = (self.op(id).proxy, self.op(id).primaries.len());
+        match self.op(id).op {
+            Op::Read => {
+                let first = self.plain.rules().first_read(proxy, copies, 1);
+                self.op(id).primaries.rotate_left(first);
+                self.ask_next(core, hosts, id);
+            }
+            Op::Write => {
+                for _ in 0..copies {
+                    self.connect_next(core, hosts, id);
+                }
+                self.send_if_connected(core, hosts, id);
+            }
+        }
+    }
+
+    /// The next server that a proxy may ask.
+    fn next_server_of(&mut self, core: &mut Core, id: u32, now: SimTime) -> Option<Osd> {
+        let settings = core.failed().settings.swift;
+        let out = self.out();
+        loop {
+            let op = out.ops.all.get_mut(&id).expect("it goes on");
+            if op.left == 0 {
+                return None;
+            }
+            let (partition, proxy, seen) = (op.partition, op.proxy, op.seen);
+            op.seen += 1;
+            let osd = if let Some(&osd) = op.primaries.get(seen) {
+                osd
+            } else {
+                let number = seen - op.primaries.len();
+                out.handoff(partition, number)?
+            };
+            if !out.limiter.avoids(proxy, osd, now, &settings) {
+                out.ops.all.get_mut(&id).expect("it goes on").left -= 1;
+                return Some(osd);
+            }
+        }
+    }
+
+    /// Whether a server does not answer connections.
+    fn is_unreachable(&mut self, core: &Core, osd: Osd) -> bool {
+        let host = self.out().host(osd);
+        core.failures.as_ref().is_some_and(|failures| failures.is_down(host))
+    }
+
+    /// A proxy begins to connect to a server that is down.
+    fn begin_connecting<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, op: u32, osd: Osd) {
+        let at = hosts.now() + core.failed().settings.swift.conn_timeout;
+        self.wait(hosts, at, Wait::Connect { op, osd });
+    }
+
+    /// A read asks the next server.
+    fn ask_next<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        match self.next_server_of(core, id, hosts.now()) {
+            None => self.answer_client(core, hosts, id, false),
+            Some(osd) if self.is_unreachable(core, osd) => {
+                self.begin_connecting(core, hosts, id, osd);
+            }
+            Some(osd) => self.ask_server(core, hosts, id, osd),
+        }
+    }
+
+    /// A write connects to the next server, if there is one.
+    fn connect_next<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        match self.next_server_of(core, id, hosts.now()) {
+            None => {}
+            Some(osd) if self.is_unreachable(core, osd) => {
+                self.op(id).connecting += 1;
+                self.begin_connecting(core, hosts, id, osd);
+            }
+            Some(osd) => self.op(id).connected.push(osd),
+        }
+    }
+
+    /// A connection has failed.
+    pub(super) fn not_connected<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        osd: Osd,
+    ) {
+        let proxy = self.op(id).proxy;
+        self.out().limiter.note(proxy, osd, hosts.now());
+        match self.op(id).op {
+            Op::Read => self.ask_next(core, hosts, id),
+            Op::Write => {
+                self.op(id).connecting -= 1;
+                self.connect_next(core, hosts, id);
+                self.send_if_connected(core, hosts, id);
+            }
+        }
+    }
+
+    /// A write goes to its servers, once no connection is outstanding.
+    fn send_if_connected<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        if self.op(id).connecting > 0 {
+            return;
+        }
+        let volume = self.op(id).volume;
+        let quorum = self.plain.pools()[volume as usize].quorum as usize;
+        let servers = std::mem::take(&mut self.op(id).connected);
+        if servers.len() < quorum {
+            return self.write_goes_on(core, hosts, id);
+        }
+        self.op(id).outstanding = servers.len() as u32;
+        for osd in servers {
+            self.ask_server(core, hosts, id, osd);
+        }
+    }
+
+    /// A proxy sends a request to a server.
+    fn ask_server<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, osd: Osd) {
+        let op = self.op(id);
+        let (proxy, whose) = (op.proxy, op.whose);
+        let data = if op.op == Op::Write { op.shard.size } else { Bytes::ZERO };
+        let between = (proxy, self.out().host(osd));
+        let call = self.call(core, hosts, (Role::Proxy, id, osd), (between, data), whose);
+        core.send(hosts, self.out().calls.all[&call].exchange);
+        if self.is_unreachable(core, osd) {
+            // it has gone down while other connections were made
+            self.wait_in_vain(core, hosts, call);
+        }
+    }
+
+    /// A server has received a request.
+    pub(super) fn server_begins<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let Call { of, osd, exchange, .. } = self.out().calls.all[&number];
+        let out = self.out();
+        let op = &out.ops.all[&of];
+        if op.op == Op::Read && !out.ledger.has(op.partition, op.blocks.clone(), osd) {
+            return Self::answer(core, hosts, exchange, Bytes::ZERO);
+        }
+        let (file, shard, op) = (op.volume, op.shard, op.op);
+        let asked = &core.exchanges[exchange];
+        let access = Access::Object(StoreAccess {
+            exchange,
+            op,
+            disk: out.servers[osd as usize].disk,
+            file,
+            shard,
+            lookups: 0,
+            breadcrumb: asked.breadcrumb,
+            thread: exchange_thread(exchange, SERVER),
+            workload: asked.workload,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(asked.node, &access);
+        core.wait(exchange, waits);
+        if waits == 0 {
+            self.server_is_done(core, hosts, number);
+        }
+    }
+
+    /// The device of a server has finished.
+    pub(super) fn server_is_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let Call { of, osd, exchange, .. } = self.out().calls.all[&number];
+        let out = self.out();
+        let op = out.ops.all.get_mut(&of).expect("it goes on");
+        let (partition, blocks, range) = (op.partition, op.blocks.clone(), op.block_range());
+        if op.op == Op::Write {
+            let (version, number) = (op.version, op.whose.0.0);
+            out.ledger.stored(partition, blocks, osd, version);
+            if hosts.has_payload() {
+                let copies = out.copies((partition, osd), (0, number), range);
+                hosts.payload_stored(copies, &mut Vec::new());
+            }
+            self.note_health(core, hosts.now());
+            return Self::answer(core, hosts, exchange, Bytes::ZERO);
+        }
+        let is_stale = out.ledger.is_stale(partition, osd, &op.known);
+        (op.source, op.is_stale) = (osd, is_stale);
+        let (size, waits, request) = (op.shard.size, op.part.is_some(), op.request);
+        if waits && hosts.has_payload() {
+            let copies = out.copies((partition, osd), (request, 0), range);
+            let found = hosts.payload_found(copies);
+            self.op(of).is_wrong = found != Some(is_stale);
+        }
+        self.out().calls.all.get_mut(&number).expect("it goes on").found = true;
+        Self::answer(core, hosts, exchange, size);
+    }
+
+    /// A server has answered its proxy.
+    pub(super) fn server_answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        call: &Call,
+    ) {
+        match self.op(call.of).op {
+            Op::Read if call.found => self.answer_client(core, hosts, call.of, true),
+            Op::Read => self.ask_next(core, hosts, call.of),
+            Op::Write => {
+                let op = self.op(call.of);
+                op.outstanding -= 1;
+                op.written += 1;
+                self.write_goes_on(core, hosts, call.of);
+            }
+        }
+    }
+
+    /// A proxy has waited in vain for a server's answer.
+    pub(super) fn not_answered<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        osd: Osd,
+    ) {
+        let proxy = self.op(id).proxy;
+        self.out().limiter.note(proxy, osd, hosts.now());
+        match self.op(id).op {
+            Op::Read => self.ask_next(core, hosts, id),
+            Op::Write => {
+                self.op(id).outstanding -= 1;
+                self.write_goes_on(core, hosts, id);
+            }
+        }
+    }
+
+    /// A write has one answer more, or one answer less to come.
+    fn write_goes_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let volume = self.op(id).volume;
+        let quorum = self.plain.pools()[volume as usize].quorum;
+        let ClientOp { outstanding, written, is_answered, partition, .. } = *self.op(id);
+        if outstanding == 0 {
+            let op = self.op(id);
+            let (blocks, range, number) = (op.blocks.clone(), op.block_range(), op.whose.0.0);
+            self.out().ledger.end_write(partition, blocks);
+            if hosts.has_payload() {
+                hosts.payload_settled(volume, number, range.0, range.1);
+            }
+            self.note_health(core, hosts.now());
+        }
+        if !is_answered && (written >= quorum || outstanding == 0) {
+            self.answer_client(core, hosts, id, written >= quorum);
+        } else if outstanding == 0 {
+            self.forget_op(id);
+        }
+    }
+
+    /// A proxy answers its client: the request is done, or has failed.
+    fn answer_client<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, is_good: bool) {
+        let op = self.op(id);
+        (op.is_answered, op.has_failed) = (true, !is_good);
+        let data = if op.op == Op::Read && is_good { op.piece.size } else { Bytes::ZERO };
+        let exchange = op.client.expect("it is not answered yet");
+        Self::answer(core, hosts, exchange, data);
+    }
+
+    /// A client has an answer. Returns the part of its request that is done.
+    pub(super) fn client_has_answer<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+    ) -> Option<u32> {
+        let op = self.op(id);
+        op.client = None;
+        let (has_failed, request) = (op.has_failed, op.request);
+        let part = op.part.filter(|_| !op.is_wrong);
+        if let Some(part) = part.filter(|_| !has_failed) {
+            let out = self.out();
+            out.parts.remove(&part);
+            let op = out.ops.all.get_mut(&id).expect("it goes on");
+            op.part = None;
+            let (partition, blocks, range) = (op.partition, op.blocks.clone(), op.block_range());
+            match op.op {
+                Op::Write => {
+                    out.ledger.acknowledged(partition, blocks, op.version);
+                    if hosts.has_payload() {
+                        let (volume, number) = (op.volume, op.whose.0.0);
+                        hosts.payload_complete(volume, number, range.0, range.1);
+                    }
+                }
+                Op::Read => {
+                    let (source, is_stale) = (op.source, op.is_stale);
+                    core.failed().stale_reads += u64::from(is_stale);
+                    if hosts.has_payload() {
+                        hosts.payload_taken(out.copies((partition, source), (request, 0), range));
+                    }
+                }
+            }
+        }
+        self.forget_op(id);
+        if part.is_some() && has_failed {
+            self.fail_request(core, hosts, request);
+        }
+        part.filter(|_| !has_failed)
+    }
+
+    /// Forgets an operation whose client has its answer and from which no server's answer is outstanding.
+    fn forget_op(&mut self, id: u32) {
+        let ClientOp { client, outstanding, part, .. } = self.op(id);
+        // a part that remains will fail with its request
+        if client.is_none() && *outstanding == 0 && part.is_none() {
+            self.out().ops.all.remove(&id);
+        }
+    }
+
+    /// A client checks whether a part of a request has waited for too long.
+    pub(super) fn look_at_op<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, part: u32) {
+        let out = self.out();
+        let Some(op) = out.parts.get(&part).and_then(|id| out.ops.all.get(id)) else { return };
+        if op.deadline == hosts.now() {
+            let request = op.request;
+            self.fail_request(core, hosts, request);
+        }
+    }
+
+    /// A request fails. What proxies still do for it has no effect on its client.
+    fn fail_request<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, request: u32) {
+        let out = self.out();
+        let is_its = |(_, id): &(&u32, &u32)| out.ops.all[id].request == request;
+        let its: Vec<(u32, u32)> =
+            out.parts.iter().filter(is_its).map(|(part, id)| (*part, *id)).collect();
+        for (part, id) in its {
+            self.out().parts.remove(&part);
+            core.parts.remove(part);
+            self.op(id).part = None;
+            self.forget_op(id);
+        }
+        if hosts.has_payload() {
+            hosts.payload_failed(request);
+        }
+        let request = core.requests.remove(request);
+        request.live = false;
+        let &mut Request { issue, issued, is_journal, .. } = request;
+        core.done.push(Done { issue, issued, is_journal, failed: true });
+    }
+}

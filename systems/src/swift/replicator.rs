@@ -1,0 +1,473 @@
+//! Replicators: each object server sends others what they lack.
+//!
+//! A replicator passes over the partitions that its server holds, in random order, `concurrency` at a time. It rests
+//! for `interval` between two passes. For each of the other primaries of a partition it first compares (in Swift:
+//! hashes of directories of the partition), then reads what the other lacks and sends it, one stretch of an object
+//! after the other. A hand-off does the same with all primaries, and drops what all of them have. A replicator that
+//! cannot connect, or gets no answer, waits for `node_timeout` and goes on to the next server.
+//!
+//! Sources: `swift/obj/replicator.py`; Swift's documentation, *Replication* and *Object Server Configuration*.
+//! Simplified: to compare partitions that are the same on all primaries costs nothing, and a pass contains only those
+//! that differ when it begins or have a primary that is down. Nothing is sent of a block while a client writes it, nor
+//! to a server to which another one is sending the same partition. Data are sent one after the other, where rsync
+//! streams them. A real replicator waits for a hand-off's primary that is down for `rsync_io_timeout`, not
+//! `node_timeout`. Left out: removal of old files, tombstones, `handoffs_first`.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use foretell_algorithms::mix;
+use foretell_algorithms::node::NO_CLIENT;
+use foretell_scenarios::model::CpuProfile;
+use foretell_units::{Beat, Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+
+use super::call::{Call, Role};
+use super::cluster::Cluster;
+use super::ledger::Osd;
+use super::outages::Wait;
+use crate::failures::Kind;
+use crate::hosts::{Hosts, Timer};
+use crate::objects::{Piece, StoreAccess};
+use crate::process::{SERVER, exchange_thread};
+use crate::protocol::Core;
+use crate::store::Access;
+
+/// Size of the answer to a comparison. Assumed: hashes of some hundred directories of a partition.
+const HASHES: Bytes = Bytes::kib(4);
+
+/// Nobody's messages.
+const OF_NO_CLIENT: (Breadcrumb, u32) = (Breadcrumb::NONE, NO_CLIENT);
+
+/// The replicator of a host.
+pub(super) struct Replicator {
+    beat: Beat,
+    next: Next,
+    /// Number of passes so far.
+    passes: u64,
+    /// Partitions that are left in this pass, with the server of the host that holds them.
+    queue: VecDeque<(usize, Osd)>,
+    /// Number of partitions that it works on.
+    active: u32,
+    /// Whether it is sending, and not just comparing or waiting.
+    sends: bool,
+}
+
+/// The next thing that a replicator does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// The first pass begins.
+    First,
+    /// A pass begins at that time.
+    PassAt(SimTime),
+    /// A pass is under way.
+    Passing,
+    /// The host is down.
+    Nothing,
+}
+
+impl Replicator {
+    pub(super) fn new(beat: Beat) -> Self {
+        let (passes, queue, active, sends) = (0, VecDeque::new(), 0, false);
+        Self { beat, next: Next::First, passes, queue, active, sends }
+    }
+}
+
+/// A partition that a replicator works on.
+pub(super) struct Job {
+    host: HostId,
+    partition: usize,
+    from: Osd,
+    /// The server at hand, and those that follow.
+    to: Osd,
+    later: VecDeque<Osd>,
+    /// Whether nobody else may send the partition to that server.
+    has_lock: bool,
+    /// Blocks to send after those at hand.
+    rest: VecDeque<u64>,
+    at_hand: Range<u64>,
+    versions: Vec<u64>,
+    recovery: usize,
+    /// The call that it waits for.
+    call: Option<u32>,
+}
+
+impl Cluster {
+    /// Sets the timers of all first passes.
+    pub(super) fn begin_passes<H: Hosts>(&self, hosts: &mut H) {
+        let replicators = self.outages.iter().flat_map(|out| &out.replicators);
+        for (host, replicator) in replicators {
+            let at = hosts.now() + replicator.beat.phase();
+            hosts.set_timer(at, Timer::Repair { host: host.0 });
+        }
+    }
+
+    fn replicator(&mut self, host: HostId) -> &mut Replicator {
+        self.out().replicators.get_mut(&host).expect("object servers have one")
+    }
+
+    fn job(&mut self, id: u32) -> &mut Job {
+        self.out().jobs.all.get_mut(&id).expect("it goes on")
+    }
+
+    /// A pass begins, if it is due.
+    pub(super) fn begin_pass<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        let one = self.replicator(host);
+        if one.next != Next::First && one.next != Next::PassAt(hosts.now()) {
+            return;
+        }
+        one.next = Next::Passing;
+        one.passes += 1;
+        let chance = mix(u64::from(host.0) << 32 | one.passes);
+        let out = self.out();
+        let own = out.servers_of(host);
+        let holds = |partition: &usize| {
+            let holders = out.ledger.holders(*partition).into_iter();
+            let here = holders.filter(|osd| own.contains(osd));
+            here.map(|osd| (*partition, osd)).collect::<Vec<_>>()
+        };
+        let mut queue: Vec<_> = out.ledger.differing().iter().flat_map(holds).collect();
+        queue.sort_by_key(|(partition, osd)| (mix(chance ^ *partition as u64), *osd));
+        self.replicator(host).queue = queue.into();
+        self.go_on(core, hosts, host);
+    }
+
+    /// A replicator takes up as many partitions as it may, or ends its pass.
+    fn go_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
+        let settings = core.failed().settings.swift;
+        while self.replicator(host).active < settings.replicator_concurrency {
+            let Some((partition, from)) = self.replicator(host).queue.pop_front() else { break };
+            let ledger = &self.out().ledger;
+            if !ledger.differing().contains(&partition)
+                || !ledger.holders(partition).contains(&from)
+            {
+                continue;
+            }
+            let primaries = ledger.partitions[partition].primaries.iter().copied();
+            let job = Job {
+                host,
+                partition,
+                from,
+                to: from,
+                later: primaries.filter(|osd| *osd != from).collect(),
+                has_lock: false,
+                rest: VecDeque::new(),
+                at_hand: 0..0,
+                versions: Vec::new(),
+                recovery: 0,
+                call: None,
+            };
+            let job = self.out().jobs.insert(job);
+            self.replicator(host).active += 1;
+            if !self.takes_next_server(core, hosts, job) {
+                self.end_job(hosts, job);
+            }
+        }
+        let one = self.replicator(host);
+        if one.active == 0 && one.next == Next::Passing {
+            let at = hosts.now() + settings.replicator_interval;
+            one.next = Next::PassAt(at);
+            hosts.set_timer(at, Timer::Repair { host: host.0 });
+            self.set_sending(core, host, false);
+        }
+    }
+
+    /// A replicator begins or ceases to send.
+    fn set_sending(&mut self, core: &mut Core, host: HostId, sends: bool) {
+        let one = self.replicator(host);
+        if std::mem::replace(&mut one.sends, sends) != sends {
+            let under_way = &mut core.failed().objects.under_way;
+            *under_way = if sends { *under_way + 1 } else { *under_way - 1 };
+        }
+    }
+
+    /// A job turns to the next of its servers. Returns whether there is one.
+    fn takes_next_server<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) -> bool {
+        self.unlock(id);
+        loop {
+            let job = self.job(id);
+            let Some(to) = job.later.pop_front() else { return false };
+            (job.to, job.call) = (to, None);
+            let (host, partition) = (job.host, job.partition);
+            let other = self.out().host(to);
+            if core.failed().is_down(other) {
+                let at = hosts.now() + core.failed().settings.swift.node_timeout;
+                if self.replicator(host).active == 1 {
+                    self.set_sending(core, host, false);
+                }
+                self.wait(hosts, at, Wait::Job { job: id });
+                return true;
+            }
+            if self.out().sending.contains(&(partition, to)) {
+                continue;
+            }
+            self.ask(core, hosts, id, (Role::Compare, to), Bytes::ZERO);
+            return true;
+        }
+    }
+
+    /// A replicator sends a message to a server.
+    fn ask<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        (role, osd): (Role, Osd),
+        data: Bytes,
+    ) {
+        let between = (self.job(id).host, self.out().host(osd));
+        let call = self.call(core, hosts, (role, id, osd), (between, data), OF_NO_CLIENT);
+        self.job(id).call = Some(call);
+        let exchange = self.out().calls.all[&call].exchange;
+        if role == Role::Read {
+            let span =
+                self.plain.rules_now().time(Op::Read, false, 1, self.bytes_at_hand(core, id));
+            Self::compute(core, hosts, exchange, span);
+        } else {
+            core.send(hosts, exchange);
+        }
+    }
+
+    /// A job goes on with the next server, or ends.
+    pub(super) fn next_server<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        if !self.takes_next_server(core, hosts, id) {
+            let host = self.job(id).host;
+            self.end_job(hosts, id);
+            self.note_health(core, hosts.now());
+            self.go_on(core, hosts, host);
+        }
+    }
+
+    /// A job has seen all its servers. A hand-off drops what all primaries have.
+    fn end_job<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+        self.unlock(id);
+        let out = self.out();
+        let Job { host, partition, from, .. } = out.jobs.all.remove(&id).expect("it goes on");
+        for block in out.ledger.drop_stray(partition, from) {
+            if hosts.has_payload() {
+                hosts.payload_dropped(out.copies((partition, from), (0, 0), (block, 1)));
+            }
+        }
+        self.replicator(host).active -= 1;
+    }
+
+    fn unlock(&mut self, id: u32) {
+        let job = self.job(id);
+        let place = (job.partition, job.to);
+        if std::mem::take(&mut job.has_lock) {
+            self.out().sending.remove(&place);
+        }
+    }
+
+    /// The work of a server that receives a replicator's message; and the part of it that is copying data.
+    pub(super) fn copy_handling(&self, cpu: &CpuProfile, call: &Call) -> (SimSpan, SimSpan) {
+        let out = self.outages.as_ref().expect("there are events");
+        let rules = self.plain.rules_now();
+        if call.role != Role::Push {
+            return (
+                cpu.request.of(Bytes::ZERO) + rules.time(Op::Read, false, 1, Bytes::ZERO),
+                SimSpan::ZERO,
+            );
+        }
+        let job = &out.jobs.all[&call.of];
+        let carried = Bytes(job.versions.len() as u64 * out.block_bytes(job.partition));
+        let copying = cpu.copy.of(carried);
+        (cpu.request.of(carried) + copying + rules.time(Op::Write, false, 1, carried), copying)
+    }
+
+    /// A server says what it has of a partition.
+    pub(super) fn compared<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let exchange = self.out().calls.all[&number].exchange;
+        Self::answer(core, hosts, exchange, HASHES);
+    }
+
+    /// A replicator knows what another server lacks.
+    pub(super) fn differences_known<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let Job { partition, from, to, host, .. } = *self.job(id);
+        let out = self.out();
+        let blocks = out.ledger.all_to_send(partition, from, to);
+        if blocks.is_empty() || !out.sending.insert((partition, to)) {
+            return self.next_server(core, hosts, id);
+        }
+        let key = (out.host(to), Kind::CatchUp);
+        let recovery = core.failed().recoveries.of(key, hosts.now());
+        let job = self.job(id);
+        (job.has_lock, job.rest, job.recovery) = (true, blocks.into(), recovery);
+        self.set_sending(core, host, true);
+        self.send_next(core, hosts, id);
+    }
+
+    /// A replicator reads the next stretch that the other server lacks.
+    fn send_next<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let Job { partition, from, to, .. } = *self.job(id);
+        let out = self.out();
+        let per_object = out.object_blocks(partition);
+        let job = out.jobs.all.get_mut(&id).expect("it goes on");
+        let lacks = |block: u64| out.ledger.to_send(partition, block, from, to).is_some();
+        let Some(first) = std::iter::from_fn(|| job.rest.pop_front()).find(|block| lacks(*block))
+        else {
+            return self.next_server(core, hosts, id);
+        };
+        let mut end = first + 1;
+        while job.rest.front() == Some(&end) && !end.is_multiple_of(per_object) && lacks(end) {
+            job.rest.pop_front();
+            end += 1;
+        }
+        job.at_hand = first..end;
+        job.versions.clear();
+        self.ask(core, hosts, id, (Role::Read, from), Bytes::ZERO);
+    }
+
+    fn bytes_at_hand(&self, core: &Core, id: u32) -> Bytes {
+        self.piece_at_hand(core, id).size
+    }
+
+    /// The stretch that a job is sending.
+    fn piece_at_hand(&self, core: &Core, id: u32) -> Piece {
+        let out = self.outages.as_ref().expect("there are events");
+        let Job { partition, at_hand, .. } = &out.jobs.all[&id];
+        let volume = out.volume_of(*partition);
+        let volume_of = &core.volumes[volume];
+        let (block, size) = (volume_of.distribution.block().get(), volume_of.size.get());
+        let (start, end) = (at_hand.start * block, (at_hand.end * block).min(size));
+        let object =
+            start / self.plain.pools()[volume].object() * self.plain.pools()[volume].object();
+        Piece { object: Bytes(object), start: Bytes(start - object), size: Bytes(end - start) }
+    }
+
+    /// A server reads or writes the stretch at hand. Returns whether the device has done so at once.
+    fn use_device<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        number: u32,
+        op: Op,
+    ) -> bool {
+        let Call { of, osd, exchange, .. } = self.out().calls.all[&number];
+        let piece = self.piece_at_hand(core, of);
+        let partition = self.job(of).partition;
+        let volume = self.out().volume_of(partition);
+        let shard = self.plain.pools()[volume].shard(&piece);
+        let disk = self.out().servers[osd as usize].disk;
+        let asked = &core.exchanges[exchange];
+        let access = Access::Object(StoreAccess {
+            exchange,
+            op,
+            disk,
+            file: volume as u32,
+            shard,
+            lookups: 0,
+            breadcrumb: Breadcrumb::NONE,
+            thread: exchange_thread(exchange, SERVER),
+            workload: NO_CLIENT,
+            reader: asked.reader(),
+        });
+        let waits = hosts.store(asked.node, &access);
+        core.wait(exchange, waits);
+        waits == 0
+    }
+
+    /// The processor of a replicator's host is ready to read.
+    pub(super) fn read_copy<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        if self.use_device(core, hosts, number, Op::Read) {
+            self.copy_read(core, hosts, number);
+        }
+    }
+
+    /// A replicator has read the stretch at hand, and sends it.
+    pub(super) fn copy_read<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let call = self.out().calls.all.remove(&number).expect("it goes on");
+        core.exchanges.remove(call.exchange);
+        let id = call.of;
+        let bytes = self.bytes_at_hand(core, id);
+        let Job { partition, from, to, recovery, .. } = *self.job(id);
+        core.failed().recoveries.all[recovery].read += bytes;
+        let blocks = self.job(id).at_hand.clone();
+        let out = self.out();
+        // the other may have got some of it meanwhile; it is sent all the same
+        let versions =
+            blocks.map(|block| out.ledger.to_send(partition, block, from, to).unwrap_or(0));
+        let versions = versions.collect();
+        self.job(id).versions = versions;
+        if self.out().host(to) != self.job(id).host {
+            core.failed().recoveries.all[recovery].sent += bytes;
+        }
+        let is_down = core.failed().is_down(self.out().host(to));
+        self.ask(core, hosts, id, (Role::Push, to), bytes);
+        if is_down {
+            let call = self.job(id).call.expect("it was sent");
+            self.wait_in_vain(core, hosts, call);
+        }
+    }
+
+    /// A server has received a stretch.
+    pub(super) fn copy_arrived<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        if self.use_device(core, hosts, number, Op::Write) {
+            self.copy_written(core, hosts, number);
+        }
+    }
+
+    /// A server has written a stretch that it lacked.
+    pub(super) fn copy_written<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
+        let Call { of, exchange, .. } = self.out().calls.all[&number];
+        let bytes = self.bytes_at_hand(core, of);
+        let Job { partition, to, recovery, .. } = *self.job(of);
+        let recoveries = &mut core.failed().recoveries;
+        recoveries.all[recovery].written += bytes;
+        recoveries.written += bytes;
+        let (first, versions) = (self.job(of).at_hand.start, self.job(of).versions.clone());
+        let out = self.out();
+        for (block, version) in (first..).zip(versions) {
+            if version == 0 {
+                continue;
+            }
+            out.ledger.stored(partition, block..block + 1, to, version);
+            if hosts.has_payload() {
+                let number = out.written.get(&version).copied().unwrap_or(0);
+                let copies = out.copies((partition, to), (0, number), (block, 1));
+                hosts.payload_stored(copies, &mut Vec::new());
+            }
+        }
+        self.note_health(core, hosts.now());
+        Self::answer(core, hosts, exchange, Bytes::ZERO);
+    }
+
+    /// A replicator knows that the other server has the stretch at hand.
+    pub(super) fn copy_acknowledged<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let recovery = self.job(id).recovery;
+        core.failed().recoveries.all[recovery].objects += 1;
+        self.send_next(core, hosts, id);
+    }
+
+    /// The host of a replicator fails.
+    pub(super) fn stop_replicator<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        host: HostId,
+    ) {
+        if !self.out().replicators.contains_key(&host) {
+            return;
+        }
+        let jobs = self.out().jobs.all.iter().filter(|(_, job)| job.host == host);
+        let jobs: Vec<u32> = jobs.map(|(id, _)| *id).collect();
+        for id in jobs {
+            self.unlock(id);
+            let job = self.out().jobs.all.remove(&id).expect("it was listed");
+            if let Some(call) = job.call.filter(|call| self.out().calls.all.contains_key(call)) {
+                self.hang_up(core, hosts, call);
+            }
+        }
+        self.set_sending(core, host, false);
+        let one = self.replicator(host);
+        (one.next, one.active) = (Next::Nothing, 0);
+        one.queue.clear();
+    }
+
+    /// The host of a replicator is back.
+    pub(super) fn restart_replicator<H: Hosts>(&mut self, hosts: &mut H, host: HostId) {
+        let Some(one) = self.out().replicators.get_mut(&host) else { return };
+        let at = one.beat.after(hosts.now());
+        one.next = Next::PassAt(at);
+        hosts.set_timer(at, Timer::Repair { host: host.0 });
+    }
+}
