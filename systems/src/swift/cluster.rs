@@ -11,6 +11,7 @@ use crate::hosts::Hosts;
 use crate::objects::Objects;
 use crate::protocol::{Clocks, Core};
 use crate::request::Issue;
+use crate::scrub::Places;
 use crate::store::Access;
 use crate::system::{Stretch, System, SystemError};
 
@@ -147,6 +148,28 @@ impl System for Cluster {
 
     fn bytes_lost(&self, core: &Core) -> Bytes {
         self.lost_bytes(core)
+    }
+
+    fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {
+        self.plain.stored_places(scenario, core)
+    }
+
+    fn scrub_work(&self, cpu: &CpuProfile, bytes: Bytes) -> SimSpan {
+        self.plain.scrub_work(cpu, bytes)
+    }
+
+    fn scrub<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, scrubber: u32) {
+        self.plain.scrub(core, hosts, scrubber);
+    }
+
+    fn scrub_read<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        scrubber: u32,
+        is_stopped: bool,
+    ) {
+        self.plain.scrub_read(core, hosts, scrubber, is_stopped);
     }
 
     fn unit(&self, number: HostId) -> Unit {
