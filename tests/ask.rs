@@ -358,7 +358,7 @@ fn uplinks_of_racks_are_predicted_within_ten_percent_of_what_happens() {
     for changes in [
         &[][..],
         &["switch.uplink=800 Mbit/s"],
-        &["switch.uplink=none"],
+        &["switch.uplink=100 Gbit/s"],
         &["client.app.rack=r0", "switch.uplink=1 Gbit/s"],
     ] {
         for (what, error) in errors(&score(&dir, changes)) {

@@ -78,7 +78,7 @@ impl Limit {
         self.bytes
     }
 
-    /// The kind of file: `a truth`.
+    /// The kind of file, as messages name it: `a lesson`.
     pub const fn of(self) -> &'static str {
         self.of
     }

@@ -362,6 +362,8 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("crush-pools", placed("crush = \"cluster.json\"", "", "", "pool = \"first\"")),
         ("failures", FAILURES.to_owned()),
         ("failing OSDs", FAILING_OSDS.to_owned()),
+        ("failing Swift", FAILING_SWIFT.to_owned()),
+        ("uplinks", UPLINKS.to_owned()),
         ("swift", objects("system = \"swift\"\nproxies = \"proxy\"", "encoding = \"1-of-2\"")),
     ]);
     bases
@@ -619,4 +621,101 @@ max_backfills = 1
 [scrub]
 rate  = "10 MB/s"
 chunk = "64 KiB"
+"#;
+
+/// Object servers that fail and return, and a proxy that finds out.
+const FAILING_SWIFT: &str = r#"
+seed     = 5
+warmup   = "200 ms"
+duration = "4 s"
+tracking = { overhead = false }
+
+[cluster]
+system          = "swift"
+proxies         = "proxy"
+partition_power = 5
+
+[node.store]
+count = 5
+cpu   = "xeon-2023"
+cache = { size = "1 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.proxy]
+count = 1
+cpu   = "xeon-2023"
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+
+[volume.objects]
+size     = "16 MiB"
+nodes    = "store"
+encoding = "1-of-3"
+group    = "256 KiB"
+
+[workload.load]
+volume      = "objects"
+client      = "app"
+kind        = "ssio"
+reads       = "50%"
+access      = "8 KiB"
+outstanding = 8
+
+[event.crash]
+at   = "200 ms"
+what = "fail"
+host = "store[0-1]"
+for  = "900 ms"
+
+[event.again]
+at   = "1600 ms"
+what = "fail"
+host = "store[1-3]"
+for  = "900 ms"
+
+[recovery]
+conn_timeout               = "20 ms"
+node_timeout               = "60 ms"
+request_node_count         = 4
+error_suppression_limit    = 3
+error_suppression_interval = "300 ms"
+replicator_interval        = "100 ms"
+replicator_concurrency     = 1
+give_up                    = "2 s"
+"#;
+
+/// Racks with uplinks so slow that they are full.
+const UPLINKS: &str = r#"
+seed     = 5
+warmup   = "200 ms"
+duration = "2 s"
+tracking = { overhead = false }
+switch   = { uplink = "200 Mbit/s" }
+
+[node.store]
+count = 4
+rack  = ["a", "b"]
+cpu   = "xeon-2023"
+cache = { size = "64 MiB" }
+disk  = ["cheetah-15k"]
+
+[client.app]
+count = 2
+rack  = "a"
+cpu   = "xeon-2023"
+
+[volume.plain]
+size     = "16 MiB"
+nodes    = "store"
+encoding = "1-of-2"
+
+[workload.load]
+volume      = "plain"
+client      = "app"
+kind        = "ssio"
+reads       = "80%"
+access      = "64 KiB"
+outstanding = 8
 "#;

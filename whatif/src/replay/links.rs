@@ -37,6 +37,20 @@ pub(super) struct Links {
     racks: Vec<Option<u32>>,
     /// By rack: its uplink to the core, and from it.
     uplinks: Vec<[Uplink; 2]>,
+    climbs: Slab<Climb>,
+}
+
+/// A train between racks, on its way from the sender's cable to the receiver's port.
+#[derive(Clone, Copy, Debug)]
+struct Climb {
+    connection: u32,
+    wire: u64,
+    message: u32,
+    /// When its first and its last segment are at the next switch.
+    first: SimTime,
+    last: SimTime,
+    /// Racks whose uplinks are ahead: up, then down.
+    ahead: [Option<u32>; 2],
 }
 
 /// One direction of the uplink of a rack.
@@ -100,6 +114,8 @@ struct Train {
 pub(super) enum Step {
     /// A train starts to leave its sender.
     Leaves { train: u32 },
+    /// A train is at the switch before an uplink, or at the receiver's port behind it.
+    Climbs { climb: u32 },
     /// A connection may continue to send.
     Pump { connection: u32 },
     /// A port has room again.
@@ -157,6 +173,7 @@ impl Links {
             uplink: uplinks.map(|uplinks| uplinks.rate),
             racks: uplinks.map_or_else(Vec::new, |uplinks| uplinks.by_host(hosts.len())),
             uplinks: uplinks.map_or_else(Vec::new, |all| vec![Default::default(); all.racks.len()]),
+            climbs: Slab::new(),
         }
     }
 
@@ -218,6 +235,7 @@ impl Links {
     pub(super) fn step(&mut self, now: SimTime, step: Step, steps: &mut Steps) {
         match step {
             Step::Leaves { train } => self.leaves(train, steps),
+            Step::Climbs { climb } => self.goes_on(climb, steps),
             Step::Pump { connection } => {
                 let known = &mut self.connections[connection as usize];
                 if known.looks_at != Some(now) {
@@ -359,12 +377,59 @@ impl Links {
         let connection = &self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to as usize);
         let segment = Bytes(wire.min(SEGMENT_WIRE));
-        let last = Bytes(last_segment(wire));
         let (rate, latency) = (self.cables[from].rate, self.cables[from].latency);
         let first_at_port = start + rate.time_for(segment) + latency;
         let last_at_port = end + latency;
-        let (first_at_port, last_at_port) =
-            self.over_uplinks((from, to), wire, (first_at_port, last_at_port));
+        if self.uplink.is_some() && self.racks[from] != self.racks[to] {
+            let ahead = [self.racks[from], self.racks[to]];
+            let (first, last) = (first_at_port, last_at_port);
+            let climb = Climb { connection: number, wire, message, first, last, ahead };
+            let climb = self.climbs.insert(climb);
+            steps.push((first, Step::Climbs { climb }));
+            return;
+        }
+        self.at_receivers_port((number, wire, message), (first_at_port, last_at_port), steps);
+    }
+
+    /// The first segment of a train is at the switch before an uplink.
+    fn climbs(&mut self, number: u32, steps: &mut Steps) {
+        let rate = self.uplink.expect("racks have uplinks");
+        let climb = &mut self.climbs[number];
+        let direction = usize::from(climb.ahead[0].is_none());
+        let rack = climb.ahead[direction].take().expect("an uplink is ahead");
+        let uplink = &mut self.uplinks[rack as usize][direction];
+        let time = rate.time_for(Bytes(climb.wire));
+        let begins = uplink.busy_until.max(climb.first);
+        uplink.busy_until = begins + time;
+        uplink.carried += time;
+        climb.first = begins + rate.time_for(Bytes(climb.wire.min(SEGMENT_WIRE)));
+        let of_last = rate.time_for(Bytes(last_segment(climb.wire)));
+        climb.last = (begins + time).max(climb.last + of_last);
+        // what comes next is served in the order of arrival there
+        steps.push((climb.first, Step::Climbs { climb: number }));
+    }
+
+    /// A train that climbs goes on: over its next uplink, or into the receiver's port.
+    fn goes_on(&mut self, number: u32, steps: &mut Steps) {
+        if self.climbs[number].ahead.iter().any(Option::is_some) {
+            return self.climbs(number, steps);
+        }
+        let Climb { connection, wire, message, first, last, .. } = *self.climbs.remove(number);
+        self.at_receivers_port((connection, wire, message), (first, last), steps);
+    }
+
+    /// The segments of a train arrive at the receiver's port between these times. Schedules its arrival at the
+    /// receiver.
+    fn at_receivers_port(
+        &mut self,
+        (number, wire, message): (u32, u64, u32),
+        (first_at_port, last_at_port): (SimTime, SimTime),
+        steps: &mut Steps,
+    ) {
+        let connection = &self.connections[number as usize];
+        let (from, to) = (connection.from as usize, connection.to as usize);
+        let latency = self.cables[from].latency;
+        let last = Bytes(last_segment(wire));
         let cable = &mut self.cables[to];
         let begins = cable.receives_until.max(first_at_port);
         let time = cable.rate.time_for(Bytes(wire));
@@ -382,34 +447,6 @@ impl Links {
         if message != NONE {
             steps.push((arrived, Step::Arrived { message }));
         }
-    }
-
-    /// Carries a train over the uplinks between two machines. `times`: when its first and its last segment are at
-    /// the switch of the sender's rack. Returns when they are at the receiver's port.
-    fn over_uplinks(
-        &mut self,
-        (from, to): (usize, usize),
-        wire: u64,
-        times: (SimTime, SimTime),
-    ) -> (SimTime, SimTime) {
-        let Some(rate) = self.uplink else { return times };
-        let (from, to) = (self.racks[from], self.racks[to]);
-        if from == to {
-            return times;
-        }
-        let (mut first, mut last) = times;
-        for (direction, rack) in [from, to].into_iter().enumerate() {
-            let Some(rack) = rack else { continue };
-            let uplink = &mut self.uplinks[rack as usize][direction];
-            let time = rate.time_for(Bytes(wire));
-            let begins = uplink.busy_until.max(first);
-            uplink.busy_until = begins + time;
-            uplink.carried += time;
-            first = begins + rate.time_for(Bytes(wire.min(SEGMENT_WIRE)));
-            let of_last = rate.time_for(Bytes(last_segment(wire)));
-            last = (begins + time).max(last + of_last);
-        }
-        (first, last)
     }
 
     /// Busy time of the uplink of a rack until `now`: to the core, and from it.
