@@ -391,8 +391,8 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "node.brick.disk[x]=1",
-        "`node.brick.disk[x]` is not a path: a number in brackets is \
-          wanted; a path is such as `volume.mail.encoding` or `node.brick.disk[0].device`",
+        "`node.brick.disk[x]` is not a path: expected a number in \
+          brackets; a path is such as `volume.mail.encoding` or `node.brick.disk[0].device`",
     ),
 ];
 

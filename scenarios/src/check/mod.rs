@@ -289,7 +289,7 @@ impl Context<'_> {
             system: system?,
             hosts: hosts.into_model()?,
             switch: switch?,
-            uplinks: uplinks?,
+            uplinks: uplinks.ok()?,
             volumes: volumes.into_iter().map(|volume| volume.model).collect::<Option<_>>()?,
             workloads: workloads
                 .into_iter()

@@ -18,12 +18,16 @@ pub(super) fn uplink(tree: &Table) -> Option<&Node> {
 }
 
 impl Context<'_> {
-    /// The uplinks of racks. Outer `None`: something is wrong; inner `None`: there are no uplinks.
-    pub(super) fn uplinks(&mut self, tree: &Table, hosts: &Hosts) -> Option<Option<Uplinks>> {
+    /// The uplinks of racks; `None`: there are none. Reports what is wrong.
+    pub(super) fn uplinks(&mut self, tree: &Table, hosts: &Hosts) -> Result<Option<Uplinks>, ()> {
         let Some(node) = uplink(tree) else {
             self.refuse_racks_of_clients(tree);
-            return Some(None);
+            return Ok(None);
         };
+        self.uplinks_at(node, tree, hosts).map(Some).ok_or(())
+    }
+
+    fn uplinks_at(&mut self, node: &Node, tree: &Table, hosts: &Hosts) -> Option<Uplinks> {
         let raw: RawSwitch = self.part(tree, "switch")?;
         let rate = self.rate(raw.uplink.as_ref()?)?;
         if hosts.incomplete {
@@ -48,7 +52,7 @@ impl Context<'_> {
             hosts.sort_unstable();
             Rack { name, hosts }
         });
-        Some(Some(Uplinks { rate, racks: racks.collect() }))
+        Some(Uplinks { rate, racks: racks.collect() })
     }
 
     /// Virtual machines share a cable, so those of one machine are in one rack.
