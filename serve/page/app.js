@@ -247,12 +247,15 @@ let question = null;
 let before = null;
 let sliders = [];
 
+/** Asks about a run. A run that is asked about already keeps its sliders as they are. */
 async function choose(run) {
+  if (asked?.id === run.id) return;
   asked = run;
   at("ask").hidden = false;
   at("asked").textContent = run.title;
   try {
     const [{ settings }, truth] = await Promise.all([call(path("runs", run.id, "settings")), call(path("runs", run.id))]);
+    if (asked !== run) return; // another run was chosen meanwhile
     before = truth.workloads;
     sliders = settings;
     at("sliders").replaceChildren(...settings.map((setting, index) => {
@@ -275,7 +278,10 @@ async function choose(run) {
     at("knee").textContent = "";
     at("path").replaceChildren();
     ask();
-  } catch (error) { say(error.message); }
+  } catch (error) {
+    if (asked === run) asked = null;
+    say(error.message);
+  }
 }
 
 /** Bytes as people write them. */
