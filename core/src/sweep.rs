@@ -117,7 +117,7 @@ impl Sweep {
                         }
                         let swept = self.swept(&run);
                         let result = self.outcome(&run, ahead);
-                        // if the sweep was ended, nobody receives this
+                        // after the end of a sweep there is no receiver, and the result is dropped
                         let _ = sender.send((swept, result));
                     }
                 });

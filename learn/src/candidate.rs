@@ -1,4 +1,5 @@
-//! Models that learn from some rows and predict others, of which one is chosen without a look at the others.
+//! Candidate models. They learn from some rows, one of them is chosen by these rows alone, and it predicts the other
+//! rows.
 
 use std::num::NonZeroUsize;
 

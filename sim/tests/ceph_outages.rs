@@ -5,8 +5,9 @@ mod common;
 
 use common::ceph::{ceph, cost};
 use common::outages::{
-    draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms, ms, nothing_is_lost,
-    outages, recovery, returns, reweights, set_steady_disks, set_working_set, sets, with,
+    assert_as_without_events, draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms,
+    ms, nothing_is_lost, outages, recovery, returns, reweights, set_steady_disks, set_working_set,
+    sets, with,
 };
 use common::{cluster, device, run, ssio};
 use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
@@ -265,15 +266,7 @@ fn until_the_first_event_a_run_is_as_without() {
     for has_threads in [false, true] {
         let mut scenario = small(5, 2, 3, 0.6, 4);
         set_ceph(&mut scenario, |ceph| ceph.threads = has_threads.then(threads));
-        let plain = run(&Scenario { duration: Some(SimSpan::from_secs(3)), ..scenario.clone() });
-        let plain = plain.unwrap();
-        let truth = run(&with(scenario, vec![fails(3000, 1, true)], recovery())).unwrap();
-        let before = &outages(&truth).phases[0];
-        assert_eq!((before.phase, before.seconds), ("before", 3.0));
-        let (one, other) = (&before.workloads["load0"], &plain.workloads["load0"]);
-        assert_eq!(one.requests, other.requests);
-        assert!((one.response_time_ms.mean - other.response_time_ms.mean).abs() < 1e-9);
-        assert!((one.response_time_ms.p99 - other.response_time_ms.p99).abs() < 1e-9);
+        assert_as_without_events(scenario);
     }
 }
 

@@ -5,8 +5,8 @@ mod common;
 use std::fmt::Write as _;
 
 use common::outages::{
-    draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms, ms, nothing_is_lost,
-    outages, recovery, returns, set_steady_disks, set_working_set, sets, with,
+    assert_as_without_events, draw_failures, draw_parts, event, event_of, fails, in_words, mean_ms,
+    ms, nothing_is_lost, outages, recovery, returns, set_steady_disks, set_working_set, sets, with,
 };
 use common::{cluster_with, run, ssio};
 use foretell_algorithms::codec::Encoding;
@@ -242,16 +242,7 @@ fn all_copies_at_once_is_a_result_and_no_error() {
 
 #[test]
 fn until_the_first_event_a_run_is_as_without() {
-    let scenario = small(5, 2, 3, 0.6, 4);
-    let plain = run(&Scenario { duration: Some(SimSpan::from_secs(3)), ..scenario.clone() });
-    let plain = plain.unwrap();
-    let truth = run(&with(scenario, vec![fails(3000, 1, true)], recovery())).unwrap();
-    let before = &outages(&truth).phases[0];
-    assert_eq!((before.phase, before.seconds), ("before", 3.0));
-    let (one, other) = (&before.workloads["load0"], &plain.workloads["load0"]);
-    assert_eq!(one.requests, other.requests);
-    assert!((one.response_time_ms.mean - other.response_time_ms.mean).abs() < 1e-9);
-    assert!((one.response_time_ms.p99 - other.response_time_ms.p99).abs() < 1e-9);
+    assert_as_without_events(small(5, 2, 3, 0.6, 4));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use common::ceph::cost;
 use common::outages::{
-    draw_failures, draw_parts, event_of, fails, in_words, ms, outages, recovery, returns,
-    set_steady_disks, set_working_set, with,
+    assert_as_without_events, draw_failures, draw_parts, event_of, fails, in_words, ms, outages,
+    recovery, returns, set_steady_disks, set_working_set, with,
 };
 use common::{cluster, run, run_recorded, ssio};
 use foretell_ati::{Body, Phase};
@@ -323,16 +323,7 @@ fn whatever_fails_a_read_returns_what_was_written() {
 
 #[test]
 fn until_the_first_event_a_run_is_as_without() {
-    let scenario = small(5, 3, 0.6, 4);
-    let plain = Scenario { duration: Some(SimSpan::from_secs(3)), ..scenario.clone() };
-    let plain = run(&plain).unwrap();
-    let truth = run(&with(scenario, vec![fails(3000, 1, true)], recovery())).unwrap();
-    let before = &outages(&truth).phases[0];
-    assert_eq!((before.phase, before.seconds), ("before", 3.0));
-    let (one, other) = (&before.workloads["load0"], &plain.workloads["load0"]);
-    assert_eq!(one.requests, other.requests);
-    assert!((one.response_time_ms.mean - other.response_time_ms.mean).abs() < 1e-9);
-    assert!((one.response_time_ms.p99 - other.response_time_ms.p99).abs() < 1e-9);
+    assert_as_without_events(small(5, 3, 0.6, 4));
 }
 
 #[test]

@@ -209,13 +209,9 @@ pub(crate) trait System {
         scrubber: u32,
         is_stopped: bool,
     ) {
-        if is_stopped {
-            return core.scrub_stops(scrubber);
-        }
-        let (_, size) = core.scrubbed_chunk(scrubber);
         let cpu = hosts.cpu(core.scrubbed_server(scrubber).host);
-        let span = self.scrub_work(cpu, size);
-        core.scrub_computes(hosts, scrubber, span);
+        let span = self.scrub_work(cpu, core.scrubbed_chunk(scrubber).size);
+        core.scrub_computes(hosts, scrubber, is_stopped, span);
     }
 
     /// The unit that a recovery's number stands for.

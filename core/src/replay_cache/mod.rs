@@ -139,7 +139,7 @@ impl Plan {
     }
 }
 
-/// A cache's size in its unit. `all` gives the total, of which a share is taken.
+/// A cache's size in its unit. If the size is a share, it is a share of the total that `all` gives.
 fn capacity(
     size: CacheSize,
     objects: Objects,

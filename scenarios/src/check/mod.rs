@@ -13,6 +13,7 @@ mod hosts;
 mod machines;
 mod memory;
 mod quantities;
+mod recovery;
 mod scrub;
 mod settings;
 mod storage;

@@ -62,10 +62,9 @@ impl Context<'_> {
         racks: &BTreeMap<String, Vec<HostId>>,
         hosts: &Hosts,
     ) -> Option<()> {
-        let of_rack = |(name, all): (&'_ String, &'_ Vec<HostId>)| -> Vec<(HostId, String)> {
-            all.iter().map(|host| (*host, name.clone())).collect()
-        };
-        let rack: BTreeMap<HostId, String> = racks.iter().flat_map(of_rack).collect();
+        let in_rack =
+            racks.iter().flat_map(|(name, all)| all.iter().map(move |host| (*host, name)));
+        let rack: BTreeMap<HostId, &String> = in_rack.collect();
         for id in (0..hosts.count()).map(HostId::from) {
             let first = hosts.first_on_machine(id);
             if rack.get(&id) != rack.get(&first) {

@@ -235,3 +235,16 @@ pub(crate) fn nothing_is_lost(
         }
     });
 }
+
+/// Asserts that a run is the same until its first event, at 3 s, as without events.
+pub(crate) fn assert_as_without_events(scenario: Scenario) {
+    let plain = Scenario { duration: Some(SimSpan::from_secs(3)), ..scenario.clone() };
+    let plain = run(&plain).unwrap();
+    let truth = run(&with(scenario, vec![fails(3000, 1, true)], recovery())).unwrap();
+    let before = &outages(&truth).phases[0];
+    assert_eq!((before.phase, before.seconds), ("before", 3.0));
+    let (one, other) = (&before.workloads["load0"], &plain.workloads["load0"]);
+    assert_eq!(one.requests, other.requests);
+    assert!((one.response_time_ms.mean - other.response_time_ms.mean).abs() < 1e-9);
+    assert!((one.response_time_ms.p99 - other.response_time_ms.p99).abs() < 1e-9);
+}

@@ -47,7 +47,7 @@ impl<R: Rules> Objects<R> {
     /// A job of an op thread for a scrubber.
     fn scrub_job(&self, core: &Core, number: u32, next: Next, span: SimSpan) -> Job {
         let server = core.scrubbed_server(number);
-        let (Region { volume, begin, .. }, _) = core.scrubbed_chunk(number);
+        let Region { volume, begin, .. } = core.scrubbed_chunk(number);
         let daemons = self.daemons.as_ref().expect("servers have threads");
         // a group has the objects of a volume that are scattered over the device
         let object = begin.get() / self.pools[volume as usize].object();
@@ -72,7 +72,7 @@ impl<R: Rules> Objects<R> {
         number: u32,
         is_stopped: bool,
     ) {
-        let (_, size) = core.scrubbed_chunk(number);
+        let size = core.scrubbed_chunk(number).size;
         let job = self.scrub_job(core, number, Next::Scrubbed, self.rules.scrub_work(size));
         if is_stopped {
             core.scrub_stops(number);

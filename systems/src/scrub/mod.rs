@@ -18,7 +18,7 @@ mod scrubber;
 
 use foretell_algorithms::node::{DiskOperation, NO_CLIENT};
 use foretell_scenarios::model::{Scenario, Scrub};
-use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimTime, Thread};
+use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
 
 use crate::failures::Unit;
 use crate::hosts::{Hosts, Labour, Then, Timer, Work};
@@ -130,11 +130,10 @@ impl Core {
         self.scrubs.as_ref().expect("there are scrubbers").all[number as usize].server
     }
 
-    /// The place of a scrubber's chunk, and the chunk's size.
-    pub(crate) fn scrubbed_chunk(&self, number: u32) -> (Region, Bytes) {
+    /// The place of a scrubber's chunk.
+    pub(crate) fn scrubbed_chunk(&self, number: u32) -> Region {
         let scrubs = self.scrubs.as_ref().expect("there are scrubbers");
-        let region = scrubs.all[number as usize].chunk(scrubs.settings.chunk);
-        (region, region.size)
+        scrubs.all[number as usize].chunk(scrubs.settings.chunk)
     }
 
     /// Sets the first timers.
@@ -153,20 +152,25 @@ impl Core {
     /// A scrubber reads its chunk.
     pub(crate) fn scrub_reads<H: Hosts>(&mut self, hosts: &mut H, number: u32) {
         let Target { host, disk } = self.scrubbed_server(number);
-        let (Region { begin, .. }, size) = self.scrubbed_chunk(number);
+        let Region { begin, size, .. } = self.scrubbed_chunk(number);
         let (leg, thread) = (number | SCRUBBER, scrub_thread(number));
         let access = Access::Scrub(ScrubAccess { leg, disk, begin, size, thread });
         let waits = hosts.store(host, &access);
         assert_eq!(waits, 1, "scrubbers bypass caches");
     }
 
-    /// A processor computes the checksum of a scrubber's chunk.
+    /// The disk has read a scrubber's chunk. A processor computes the checksum, which takes `span`, unless the
+    /// server is down.
     pub(crate) fn scrub_computes<H: Hosts>(
         &mut self,
         hosts: &mut H,
         number: u32,
-        span: foretell_units::SimSpan,
+        is_stopped: bool,
+        span: SimSpan,
     ) {
+        if is_stopped {
+            return self.scrub_stops(number);
+        }
         hosts.compute(Work {
             host: self.scrubbed_server(number).host,
             workload: NO_CLIENT,
@@ -180,7 +184,7 @@ impl Core {
 
     /// The checksum of a scrubber's chunk is computed. The next chunk follows.
     pub(crate) fn scrub_ends<H: Hosts>(&mut self, hosts: &mut H, number: u32) {
-        let (_, size) = self.scrubbed_chunk(number);
+        let size = self.scrubbed_chunk(number).size;
         let scrubs = self.scrubs();
         scrubs.done.chunks += 1;
         scrubs.done.bytes += size.get();

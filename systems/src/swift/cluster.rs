@@ -122,7 +122,7 @@ impl System for Cluster {
         self.look_at_op(core, hosts, part);
     }
 
-    /// Nobody in Swift has an opinion of hosts that others would share.
+    /// In Swift each proxy and each replicator judges hosts for itself.
     fn standing_changed<H: Hosts>(&mut self, _core: &mut Core, _hosts: &mut H, _host: HostId) {}
 
     fn begin_jobs<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {

@@ -26,16 +26,15 @@ use super::call::{Call, Role};
 use super::cluster::Cluster;
 use super::ledger::{Known, Osd};
 use super::outages::Wait;
-use crate::hosts::{Hosts, Timer};
-use crate::objects::{Piece, Rules, Shard, StoreAccess};
+use crate::hosts::Hosts;
+use crate::objects::{Begun, Piece, Rules, Shard, StoreAccess};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
-use crate::request::{Done, Issue, Part, Request};
+use crate::request::{Done, Issue, Request};
 use crate::store::Access;
 use crate::system::Few;
 
 /// A part of a client's request, which a proxy works on.
-#[allow(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct ClientOp {
     /// The part that waits for it; `None`: the client has given up.
     part: Option<u32>,
@@ -64,9 +63,8 @@ pub(super) struct ClientOp {
     /// Number of answers still to come, and of servers that have written.
     outstanding: u32,
     written: u32,
-    /// Whether the answer is on its way or with the client, and whether it says that the request failed.
-    is_answered: bool,
-    has_failed: bool,
+    /// The answer to the client, once it is on its way.
+    answer: Option<Answer>,
     /// For a read: what clients knew when it began, and whether the answer is older.
     known: Known,
     source: Osd,
@@ -74,6 +72,13 @@ pub(super) struct ClientOp {
     /// Whether a server had other data than it should, which would be a mistake of ours. Then the client never gets
     /// an answer, so that the mistake shows.
     is_wrong: bool,
+}
+
+/// What a proxy answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    Done,
+    Failed,
 }
 
 impl ClientOp {
@@ -92,21 +97,10 @@ impl Cluster {
         (op, piece): (Op, Piece),
         operation: u32,
     ) {
-        let Request { issue, issued, .. } = core.requests[request];
-        let Issue { volume, client, breadcrumb, workload, instance, .. } = issue;
-        let block = core.volumes[volume as usize].distribution.block().get();
-        let start = (piece.object + piece.start).get();
-        let blocks = start / block..(start + piece.size.get()).div_ceil(block);
-        let (first_block, count) = (blocks.start, blocks.end - blocks.start);
-        if op == Op::Read && hosts.has_payload() {
-            hosts.payload_pinned(request, volume, first_block, count);
-        }
-        let (needed, outstanding, blocks_of_part) = (1, 1, count);
-        let part =
-            Part { request, needed, outstanding, operation, first_block, blocks: blocks_of_part };
-        let part = core.begin_part(part);
-        let deadline = issued + core.failed().settings.give_up;
-        hosts.set_timer(deadline.max(hosts.now()), Timer::Part { part });
+        let Issue { volume, client, breadcrumb, workload, instance, .. } =
+            core.requests[request].issue;
+        let Begun { part, blocks, deadline } =
+            core.begin_piece(hosts, request, (op, &piece), operation);
         let pool = &self.plain.pools()[volume as usize];
         let (group, shard, copies) =
             (pool.group(piece.object), pool.shard(&piece), pool.encoding.n() as u32);
@@ -148,8 +142,7 @@ impl Cluster {
             connected: Few::new(),
             outstanding: 0,
             written: 0,
-            is_answered: false,
-            has_failed: false,
+            answer: None,
             known,
             source: 0,
             is_stale: false,
@@ -275,16 +268,22 @@ impl Cluster {
         id: u32,
         osd: Osd,
     ) {
-        let proxy = self.op(id).proxy;
-        self.out().limiter.note(proxy, osd, hosts.now());
-        match self.op(id).op {
-            Op::Read => self.ask_next(core, hosts, id),
-            Op::Write => {
-                self.op(id).connecting -= 1;
-                self.connect_next(core, hosts, id);
-                self.send_if_connected(core, hosts, id);
-            }
+        if self.has_erred(core, hosts, id, osd) {
+            self.op(id).connecting -= 1;
+            self.connect_next(core, hosts, id);
+            self.send_if_connected(core, hosts, id);
         }
+    }
+
+    /// A server has failed its proxy. A read asks the next one. Returns whether it is a write, which goes on in its
+    /// own way.
+    fn has_erred<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, osd: Osd) -> bool {
+        let ClientOp { proxy, op, .. } = *self.op(id);
+        self.out().limiter.note(proxy, osd, hosts.now());
+        if op == Op::Read {
+            self.ask_next(core, hosts, id);
+        }
+        op == Op::Write
     }
 
     /// A write goes to its servers, once no connection is outstanding.
@@ -402,14 +401,9 @@ impl Cluster {
         id: u32,
         osd: Osd,
     ) {
-        let proxy = self.op(id).proxy;
-        self.out().limiter.note(proxy, osd, hosts.now());
-        match self.op(id).op {
-            Op::Read => self.ask_next(core, hosts, id),
-            Op::Write => {
-                self.op(id).outstanding -= 1;
-                self.write_goes_on(core, hosts, id);
-            }
+        if self.has_erred(core, hosts, id, osd) {
+            self.op(id).outstanding -= 1;
+            self.write_goes_on(core, hosts, id);
         }
     }
 
@@ -417,7 +411,7 @@ impl Cluster {
     fn write_goes_on<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let volume = self.op(id).volume;
         let quorum = self.plain.pools()[volume as usize].quorum;
-        let ClientOp { outstanding, written, is_answered, partition, .. } = *self.op(id);
+        let ClientOp { outstanding, written, answer, partition, .. } = *self.op(id);
         if outstanding == 0 {
             let op = self.op(id);
             let (blocks, range, number) = (op.blocks.clone(), op.block_range(), op.whose.0.0);
@@ -427,7 +421,7 @@ impl Cluster {
             }
             self.note_health(core, hosts.now());
         }
-        if !is_answered && (written >= quorum || outstanding == 0) {
+        if answer.is_none() && (written >= quorum || outstanding == 0) {
             self.answer_client(core, hosts, id, written >= quorum);
         } else if outstanding == 0 {
             self.forget_op(id);
@@ -437,7 +431,7 @@ impl Cluster {
     /// A proxy answers its client: the request is done, or has failed.
     fn answer_client<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, is_good: bool) {
         let op = self.op(id);
-        (op.is_answered, op.has_failed) = (true, !is_good);
+        op.answer = Some(if is_good { Answer::Done } else { Answer::Failed });
         let data = if op.op == Op::Read && is_good { op.piece.size } else { Bytes::ZERO };
         let exchange = op.client.expect("it is not answered yet");
         Self::answer(core, hosts, exchange, data);
@@ -452,7 +446,7 @@ impl Cluster {
     ) -> Option<u32> {
         let op = self.op(id);
         op.client = None;
-        let (has_failed, request) = (op.has_failed, op.request);
+        let (has_failed, request) = (op.answer == Some(Answer::Failed), op.request);
         let part = op.part.filter(|_| !op.is_wrong);
         if let Some(part) = part.filter(|_| !has_failed) {
             let out = self.out();

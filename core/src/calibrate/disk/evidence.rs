@@ -1,4 +1,4 @@
-//! What fio's results contain: runs, some of which are repetitions of others.
+//! The contents of fio's results: runs, and repetitions of runs.
 //!
 //! A run is what fio did at one time: the jobs of a group (`stonewall` begins another). The
 //! processes of one job (`numjobs`) count as one job, whether fio reported them together or

@@ -86,7 +86,7 @@ fn caches(cache: &ArrayCache) -> ArrayCacheFacts {
 /// Fills the write cache of an array to its high mark with random writes of `bytes` each. Returns the number
 /// of bytes that then still fit.
 ///
-/// An operator would need time to write so much. Here it takes no time.
+/// On a real array these writes would take time. Here they take none.
 pub(super) fn fill(bench: &mut Bench, array: &Array, bytes: u64) -> u64 {
     let Some(write) = array.cache.as_ref().and_then(|cache| cache.write) else { return 0 };
     let sectors = bytes / SECTOR_BYTES;

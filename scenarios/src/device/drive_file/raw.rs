@@ -618,11 +618,11 @@ pub(super) struct CacheTable {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) full_hits_while_busy: bool,
-    /// The same for a read of which only the first sectors are in the buffer.
+    /// The same for a read if the buffer holds only its first sectors.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) partial_hits_while_busy: bool,
-    /// Whether a read of which only the first sectors are in the buffer sends these at once, whatever
+    /// Whether a drive sends the first sectors of a read at once if the buffer holds only these, whatever
     /// `high_water` is.
     #[serde(default = "yes")]
     #[schemars(extend("default" = true))]

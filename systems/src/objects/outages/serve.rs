@@ -14,10 +14,10 @@ use smallvec::SmallVec;
 use super::group::{Osd, State};
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::failures::Kind;
-use crate::hosts::{Fragments, Hosts, Then, Timer};
+use crate::hosts::{Fragments, Hosts, Then};
 use crate::objects::pool::{Piece, Target};
 use crate::objects::task::Task;
-use crate::objects::{Errand, NO_PART, Objects, Rules};
+use crate::objects::{Begun, Errand, NO_PART, Objects, Rules};
 use crate::protocol::Core;
 use crate::request::{Done, Issue, Part, Request};
 
@@ -61,20 +61,9 @@ impl<R: Rules> Objects<R> {
         (op, piece): (Op, Piece),
         operation: u32,
     ) {
-        let Request { issue, issued, .. } = core.requests[request];
-        let Issue { volume, .. } = issue;
-        let block = core.volumes[volume as usize].distribution.block().get();
-        let start = (piece.object + piece.start).get();
-        let first_block = start / block;
-        let blocks = (start + piece.size.get()).div_ceil(block) - first_block;
-        if op == Op::Read && hosts.has_payload() {
-            hosts.payload_pinned(request, volume, first_block, blocks);
-        }
-        let (needed, outstanding) = (1, 1);
-        let part = Part { request, needed, outstanding, operation, first_block, blocks };
-        let part = core.begin_part(part);
-        let deadline = issued + core.failed().settings.give_up;
-        hosts.set_timer(deadline.max(hosts.now()), Timer::Part { part });
+        let volume = core.requests[request].issue.volume;
+        let Begun { part, deadline, .. } =
+            core.begin_piece(hosts, request, (op, &piece), operation);
         let number = self.pools[volume as usize].group(piece.object);
         let out = self.out();
         let group = out.first_group[volume as usize] + number;
