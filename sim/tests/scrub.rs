@@ -283,7 +283,7 @@ fn events_after_the_end_change_no_scrub() {
         let plain = run(&scenario).unwrap();
         let later = run(&with(scenario, vec![fails(25_000, 1, true)], recovery())).unwrap();
         assert_eq!(scrub(&plain), scrub(&later), "{system}");
-        let busy = |truth: &Truth| truth.hosts["brick1"]["cpu"].utilization;
+        let busy = |truth: &Truth| truth.hosts["brick1"]["cpu"].utilization.to_bits();
         assert_eq!(busy(&plain), busy(&later), "{system}");
     }
 }
