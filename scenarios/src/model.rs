@@ -59,6 +59,11 @@ impl Scenario {
         self.volumes.iter().any(|volume| volume.hedge.is_some())
     }
 
+    /// Whether reads ask for the newest version: Swift's `X-Newest`.
+    pub fn reads_newest(&self) -> bool {
+        matches!(&self.system, System::Swift(swift) if swift.x_newest)
+    }
+
     /// The host with this number.
     pub fn host(&self, id: HostId) -> &Host {
         &self.hosts[id.index()]
@@ -272,6 +277,8 @@ pub struct Swift {
     pub proxies: Vec<HostId>,
     /// The ring has 2 to the power of this number of partitions.
     pub partition_power: u32,
+    /// Whether clients send `X-Newest` with each read.
+    pub x_newest: bool,
     /// Metadata that is written with an object.
     pub metadata: Bytes,
     /// Processor time of a proxy for a request.

@@ -168,7 +168,7 @@ pub struct Recovery {
 }
 
 /// How Swift notices servers that are down, and how its replicators work. [`SwiftRecovery::USUAL`] has the defaults of
-/// its documentation (*Proxy Server Configuration*, *Object Server Configuration*).
+/// its documentation (*Proxy Server Configuration*, *Object Server Configuration*, *The Rings*).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SwiftRecovery {
     /// Time after which a proxy gives up connecting to an object server: `conn_timeout`.
@@ -185,6 +185,8 @@ pub struct SwiftRecovery {
     pub replicator_interval: SimSpan,
     /// Number of partitions that a replicator works on at the same time: its `concurrency`.
     pub replicator_concurrency: u32,
+    /// Time from a move of a replica of a partition during which no other replica of it moves: `min_part_hours`.
+    pub min_part_hours: SimSpan,
 }
 
 impl SwiftRecovery {
@@ -197,6 +199,7 @@ impl SwiftRecovery {
         error_suppression_interval: SimSpan::from_secs(60),
         replicator_interval: SimSpan::from_secs(30),
         replicator_concurrency: 1,
+        min_part_hours: SimSpan::from_secs(3600),
     };
 }
 

@@ -36,6 +36,7 @@ fn swift() -> System {
         // the second client's machine
         proxies: vec![HostId(6)],
         partition_power: 8,
+        x_newest: false,
         metadata: Bytes::kib(8),
         proxy: cost(500),
         relay: cost(200),

@@ -5,63 +5,17 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::ceph::cost;
 use common::outages::{
     assert_as_without_events, draw_failures, draw_parts, event_of, fails, in_words, ms, outages,
-    recovery, returns, set_steady_disks, set_working_set, with,
+    returns, set_steady_disks, set_working_set, with,
 };
-use common::{cluster, run, run_recorded, ssio};
+use common::swift::{add_disks, never_avoiding, quick, rate, small};
+use common::{run, run_recorded};
 use foretell_ati::{Body, Phase};
-use foretell_scenarios::model::{Arrivals, Payload, Scenario, Swift, System, Think};
-use foretell_scenarios::outages::{Action, Event, Part, Recovery, SwiftRecovery};
+use foretell_scenarios::model::{Arrivals, Payload, Scenario, System, Think};
+use foretell_scenarios::outages::{Action, Event, Part};
 use foretell_sim::truth::Truth;
-use foretell_units::{Bytes, HostId, Op, Seed, SimSpan, Stream};
-
-/// Times with which failures have their effects within seconds.
-fn quick() -> Recovery {
-    Recovery {
-        swift: SwiftRecovery {
-            conn_timeout: ms(20),
-            node_timeout: ms(100),
-            error_suppression_interval: ms(300),
-            replicator_interval: ms(200),
-            ..SwiftRecovery::USUAL
-        },
-        ..recovery()
-    }
-}
-
-/// The same, in which proxies never avoid a server.
-fn never_avoiding() -> Recovery {
-    let mut recovery = quick();
-    recovery.swift.error_suppression_limit = 1_000_000;
-    recovery
-}
-
-/// A small volume with `copies` copies, objects of 64 KiB; one client, and a proxy on a host of its own.
-fn small(nodes: u32, copies: u8, reads: f64, outstanding: u32) -> Scenario {
-    let mut scenario = cluster(nodes, 2, 1, copies);
-    scenario.system = System::Swift(Swift {
-        proxies: vec![HostId(nodes + 1)],
-        partition_power: 6,
-        metadata: Bytes::kib(8),
-        proxy: cost(60),
-        relay: cost(30),
-        read: cost(60),
-        write: cost(60),
-    });
-    scenario.warmup = ms(500);
-    scenario.duration = Some(SimSpan::from_secs(6));
-    let volume = &mut scenario.volumes[0];
-    (volume.size, volume.group) = (Bytes::mib(4), Bytes::kib(64));
-    ssio(&mut scenario, 0, reads, outstanding);
-    set_working_set(&mut scenario, Bytes::mib(1), Bytes::kib(8));
-    scenario
-}
-
-fn rate(scenario: &mut Scenario, rate_rps: f64) {
-    scenario.workloads[0].arrivals = Arrivals::Deterministic { rate_rps };
-}
+use foretell_units::{Bytes, Op, Seed, SimSpan, Stream};
 
 fn mean_ms(truth: &Truth, phase: &str) -> f64 {
     common::outages::mean_ms(truth, phase)
@@ -261,15 +215,64 @@ fn drawn(seed: u64, mild: bool) -> (Scenario, String) {
     recovery.swift.error_suppression_interval = ms([10, 300][stream.below(2) as usize]);
     recovery.swift.replicator_interval = ms([20, 100, 700][stream.below(3) as usize]);
     recovery.swift.replicator_concurrency = 1 + stream.below(3) as u32;
-    let (_, mut events) = draw_failures(&mut stream, nodes, victims);
+    if mild {
+        // a second replica that moves before the first one is there may leave none where proxies look
+        recovery.swift.min_part_hours = SimSpan::from_secs(3600);
+    }
+    let (first, mut events) = draw_failures(&mut stream, nodes, victims);
     draw_parts(seed, nodes, &mut events);
+    let newest = draw_rings(seed, (first, victims, nodes), (&mut scenario, &mut events));
+    if newest {
+        recovery.swift.error_suppression_limit = 1_000_000;
+    }
     events.sort_by_key(|event| event.at);
     let text = format!(
-        "seed {seed}: {copies} copies on {nodes}, {outstanding} x {each} of {set}, {:?}{}",
+        "seed {seed}: {copies} copies on {nodes}, {outstanding} x {each} of {set}, newest {newest}, \
+         {:?}{}",
         recovery.swift,
         in_words(&events)
     );
     (with(scenario, events, recovery), text)
+}
+
+/// Lets the disks of some hosts fail instead of the hosts. One of the hosts that do not fail may be drained, and one may
+/// join. Reads may ask for the newest version, which is then returned. Returns whether they do.
+fn draw_rings(
+    seed: u64,
+    (first, victims, nodes): (u32, u32, u32),
+    (scenario, events): (&mut Scenario, &mut Vec<Event>),
+) -> bool {
+    let mut stream: Stream = Seed(seed).stream("rings");
+    add_disks(scenario, stream.below(2) as usize);
+    for host in (0..victims).map(|victim| (first + victim) % nodes) {
+        if stream.below(2) > 0 {
+            continue;
+        }
+        let is_its = |event: &&mut Event| event.host.0 == host && event.part == Part::Whole;
+        for event in events.iter_mut().filter(is_its) {
+            event.part = Part::Disk(0);
+        }
+    }
+    let (least, mut left) = (u32::from(scenario.volumes[0].n()), nodes);
+    let mut others = (first + victims..first + nodes).map(|host| host % nodes);
+    for action in [Action::Drain, Action::Add] {
+        let Some(host) = others.next().filter(|_| stream.below(2) > 0) else { continue };
+        if left > least {
+            left -= 1;
+            let at = 300 + stream.below(1000);
+            if action == Action::Add {
+                events.retain(|event| event.host.0 != host);
+            }
+            events.push(event_of(at, host, Part::Whole, action));
+        }
+    }
+    let System::Swift(swift) = &mut scenario.system else { unreachable!("it is Swift's") };
+    // a request for several blocks may find the newest ones on different servers
+    swift.x_newest = stream.below(3) == 0;
+    if swift.x_newest {
+        set_working_set(scenario, Bytes::kib(256), Bytes::kib(8));
+    }
+    scenario.reads_newest()
 }
 
 /// Number of schedules, or the one to run: `FORETELL_SCHEDULES=1000`, `FORETELL_SCHEDULE=17`.
@@ -296,6 +299,9 @@ fn each_read_returns_what_was_written_last_or_is_counted_as_stale() {
         let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
         assert!(oldest < 1000.0, "{text}\n{oldest} ms");
         compared += truth.blocks_compared.unwrap();
+        if scenario.reads_newest() {
+            assert_eq!(found.stale_reads, Some(0), "{text}");
+        }
         stale += found.stale_reads.unwrap();
         recoveries += found.recoveries.iter().filter(|one| one.ended_s.is_some()).count();
     }

@@ -183,6 +183,9 @@ impl Observed {
         if cluster.scenario.hedges() || self.scenario.hedges() {
             return Ok(Err("hedged reads need a replay of the whole run".to_owned()));
         }
+        if cluster.scenario.reads_newest() || self.scenario.reads_newest() {
+            return Ok(Err("reads of the newest version need a replay of the whole run".to_owned()));
+        }
         if !cluster.assumed.is_empty() {
             return Ok(Err(
                 "it changes the clients' requests, and so the content of caches".to_owned()
@@ -362,10 +365,12 @@ impl Prediction<'_> {
         self.differs
     }
 
-    /// Whether a model can answer: only the replay follows failures and hedged reads. Mean value analysis knows
+    /// Whether a model can answer: only the replay follows failures, hedged reads and reads of the newest version. Mean value analysis knows
     /// only the demands of workloads at hosts: no load that no client causes, and no uplinks.
     pub fn knows(&self, model: Model) -> bool {
-        let only_replay = self.outcome.outages.is_some() || self.scenario.hedges();
+        let only_replay = self.outcome.outages.is_some()
+            || self.scenario.hedges()
+            || self.scenario.reads_newest();
         match model {
             Model::Replay => true,
             Model::Mva => {
@@ -383,6 +388,7 @@ impl Prediction<'_> {
         let what = match self.outcome.outages {
             Some(_) => "the model has no failures of hosts",
             None if self.scenario.hedges() => "the model has no hedged reads",
+            None if self.scenario.reads_newest() => "the model has no reads of the newest version",
             None if self.scenario.scrub.is_some() => "the model has no load of scrubbers",
             None => "the model has no uplinks of racks",
         };

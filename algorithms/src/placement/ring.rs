@@ -6,7 +6,8 @@
 //! another list moves only what it must: replicas of removed devices, replicas that needlessly
 //! share a zone, and the surplus of a device that holds too many (`OpenStack` Swift, *The Rings*,
 //! and its `RingBuilder`). *Hand-offs* stand in for devices of a partition that cannot be reached.
-//! Left out: regions, the hours between two moves of a partition. Swift hashes with MD5; here it is splitmix64.
+//! Swift moves at most one replica of a partition at a time, and another one only after `min_part_hours`:
+//! [`Ring::rebalanced`]. Left out: regions. Swift hashes with MD5; here it is splitmix64.
 
 use super::PlacementError;
 use crate::mix::mix;
@@ -71,6 +72,31 @@ impl Ring {
             ring.table = builder.table.iter().map(|&place| devices[place as usize].id).collect();
             if even {
                 break;
+            }
+        }
+        Ok(ring)
+    }
+
+    /// The ring for another list of devices, if at most one replica of each partition moves, and none of a partition
+    /// that `may_move` excludes. A replica on a device that is no longer listed moves before others of its partition.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ring::new`].
+    pub fn rebalanced(
+        &self,
+        devices: &[RingDevice],
+        may_move: impl Fn(usize) -> bool,
+    ) -> Result<Self, PlacementError> {
+        let whole = self.rebuilt(devices)?;
+        let mut ring = self.clone();
+        for partition in (0..self.partitions()).filter(|partition| may_move(*partition)) {
+            let (old, new) = (self.devices(partition), whole.devices(partition));
+            let moves = |replica: &usize| !old.contains(&new[*replica]);
+            let stays = |replica: &usize| devices.iter().any(|one| one.id == old[*replica]);
+            let first = (0..self.replicas).filter(moves).min_by_key(stays);
+            if let Some(replica) = first {
+                ring.table[partition * self.replicas + replica] = new[replica];
             }
         }
         Ok(ring)
@@ -358,6 +384,32 @@ mod tests {
         let gone = held(&ring, &before)[7];
         assert!(moved(&ring, &shrunk) <= gone + gone / 10, "{} {gone}", moved(&ring, &shrunk));
         assert_eq!(moved(&ring, &ring.rebuilt(&before).unwrap()), 0);
+    }
+
+    #[test]
+    fn one_replica_of_a_partition_moves_at_a_time() {
+        let before = devices(6, 1);
+        let ring = Ring::new(8, 3, &before).unwrap();
+        // two of six devices leave: a fifth of the partitions has replicas on both
+        let less: Vec<_> = before.iter().copied().filter(|device| device.id > 1).collect();
+        let once = ring.rebalanced(&less, |_| true).unwrap();
+        let leaving = |ring: &Ring, partition: usize| {
+            ring.devices(partition).iter().filter(|id| **id < 2).count()
+        };
+        let mut on_both = 0;
+        for partition in 0..ring.partitions() {
+            let (old, new) = (ring.devices(partition), once.devices(partition));
+            let differ = (0..3).filter(|&replica| old[replica] != new[replica]).count();
+            assert!(differ <= 1, "{old:?} {new:?}");
+            assert!(new[0] != new[1] && new[1] != new[2] && new[0] != new[2], "{new:?}");
+            assert_eq!(leaving(&once, partition), leaving(&ring, partition).saturating_sub(1));
+            on_both += usize::from(leaving(&ring, partition) == 2);
+        }
+        assert!(on_both.abs_diff(51) < 25, "{on_both} of 256");
+        // the others follow
+        let twice = once.rebalanced(&less, |partition| leaving(&once, partition) > 0).unwrap();
+        assert!((0..ring.partitions()).all(|partition| leaving(&twice, partition) == 0));
+        assert_eq!(ring.rebalanced(&less, |_| false).unwrap(), ring);
     }
 
     #[test]

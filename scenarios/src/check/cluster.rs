@@ -243,6 +243,7 @@ impl Context<'_> {
         Some(Swift {
             proxies: proxies?,
             partition_power,
+            x_newest: *raw.x_newest.get(),
             metadata: metadata?,
             proxy: proxy?,
             relay: relay?,

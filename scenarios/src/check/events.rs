@@ -263,22 +263,22 @@ impl Context<'_> {
     /// Reports an event that is not simulated with Swift.
     fn is_not_of_swift(&mut self, name: &str, raw: &RawEvent) -> bool {
         let what = *raw.what.get();
-        let (message, help) = match (what, &raw.disk) {
-            (RawWhat::Add | RawWhat::Drain, _) => (
-                format!("event `{name}` changes the ring of Swift, which is not simulated yet"),
-                "hosts can fail, return and be slow",
+        let (message, help, place) = match (what, &raw.disk) {
+            (RawWhat::Add | RawWhat::Drain, Some(disk)) => (
+                format!(
+                    "event `{name}`: that a disk alone joins or leaves is not simulated with Swift yet"
+                ),
+                "name its `host`",
+                disk.place(),
             ),
             (RawWhat::Set, _) => (
                 format!("event `{name}` changes settings, which is not simulated with Swift yet"),
                 "leave it out",
-            ),
-            (RawWhat::Fail | RawWhat::Return, Some(_)) => (
-                format!("event `{name}`: the failure of a disk is not simulated with Swift yet"),
-                "name its `host`; a disk can be slow",
+                raw.what.place(),
             ),
             _ => return false,
         };
-        self.add(Problem::new(raw.what.place(), message).help(help));
+        self.add(Problem::new(place, message).help(help));
         true
     }
 
@@ -489,7 +489,7 @@ impl Context<'_> {
             return None;
         }
         // if files are striped over disks, the whole node fails with one disk
-        let alone = slow || self.disks_are_servers;
+        let alone = slow || self.disks_are_servers || self.is_swift();
         Some((host, if alone { Part::Disk(number as u32) } else { Part::Whole }))
     }
 

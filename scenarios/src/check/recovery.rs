@@ -25,7 +25,7 @@ const NOT_OF_SWIFT: [(&str, &str); 6] = [
 ];
 
 /// Keys of `recovery` that only Swift has.
-const OF_SWIFT: [&str; 7] = [
+const OF_SWIFT: [&str; 8] = [
     "conn_timeout",
     "node_timeout",
     "request_node_count",
@@ -33,6 +33,7 @@ const OF_SWIFT: [&str; 7] = [
     "error_suppression_interval",
     "replicator_interval",
     "replicator_concurrency",
+    "min_part_hours",
 ];
 
 impl Context<'_> {
@@ -48,7 +49,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether this is a cluster of Swift: the ring has disks, but it is hosts that fail.
+    /// Whether this is a cluster of Swift: the ring has disks, but proxies find out by themselves which hosts are down.
     pub(super) fn is_swift(&self) -> bool {
         self.keeps_objects && !self.disks_are_servers
     }
@@ -108,6 +109,10 @@ impl Context<'_> {
             usual.replicator_interval,
             "the time between two passes of a replicator",
         );
+        let min_part_hours = match &raw.min_part_hours {
+            Some(raw) => self.time(raw),
+            None => Some(usual.min_part_hours),
+        };
         let number = |raw: &Option<At<i64>>, usual: u32| match raw {
             Some(raw) => u32::try_from(*raw.get()).ok(),
             None => Some(usual),
@@ -144,6 +149,7 @@ impl Context<'_> {
                 &raw.replicator_concurrency,
                 usual.replicator_concurrency,
             )?,
+            min_part_hours: min_part_hours?,
         })
     }
 

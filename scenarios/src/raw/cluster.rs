@@ -236,6 +236,11 @@ pub(crate) struct RawSwift {
     /// The ring has 2 to the power of this number of partitions.
     #[schemars(extend("default" = 10, "minimum" = 1, "maximum" = 24))]
     pub(crate) partition_power: At<i64>,
+    /// Whether clients send `X-Newest` with each read. The proxy then asks all servers that it may ask for the version
+    /// that they have, and reads from the one with the newest. Without it, it reads from the first server that has the
+    /// data, which may be stale.
+    #[schemars(extend("default" = false))]
+    pub(crate) x_newest: At<bool>,
     /// Metadata that an object server writes with an object: its extended attributes, directory entries,
     /// and the file system's journal. Assumed: two blocks.
     #[schemars(extend("default" = "8 KiB"))]

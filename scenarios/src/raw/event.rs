@@ -130,4 +130,7 @@ pub(crate) struct RawRecovery {
     /// Without it, 1.
     #[schemars(extend("minimum" = 1, "maximum" = 1000))]
     pub(crate) replicator_concurrency: Option<At<i64>>,
+    /// With Swift: time from a move of a replica of a partition during which no other replica of it is moved
+    /// (`min_part_hours` of the ring). Without it, 1 h.
+    pub(crate) min_part_hours: Option<Time>,
 }

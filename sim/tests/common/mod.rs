@@ -3,6 +3,7 @@
 
 pub(crate) mod ceph;
 pub(crate) mod outages;
+pub(crate) mod swift;
 
 use std::ops::ControlFlow;
 

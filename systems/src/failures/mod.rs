@@ -6,7 +6,7 @@
 //! time. If its host fails, or its client gives it up, the pending event still comes, but is ignored
 //! ([`Fate`]). So the agenda need not be searched, and nothing is freed twice.
 //!
-//! This state exists only in scenarios with events or hedged reads. In other scenarios, each step only tests
+//! This state exists only in scenarios with events, hedged reads or reads of the newest version. In other scenarios, each step only tests
 //! one pointer. Not modelled: traffic of heartbeats and of the hosts that collect them, network partitions,
 //! data corruption.
 
@@ -159,11 +159,11 @@ pub enum Health {
 }
 
 impl Failures {
-    /// The state for a scenario with events or with hedged reads. Clients with hedged reads need the same
-    /// bookkeeping.
+    /// The state for a scenario with events, with hedged reads or with reads of the newest version. Clients with such
+    /// reads need the same bookkeeping.
     pub(crate) fn of(scenario: &Scenario, clocks: &Clocks) -> Option<Box<Self>> {
         let settings = scenario.outages.as_ref().map(|outages| outages.recovery);
-        if settings.is_none() && !scenario.hedges() {
+        if settings.is_none() && !scenario.hedges() && !scenario.reads_newest() {
             return None;
         }
         let has_timeouts = settings.is_some();

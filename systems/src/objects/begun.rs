@@ -1,4 +1,5 @@
-//! The beginning of a part of a request, in scenarios with events: the same with Ceph and with Swift.
+//! The beginning of a part of a request, in scenarios with events: the same with Ceph and with Swift. Without events,
+//! clients do not give up.
 
 use std::ops::Range;
 
@@ -40,7 +41,9 @@ impl Core {
         let part = Part { request, needed, outstanding, operation, first_block, blocks: count };
         let part = self.begin_part(part);
         let deadline = issued + self.failed().settings.give_up;
-        hosts.set_timer(deadline.max(hosts.now()), Timer::Part { part });
+        if self.failed().has_timeouts {
+            hosts.set_timer(deadline.max(hosts.now()), Timer::Part { part });
+        }
         Begun { part, blocks, deadline }
     }
 }

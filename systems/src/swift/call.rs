@@ -20,6 +20,10 @@ pub(super) enum Role {
     Client,
     /// A proxy asks an object server.
     Proxy,
+    /// A proxy asks an object server whose disk has failed whether it takes a write. It does not.
+    Connect,
+    /// A proxy asks an object server which version it has (`X-Newest`).
+    Version,
     /// A replicator asks another server which blocks of a partition it has.
     Compare,
     /// A replicator reads blocks of its own server. Nobody else is asked.
@@ -40,6 +44,8 @@ pub(super) struct Call {
     pub(super) began: SimTime,
     /// Whether the server has what it was asked for.
     pub(super) found: bool,
+    /// Whether the server has answered that its disk has failed.
+    pub(super) refused: bool,
 }
 
 impl Cluster {
@@ -58,7 +64,7 @@ impl Cluster {
         let exchange = Exchange::new(Purpose::Own(number), asks, between, data, whose);
         let exchange = core.exchanges.insert(exchange);
         let began = hosts.now();
-        out.calls.all.insert(number, Call { role, of, osd, exchange, began, found: false });
+        out.calls.all.insert(number, Call { role, of, osd, exchange, began, found: false, refused: false });
         number
     }
 
@@ -76,6 +82,23 @@ impl Cluster {
         let cpu = hosts.cpu(asked.node);
         let span = cpu.send.of(asked.message()) + cpu.copy.of(data);
         core.send_after(hosts, exchange, span);
+    }
+
+    /// A server whose disk has failed says so, if it has. Returns whether it has.
+    pub(super) fn refuses<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        number: u32,
+    ) -> bool {
+        let out = self.out();
+        let call = out.calls.all.get_mut(&number).expect("it is outstanding");
+        call.refused = out.unmounted.contains_key(&call.osd);
+        let Call { exchange, refused, .. } = *call;
+        if refused {
+            Self::answer(core, hosts, exchange, Bytes::ZERO);
+        }
+        refused
     }
 
     /// A server computes for a call before it uses its device.

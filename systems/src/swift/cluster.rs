@@ -8,7 +8,7 @@ use super::call::Role;
 use super::outages::Outages;
 use crate::failures::{Home, Unit};
 use crate::hosts::Hosts;
-use crate::objects::Objects;
+use crate::objects::{Objects, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::Issue;
 use crate::scrub::Places;
@@ -57,7 +57,9 @@ impl System for Cluster {
             return self.plain.handling(core, cpu, exchange);
         };
         match call.role {
-            Role::Client | Role::Proxy => self.request_handling(cpu, &call),
+            Role::Client | Role::Proxy | Role::Connect | Role::Version => {
+                self.request_handling(cpu, &call)
+            }
             Role::Compare | Role::Read | Role::Push => self.copy_handling(cpu, &call),
         }
     }
@@ -68,6 +70,10 @@ impl System for Cluster {
         };
         match call.role {
             Role::Client => self.proxy_begins(core, hosts, call.of),
+            _ if self.refuses(core, hosts, number) => {}
+            // the disk works again
+            Role::Connect => Self::answer(core, hosts, exchange, Bytes::ZERO),
+            Role::Version => self.server_says_version(core, hosts, number),
             Role::Proxy => self.server_begins(core, hosts, number),
             Role::Compare => self.compared(core, hosts, number),
             Role::Push => self.copy_arrived(core, hosts, number),
@@ -80,10 +86,14 @@ impl System for Cluster {
             return self.plain.stored(core, hosts, exchange);
         };
         match call.role {
+            // a replicator whose own disk has failed does not go on
+            _ if self.refuses(core, hosts, number) => {}
             Role::Proxy => self.server_is_done(core, hosts, number),
             Role::Read => self.copy_read(core, hosts, number),
             Role::Push => self.copy_written(core, hosts, number),
-            Role::Client | Role::Compare => unreachable!("these use no device"),
+            Role::Client | Role::Connect | Role::Version | Role::Compare => {
+                unreachable!("these use no device")
+            }
         }
     }
 
@@ -103,6 +113,9 @@ impl System for Cluster {
         match call.role {
             Role::Client => return self.client_has_answer(core, hosts, call.of),
             Role::Proxy => self.server_answered(core, hosts, &call),
+            Role::Connect => self.connection_refused(core, hosts, call.of, call.osd),
+            Role::Version => self.version_known(core, hosts, &call),
+            Role::Compare | Role::Push if call.refused => self.next_server(core, hosts, call.of),
             Role::Compare => self.differences_known(core, hosts, call.of),
             Role::Push => self.copy_acknowledged(core, hosts, call.of),
             Role::Read => unreachable!("nothing is sent for it"),
@@ -139,11 +152,27 @@ impl System for Cluster {
     }
 
     fn fails<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit, keeps: bool) {
-        self.host_fails(core, hosts, what.host, keeps);
+        match what.disk {
+            Some(_) => self.disk_fails(core, hosts, what, keeps),
+            None => self.host_fails(core, hosts, what.host, keeps),
+        }
     }
 
     fn returns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, what: Unit) {
-        self.host_is_back(core, hosts, what.host);
+        match what.disk {
+            Some(_) => self.disk_is_back(core, hosts, what),
+            None => self.host_is_back(core, hosts, what.host),
+        }
+    }
+
+    fn membership_changes<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        what: Unit,
+        joins: bool,
+    ) {
+        self.ring_changes(core, hosts, what, joins);
     }
 
     fn bytes_lost(&self, core: &Core) -> Bytes {
@@ -152,6 +181,13 @@ impl System for Cluster {
 
     fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {
         self.plain.stored_places(scenario, core)
+    }
+
+    fn is_stopped(&self, core: &Core, server: Target) -> bool {
+        let is_unmounted =
+            |out: &Outages| out.unmounted.contains_key(&out.number(server));
+        core.failures.as_ref().is_some_and(|failures| failures.is_down(server.host))
+            || self.outages.as_deref().is_some_and(is_unmounted)
     }
 
     fn scrub_work(&self, cpu: &CpuProfile, bytes: Bytes) -> SimSpan {
@@ -173,7 +209,7 @@ impl System for Cluster {
     }
 
     fn unit(&self, number: HostId) -> Unit {
-        Self::host_unit(number)
+        self.unit_of(number)
     }
 
     fn homes(&self, core: &Core) -> Vec<Home> {

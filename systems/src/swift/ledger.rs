@@ -6,23 +6,35 @@
 //! *hand-off*. A block is *open* while a write of it is under way: a replicator then leaves it alone, and it does not
 //! count as differing.
 //!
+//! A partition is *wanted* on its primaries, but on hand-offs in the place of primaries whose disks have failed. A
+//! server on which it is newly wanted gets the whole partition, one object after the other: a *move*. A server on which
+//! it is no longer wanted keeps what it has until all others have that, too.
+//!
 //! Simplified: Swift replaces whole objects. Here a write may replace some blocks of an object, and a hand-off has
-//! those blocks alone.
+//! those blocks alone. A real hand-off waits for a primary whose disk has failed before it drops a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use foretell_units::HostId;
 use smallvec::SmallVec;
 
+use crate::failures::Kind;
 use crate::system::Few;
 
 /// The number of a server (a device of an object server) in the cluster.
 pub(super) type Osd = u32;
 
+/// Why a server gets a partition: the number of the unit in recoveries, and the kind of recovery.
+pub(super) type Cause = (HostId, Kind);
+
+/// A server that has all of a partition.
+pub(super) const ALL: u64 = u64::MAX;
+
 /// A block that is not the same everywhere.
 #[derive(Clone, Debug)]
 struct Block {
-    /// The version on primaries that have received none of those below.
+    /// The version on servers that have received none of those below.
     base: u64,
     /// The version that each primary should have: the latest one when no write was under way.
     due: u64,
@@ -39,38 +51,62 @@ struct Block {
 pub(super) struct Partition {
     /// The servers to which the ring gives it.
     pub(super) primaries: Few<Osd>,
-    /// Primaries that have its initial data: all but those that have lost them.
-    holders: Few<Osd>,
+    /// The servers to which the ring gave it at the beginning.
+    pub(super) first: Few<Osd>,
+    /// The servers that should have it now.
+    pub(super) wanted: Few<Osd>,
+    /// Servers that have its initial data: of blocks up to a number, or [`ALL`].
+    bases: SmallVec<[(Osd, u64); 4]>,
+    /// Wanted servers that do not have all of it yet.
+    moves: SmallVec<[(Osd, Cause); 1]>,
     blocks: BTreeMap<u64, Block>,
-    /// Number of blocks that a primary lacks, or that a hand-off holds.
+    /// Number of blocks that a wanted server lacks, or that a hand-off holds.
     differing: u64,
 }
 
 impl Partition {
-    /// The version of a block on a server; `None`: it does not have the block.
-    fn version(&self, block: &Block, osd: Osd) -> Option<u64> {
-        let own = block.copies.iter().find(|(other, _)| *other == osd);
-        own.map(|(_, version)| *version)
-            .or_else(|| self.holders.contains(&osd).then_some(block.base))
+    /// The number of the block up to which a server has the initial data.
+    fn until(&self, osd: Osd) -> u64 {
+        self.bases.iter().find(|(other, _)| *other == osd).map_or(0, |(_, until)| *until)
     }
 
-    /// Primaries that lack what they should have of a block.
-    fn lacking(&self, block: &Block) -> Few<Osd> {
-        let lacks = |osd: &Osd| self.version(block, *osd).is_none_or(|has| has < block.due);
-        self.primaries.iter().copied().filter(lacks).collect()
+    /// The version of a block on a server; `None`: it does not have the block.
+    fn version(&self, number: u64, block: &Block, osd: Osd) -> Option<u64> {
+        let own = block.copies.iter().find(|(other, _)| *other == osd);
+        own.map(|(_, version)| *version)
+            .or_else(|| (number < self.until(osd)).then_some(block.base))
+    }
+
+    /// Whether a server has a right to what it holds, so that it need not drop it.
+    fn is_home(&self, osd: Osd) -> bool {
+        self.wanted.contains(&osd) || self.primaries.contains(&osd)
+    }
+
+    /// Wanted servers that lack what they should have of a block.
+    fn lacking(&self, number: u64, block: &Block) -> Few<Osd> {
+        let lacks =
+            |osd: &Osd| self.version(number, block, *osd).is_none_or(|has| has < block.due);
+        self.wanted.iter().copied().filter(lacks).collect()
     }
 
     /// Whether a hand-off holds a block.
     fn strays(&self, block: &Block) -> bool {
-        block.copies.iter().any(|(osd, _)| !self.primaries.contains(osd))
+        block.copies.iter().any(|(osd, _)| !self.is_home(*osd))
     }
 
-    /// Whether all primaries have the latest version of a block, and nobody else has any.
-    fn is_settled(&self, block: &Block) -> bool {
+    /// Whether all servers have the latest version of a block, and no hand-off has any.
+    fn is_settled(&self, number: u64, block: &Block) -> bool {
         let latest = block.latest();
+        let has_latest = |osd: Osd| self.version(number, block, osd) == Some(latest);
+        let is_old = |(osd, _): &(Osd, u64)| {
+            self.version(number, block, *osd).is_some_and(|version| version < latest)
+        };
         block.writes == 0
+            && self.moves.is_empty()
             && !self.strays(block)
-            && self.primaries.iter().all(|osd| self.version(block, *osd) == Some(latest))
+            && self.wanted.iter().all(|osd| has_latest(*osd))
+            && !self.bases.iter().any(is_old)
+            && !block.copies.iter().any(is_old)
     }
 }
 
@@ -94,14 +130,18 @@ pub(super) struct Ledger {
     differing: BTreeSet<usize>,
     /// Number of blocks that servers lack, for those that lack some.
     lacking: BTreeMap<Osd, u64>,
+    /// Number of moves of partitions, by cause.
+    moves: BTreeMap<Cause, u64>,
 }
 
 impl Ledger {
     /// Adds a partition that is the same on all its primaries.
     pub(super) fn add(&mut self, primaries: Few<Osd>) {
-        let holders = primaries.clone();
-        let (blocks, differing) = (BTreeMap::new(), 0);
-        self.partitions.push(Partition { primaries, holders, blocks, differing });
+        let (first, wanted) = (primaries.clone(), primaries.clone());
+        let bases = primaries.iter().map(|osd| (*osd, ALL)).collect();
+        let (moves, blocks, differing) = (SmallVec::new(), BTreeMap::new(), 0);
+        let new = Partition { primaries, first, wanted, bases, moves, blocks, differing };
+        self.partitions.push(new);
     }
 
     /// Partitions that are not whole, in order.
@@ -114,10 +154,31 @@ impl Ledger {
         self.lacking.get(&osd).copied().unwrap_or(0)
     }
 
+    /// Number of servers that do not have all of a partition yet, with this cause.
+    pub(super) fn moves(&self, cause: Cause) -> u64 {
+        self.moves.get(&cause).copied().unwrap_or(0)
+    }
+
+    /// The cause for which a server gets a whole partition; `None`: it does not.
+    pub(super) fn move_to(&self, partition: usize, to: Osd) -> Option<Cause> {
+        let moves = &self.partitions[partition].moves;
+        moves.iter().find(|(osd, _)| *osd == to).map(|(_, cause)| *cause)
+    }
+
+    /// The number of the block up to which a server has a partition's initial data.
+    pub(super) fn until(&self, partition: usize, osd: Osd) -> u64 {
+        self.partitions[partition].until(osd)
+    }
+
+    /// The number of the block up to which any server has a partition's initial data.
+    pub(super) fn reach(&self, partition: usize) -> u64 {
+        self.partitions[partition].bases.iter().map(|(_, until)| *until).max().unwrap_or(0)
+    }
+
     /// Servers that hold anything of a partition.
     pub(super) fn holders(&self, partition: usize) -> Few<Osd> {
         let partition = &self.partitions[partition];
-        let mut all = partition.holders.clone();
+        let mut all: Few<Osd> = partition.bases.iter().map(|(osd, _)| *osd).collect();
         for (osd, _) in partition.blocks.values().flat_map(|block| &block.copies) {
             if !all.contains(osd) {
                 all.push(*osd);
@@ -134,7 +195,7 @@ impl Ledger {
             self.down.remove(&osd);
         }
         for partition in 0..self.partitions.len() {
-            if self.partitions[partition].primaries.contains(&osd) {
+            if self.partitions[partition].wanted.contains(&osd) {
                 self.note(partition);
             }
         }
@@ -143,25 +204,95 @@ impl Ledger {
     /// A server has lost everything.
     pub(super) fn wipe(&mut self, osd: Osd) {
         for number in 0..self.partitions.len() {
-            let partition = &mut self.partitions[number];
-            let is_holder = partition.holders.contains(&osd);
-            let blocks: Vec<u64> = partition
-                .blocks
-                .iter()
-                .filter(|(_, block)| is_holder || block.copies.iter().any(|(who, _)| *who == osd))
-                .map(|(number, _)| *number)
-                .collect();
-            for block in &blocks {
-                self.forget(number, *block);
-            }
-            let partition = &mut self.partitions[number];
-            partition.holders.retain(|other| *other != osd);
-            for block in blocks {
-                let found = self.partitions[number].blocks.get_mut(&block).expect("it was listed");
-                found.copies.retain(|(other, _)| *other != osd);
-                self.count(number, block);
+            if self.holders(number).contains(&osd) {
+                self.recount(number, 0..ALL, |partition| {
+                    partition.bases.retain(|(other, _)| *other != osd);
+                    for block in partition.blocks.values_mut() {
+                        block.copies.retain(|(other, _)| *other != osd);
+                    }
+                });
             }
         }
+    }
+
+    /// A partition gets these primaries, and is wanted on these servers. Those on which it was not wanted before get
+    /// what they lack of it. `is_empty`: there is nothing in it.
+    pub(super) fn redirect(
+        &mut self,
+        number: usize,
+        (primaries, wanted): (Few<Osd>, Few<Osd>),
+        cause: Cause,
+        is_empty: bool,
+    ) {
+        let before = self.partitions[number].moves.clone();
+        self.recount(number, 0..ALL, |partition| {
+            partition.moves.retain(|(osd, _)| wanted.contains(osd));
+            let lacks = |osd: &Osd| !partition.wanted.contains(osd) && partition.until(*osd) < ALL;
+            let news: Few<Osd> = wanted.iter().copied().filter(lacks).collect();
+            for osd in news {
+                if is_empty {
+                    partition.bases.push((osd, ALL));
+                } else {
+                    partition.moves.push((osd, cause));
+                }
+            }
+            (partition.primaries, partition.wanted) = (primaries, wanted);
+            if is_empty {
+                let Partition { primaries, wanted, bases, .. } = partition;
+                bases.retain(|(osd, _)| wanted.contains(osd) || primaries.contains(osd));
+            }
+        });
+        for (_, cause) in before {
+            self.count_move(cause, false);
+        }
+        for (_, cause) in self.partitions[number].moves.clone() {
+            self.count_move(cause, true);
+        }
+        self.note(number);
+    }
+
+    fn count_move(&mut self, cause: Cause, more: bool) {
+        let count = self.moves.entry(cause).or_default();
+        *count = if more { *count + 1 } else { *count - 1 };
+        if *count == 0 {
+            self.moves.remove(&cause);
+        }
+    }
+
+    /// A server has got these blocks from another, in the versions that the other has; with them it has the partition's
+    /// initial data up to the block `until`.
+    pub(super) fn moved(
+        &mut self,
+        number: usize,
+        (from, to): (Osd, Osd),
+        blocks: Range<u64>,
+        until: u64,
+    ) {
+        let had = self.partitions[number].until(to);
+        self.recount(number, had.min(blocks.start)..until, |partition| {
+            let versions: Vec<(u64, u64)> = partition
+                .blocks
+                .range(blocks)
+                .filter_map(|(at, block)| Some((*at, partition.version(*at, block, from)?)))
+                .collect();
+            for (at, version) in versions {
+                let copies = &mut partition.blocks.get_mut(&at).expect("it is listed").copies;
+                match copies.iter_mut().find(|(other, _)| *other == to) {
+                    Some((_, has)) => *has = version.max(*has),
+                    None => copies.push((to, version)),
+                }
+            }
+            partition.bases.retain(|(osd, _)| *osd != to);
+            partition.bases.push((to, until.max(had)));
+        });
+        let cause = self.move_to(number, to).filter(|_| until == ALL);
+        if let Some(cause) = cause {
+            self.recount(number, 0..ALL, |partition| {
+                partition.moves.retain(|(osd, _)| *osd != to);
+            });
+            self.count_move(cause, false);
+        }
+        self.note(number);
     }
 
     /// A client sends a write of a version later than all others.
@@ -224,92 +355,131 @@ impl Ledger {
         known.iter().any(|(number, known)| {
             // what is no longer listed is the same everywhere, and no older than then
             let block = partition.blocks.get(number);
-            block.is_some_and(|block| partition.version(block, osd).is_none_or(|has| has < *known))
+            block.is_some_and(|block| {
+                partition.version(*number, block, osd).is_none_or(|has| has < *known)
+            })
         })
     }
 
     /// Whether a server has all these blocks.
-    pub(super) fn has(&self, partition: usize, blocks: Range<u64>, osd: Osd) -> bool {
+    pub(super) fn has(&self, partition: usize, mut blocks: Range<u64>, osd: Osd) -> bool {
         let partition = &self.partitions[partition];
-        let has = |block: u64| {
-            let block = partition.blocks.get(&block);
-            block.is_some_and(|block| partition.version(block, osd).is_some())
-        };
-        partition.holders.contains(&osd) || blocks.into_iter().all(has)
+        let until = partition.until(osd);
+        blocks.all(|number| match partition.blocks.get(&number) {
+            Some(block) => partition.version(number, block, osd).is_some(),
+            None => number < until,
+        })
+    }
+
+    /// How new these blocks are on a server, compared with other servers that have them: the sum of their versions,
+    /// where they differ.
+    pub(super) fn newness(&self, partition: usize, blocks: Range<u64>, osd: Osd) -> u64 {
+        let partition = &self.partitions[partition];
+        let listed = partition.blocks.range(blocks);
+        listed.filter_map(|(number, block)| partition.version(*number, block, osd)).sum()
     }
 
     /// The version of a block that one server has to send to another, if it has a later one and no write is under way.
-    pub(super) fn to_send(&self, partition: usize, block: u64, from: Osd, to: Osd) -> Option<u64> {
+    pub(super) fn to_send(&self, partition: usize, number: u64, from: Osd, to: Osd) -> Option<u64> {
         let partition = &self.partitions[partition];
-        let block = partition.blocks.get(&block).filter(|block| block.writes == 0)?;
-        let own = partition.version(block, from)?;
-        partition.version(block, to).is_none_or(|has| has < own).then_some(own)
+        let block = partition.blocks.get(&number).filter(|block| block.writes == 0)?;
+        let own = partition.version(number, block, from)?;
+        partition.version(number, block, to).is_none_or(|has| has < own).then_some(own)
     }
 
     /// The blocks that one server has to send to another, in order.
     pub(super) fn all_to_send(&self, partition: usize, from: Osd, to: Osd) -> Vec<u64> {
-        let blocks = self.partitions[partition].blocks.keys().copied();
+        let one = &self.partitions[partition];
+        // what a move brings is not sent before
+        let is_moving = self.move_to(partition, to).is_some() && one.until(from) > one.until(to);
+        let end = if is_moving { one.until(to) } else { ALL };
+        let blocks = one.blocks.range(..end).map(|(number, _)| *number);
         blocks.filter(|block| self.to_send(partition, *block, from, to).is_some()).collect()
     }
 
-    /// A hand-off drops all blocks that all primaries have in at least its version. Returns them.
-    pub(super) fn drop_stray(&mut self, partition: usize, osd: Osd) -> Vec<u64> {
+    /// A hand-off drops all blocks that all wanted servers have in at least its version. Returns those that are listed,
+    /// and whether it also drops the initial data.
+    pub(super) fn drop_stray(&mut self, partition: usize, osd: Osd) -> (Vec<u64>, bool) {
         let of = &self.partitions[partition];
-        if of.primaries.contains(&osd) {
-            return Vec::new();
+        if of.is_home(osd) {
+            return (Vec::new(), false);
         }
-        let is_over = |block: &Block| {
-            let own = of.version(block, osd);
-            let everywhere = of.primaries.iter().all(|other| of.version(block, *other) >= own);
-            own.is_some() && everywhere && block.writes == 0
+        let is_over = |number: u64, block: &Block| {
+            let own = of.version(number, block, osd);
+            let has = |other: &Osd| of.version(number, block, *other) >= own;
+            block.writes == 0 && of.wanted.iter().all(has)
         };
-        let listed = of.blocks.iter().filter(|(_, block)| is_over(block));
+        let all_over = of.blocks.iter().all(|(number, block)| is_over(*number, block));
+        let have_all = of.wanted.iter().all(|other| of.until(*other) == ALL);
+        let drops_base = of.until(osd) > 0 && all_over && have_all;
+        let own = |block: &Block| block.copies.iter().any(|(other, _)| *other == osd);
+        let listed =
+            of.blocks.iter().filter(|(number, block)| own(block) && is_over(**number, block));
         let found: Vec<u64> = listed.map(|(number, _)| *number).collect();
-        for &block in &found {
-            self.change(partition, block, |block| block.copies.retain(|(other, _)| *other != osd));
+        // while it has older data, its later copies stay
+        if of.until(osd) > 0 && !drops_base {
+            return (Vec::new(), false);
         }
-        found
+        self.recount(partition, 0..ALL, |partition| {
+            partition.bases.retain(|(other, _)| *other != osd);
+            for block in &found {
+                let copies = &mut partition.blocks.get_mut(block).expect("it is listed").copies;
+                copies.retain(|(other, _)| *other != osd);
+            }
+        });
+        self.note(partition);
+        (found, drops_base)
     }
 
     /// Whether a version that clients know of a block is on no server.
-    fn is_lost(partition: &Partition, block: &Block) -> bool {
-        let mut copies = partition.holders.iter().filter_map(|osd| partition.version(block, *osd));
-        let latest = copies.next().map(|first| copies.fold(first, u64::max));
-        let latest = block.copies.iter().map(|(_, version)| *version).max().max(latest);
-        latest.is_none_or(|latest| latest < block.acknowledged)
+    fn is_lost(partition: &Partition, number: u64, block: &Block) -> bool {
+        let bases = partition.bases.iter();
+        let versions = bases.filter_map(|(osd, _)| partition.version(number, block, *osd));
+        let copies = block.copies.iter().map(|(_, version)| *version);
+        versions.chain(copies).max().is_none_or(|latest| latest < block.acknowledged)
     }
 
-    /// Listed blocks of a partition that no server has any more in the version that clients know.
-    pub(super) fn lost(&self, partition: usize) -> impl Iterator<Item = u64> + '_ {
+    /// Listed blocks of a partition, and whether no server has any more the version that clients know.
+    pub(super) fn listed(&self, partition: usize) -> impl Iterator<Item = (u64, bool)> + '_ {
         let partition = &self.partitions[partition];
-        let blocks = partition.blocks.iter();
-        blocks.filter(|(_, block)| Self::is_lost(partition, block)).map(|(number, _)| *number)
-    }
-
-    /// Whether no server has a partition's initial data any more, and the listed blocks that some server still has.
-    pub(super) fn saved(&self, partition: usize) -> Option<Vec<u64>> {
-        let partition = &self.partitions[partition];
-        let blocks = partition.blocks.iter();
-        let kept = blocks.filter(|(_, block)| !Self::is_lost(partition, block));
-        partition.holders.is_empty().then(|| kept.map(|(number, _)| *number).collect())
+        let lost = |(number, block): (&u64, &Block)| {
+            (*number, Self::is_lost(partition, *number, block))
+        };
+        partition.blocks.iter().map(lost)
     }
 
     /// Changes a block, and what is counted of it.
     fn change(&mut self, partition: usize, block: u64, change: impl FnOnce(&mut Block)) {
-        if !self.partitions[partition].blocks.contains_key(&block) {
-            return;
+        if self.partitions[partition].blocks.contains_key(&block) {
+            self.recount(partition, block..block + 1, |partition| {
+                change(partition.blocks.get_mut(&block).expect("it is listed"));
+            });
         }
-        self.forget(partition, block);
-        let found = self.partitions[partition].blocks.get_mut(&block).expect("it is listed");
-        change(found);
-        self.count(partition, block);
+    }
+
+    /// Changes a partition, and what is counted of its blocks in a range.
+    fn recount(
+        &mut self,
+        number: usize,
+        blocks: Range<u64>,
+        change: impl FnOnce(&mut Partition),
+    ) {
+        let listed = self.partitions[number].blocks.range(blocks);
+        let listed: SmallVec<[u64; 4]> = listed.map(|(block, _)| *block).collect();
+        for block in &listed {
+            self.forget(number, *block);
+        }
+        change(&mut self.partitions[number]);
+        for block in &listed {
+            self.count(number, *block);
+        }
     }
 
     /// Subtracts a listed block from the counts.
     fn forget(&mut self, number: usize, block: u64) {
         let partition = &self.partitions[number];
         let found = &partition.blocks[&block];
-        let (lacking, strays) = (partition.lacking(found), partition.strays(found));
+        let (lacking, strays) = (partition.lacking(block, found), partition.strays(found));
         let differs = strays || !lacking.is_empty();
         self.partitions[number].differing -= u64::from(differs);
         for osd in lacking {
@@ -325,8 +495,8 @@ impl Ledger {
     fn count(&mut self, number: usize, block: u64) {
         let partition = &mut self.partitions[number];
         let found = &partition.blocks[&block];
-        let (lacking, strays) = (partition.lacking(found), partition.strays(found));
-        if partition.is_settled(found) {
+        let (lacking, strays) = (partition.lacking(block, found), partition.strays(found));
+        if partition.is_settled(block, found) {
             partition.blocks.remove(&block);
         }
         let differs = strays || !lacking.is_empty();
@@ -340,8 +510,11 @@ impl Ledger {
     /// Notes whether a partition is whole.
     fn note(&mut self, number: usize) {
         let partition = &self.partitions[number];
-        let is_down = partition.primaries.iter().any(|osd| self.down.contains(osd));
-        if is_down || partition.differing > 0 {
+        let is_down = partition.wanted.iter().any(|osd| self.down.contains(osd));
+        let is_short = partition.wanted.len() < partition.primaries.len();
+        let is_moving = !partition.moves.is_empty();
+        let strays = partition.bases.iter().any(|(osd, _)| !partition.is_home(*osd));
+        if is_down || is_short || is_moving || strays || partition.differing > 0 {
             self.differing.insert(number);
         } else {
             self.differing.remove(&number);
@@ -386,10 +559,10 @@ mod tests {
         assert!(ledger.is_stale(0, 2, &known) && !ledger.is_stale(0, 9, &known));
         assert_eq!((ledger.lacks(2), ledger.all_to_send(0, 9, 2)), (1, vec![7]));
         assert!(ledger.has(0, 7..8, 9) && !ledger.has(0, 7..9, 9) && ledger.has(0, 7..9, 2));
-        assert!(ledger.drop_stray(0, 9).is_empty(), "a primary still lacks it");
+        assert!(ledger.drop_stray(0, 9).0.is_empty(), "a primary still lacks it");
         ledger.stored(0, 7..8, 2, 5);
         assert_eq!((ledger.lacks(2), ledger.differing().len()), (0, 1));
-        assert_eq!(ledger.drop_stray(0, 9), [7]);
+        assert_eq!(ledger.drop_stray(0, 9), (vec![7], false));
         assert!(ledger.partitions[0].blocks.is_empty() && ledger.differing().is_empty());
         assert!(!ledger.is_stale(0, 2, &known), "it is the same everywhere");
     }
@@ -410,13 +583,51 @@ mod tests {
         let mut ledger = ledger();
         write(&mut ledger, 5, &[0, 9]);
         ledger.wipe(0);
-        assert_eq!(ledger.lost(0).count(), 0, "the hand-off has it");
+        assert_eq!(ledger.listed(0).collect::<Vec<_>>(), [(7, false)], "the hand-off has it");
         ledger.wipe(9);
-        assert_eq!(ledger.lost(0).collect::<Vec<_>>(), [7]);
-        assert_eq!(ledger.saved(0), None);
+        assert_eq!(ledger.listed(0).collect::<Vec<_>>(), [(7, true)]);
+        assert_eq!(ledger.reach(0), ALL);
         for osd in [1, 2] {
             ledger.wipe(osd);
         }
-        assert_eq!(ledger.saved(0), Some(Vec::new()));
+        assert_eq!(ledger.reach(0), 0);
+    }
+
+    #[test]
+    fn a_partition_moves_object_by_object_and_the_old_server_keeps_it_until_then() {
+        let mut ledger = ledger();
+        let cause = (HostId(2), Kind::Rebalance);
+        let now = || Few::from_slice(&[0, 1, 5]);
+        ledger.redirect(0, (now(), now()), cause, false);
+        assert_eq!((ledger.moves(cause), ledger.move_to(0, 5)), (1, Some(cause)));
+        assert_eq!(ledger.holders(0).as_slice(), [0, 1, 2]);
+        ledger.moved(0, (0, 5), 0..8, 8);
+        assert!(ledger.has(0, 0..8, 5) && !ledger.has(0, 7..9, 5) && ledger.has(0, 7..9, 2));
+        // meanwhile a write reaches the new servers: it stays listed while the old one has an older version
+        write(&mut ledger, 4, &[0, 1, 5]);
+        assert_eq!(ledger.drop_stray(0, 2), (vec![], false));
+        ledger.moved(0, (0, 5), 8..16, ALL);
+        assert_eq!((ledger.moves(cause), ledger.move_to(0, 5)), (0, None));
+        let known = ledger.known(0, 0..100);
+        assert!(ledger.is_stale(0, 2, &known) && !ledger.is_stale(0, 5, &known));
+        assert_eq!(ledger.drop_stray(0, 2), (vec![], true));
+        assert_eq!(ledger.holders(0).as_slice(), [0, 1, 5]);
+        assert!(ledger.partitions[0].blocks.is_empty() && ledger.differing().is_empty());
+    }
+
+    #[test]
+    fn a_disk_that_returns_gets_what_it_missed_and_its_handoff_drops_everything() {
+        let mut ledger = ledger();
+        let (rebuild, all) = ((HostId(2), Kind::Rebuild), || Few::from_slice(&[0, 1, 2]));
+        ledger.redirect(0, (all(), Few::from_slice(&[0, 1, 5])), rebuild, false);
+        ledger.moved(0, (0, 5), 0..16, ALL);
+        assert!(ledger.differing().is_empty(), "the hand-off stands in for the disk");
+        write(&mut ledger, 4, &[0, 1, 5]);
+        assert_eq!(ledger.lacks(2), 0);
+        ledger.redirect(0, (all(), all()), (HostId(2), Kind::CatchUp), false);
+        assert_eq!((ledger.lacks(2), ledger.all_to_send(0, 5, 2)), (1, vec![7]));
+        ledger.stored(0, 7..8, 2, 4);
+        assert_eq!(ledger.drop_stray(0, 5), (vec![7], true));
+        assert!(ledger.partitions[0].blocks.is_empty() && ledger.differing().is_empty());
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A proxy counts the errors of each server: connections that failed, answers that did not come. A server with more
 //! than `error_suppression_limit` errors is skipped until `error_suppression_interval` has passed since the last one;
-//! then its errors are forgotten (`swift/common/error_limiter.py`). Simplified: one count for each proxy. A real
+//! then its errors are forgotten (`swift/common/error_limiter.py`). A server that answers that its disk has failed has
+//! too many errors at once. Simplified: one count for each proxy. A real
 //! proxy has one for each of its worker processes, each of which finds out for itself.
 
 use std::collections::BTreeMap;
@@ -24,6 +25,17 @@ impl Limiter {
         let (count, last) = self.errors.entry((proxy, osd)).or_insert((0, now));
         *count += 1;
         *last = now;
+    }
+
+    /// A server has answered that its disk has failed.
+    pub(super) fn note_failed_disk(
+        &mut self,
+        proxy: HostId,
+        osd: Osd,
+        now: SimTime,
+        settings: &SwiftRecovery,
+    ) {
+        self.errors.insert((proxy, osd), (settings.error_suppression_limit + 1, now));
     }
 
     /// Whether a proxy avoids a server.

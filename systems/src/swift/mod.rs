@@ -6,8 +6,9 @@
 //! streams. Not modelled: account and container servers.
 //!
 //! Without events, `Objects` does all this. In a scenario with events, proxies find out by themselves which servers are
-//! down (`proxy`, `limiter`), the versions that each server has are tracked (`ledger`), and replicators send servers
-//! what they lack (`replicator`). Until the first event, a request takes the same steps as without events.
+//! down (`proxy`, `limiter`), the versions that each server has are tracked (`ledger`), replicators send servers what
+//! they lack (`replicator`), and the rings change when hosts join or leave (`rings`). Until the first event, a request
+//! takes the same steps as without events. So it does with reads of the newest version, which need no events.
 
 mod call;
 mod cluster;
@@ -16,9 +17,13 @@ mod limiter;
 mod outages;
 mod proxy;
 mod replicator;
+mod rings;
+
+use std::collections::BTreeSet;
 
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, Cost, CpuProfile, Scenario};
+use foretell_scenarios::outages::Outages;
 use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
@@ -48,19 +53,24 @@ impl Swift {
         Self { settings: settings.clone(), shuffling: Vec::new() }
     }
 
-    /// The ring of a volume, with its devices.
+    /// The ring of a volume, with its devices. Hosts that join later are not in it yet.
     fn ring(&self, scenario: &Scenario, id: VolumeId) -> Result<VolumeRing, String> {
         let volume = scenario.volume(id);
-        let (mut devices, mut targets) = (Vec::new(), Vec::new());
+        let (mut all, mut targets) = (Vec::new(), Vec::new());
         for &node in &volume.nodes {
             for (disk, weight) in (0..).zip(capacities(scenario, node)) {
-                devices.push(RingDevice { id: targets.len() as u32, zone: node.0, weight });
+                all.push(RingDevice { id: targets.len() as u32, zone: node.0, weight });
                 targets.push(Target { host: node, disk });
             }
         }
+        let joining = scenario.outages.as_ref().map(Outages::joining).unwrap_or_default();
+        let absent: BTreeSet<HostId> = joining.into_iter().collect();
+        let is_there = |one: &&RingDevice| !absent.contains(&HostId(one.zone));
+        let devices: Vec<RingDevice> = all.iter().filter(is_there).copied().collect();
         let copies = usize::from(volume.n());
         let ring = Ring::new(self.settings.partition_power, copies, &devices);
-        Ok(VolumeRing { ring: ring.map_err(|error| error.to_string())?, devices, targets })
+        let ring = ring.map_err(|error| error.to_string())?;
+        Ok(VolumeRing { ring, all, absent, targets })
     }
 
     /// The work of a proxy (`is_front`) or an object server for a request for `piece`, in addition to the handling of
@@ -95,9 +105,20 @@ impl Swift {
 /// The ring of a volume.
 struct VolumeRing {
     ring: Ring,
-    devices: Vec<RingDevice>,
+    /// Devices of all nodes of the volume.
+    all: Vec<RingDevice>,
+    /// Nodes whose devices are not in the ring.
+    absent: BTreeSet<HostId>,
     /// By the identities of devices.
     targets: Vec<Target>,
+}
+
+impl VolumeRing {
+    /// The devices in the ring.
+    fn devices(&self) -> Vec<RingDevice> {
+        let is_there = |one: &&RingDevice| !self.absent.contains(&HostId(one.zone));
+        self.all.iter().filter(is_there).copied().collect()
+    }
 }
 
 /// The type in the table of systems.
@@ -131,13 +152,14 @@ impl Rules for Swift {
     const FRONT_STORES: bool = false;
 
     fn groups(&self, scenario: &Scenario, id: VolumeId) -> Result<Groups, String> {
-        let VolumeRing { ring, targets: all, .. } = self.ring(scenario, id)?;
+        let found = self.ring(scenario, id)?;
+        let VolumeRing { ring, targets: all, .. } = &found;
         let targets = (0..ring.partitions())
             .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
             .collect();
         let quorum = u32::from(scenario.volume(id).n()) / 2 + 1;
         let finding = Finding::Ring(self.settings.partition_power);
-        Ok(Groups { targets, finding, quorum, devices: all.len() as u64 })
+        Ok(Groups { targets, finding, quorum, devices: found.devices().len() as u64 })
     }
 
     fn front(&self, instance: u32, _targets: &[Target]) -> Target {

@@ -2,7 +2,7 @@
 //!
 //! Each device of an object server is a server here, with a number. Nobody is told that a host is down: proxies and
 //! replicators find out when they connect or wait for an answer. The cluster never gives up on a host: the ring stays
-//! as it is, as in Swift, where an operator changes it.
+//! as it is, as in Swift, until an operator changes it (`rings`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,12 @@ use foretell_units::{Beat, Bytes, HostId, SimTime, VolumeId};
 use super::VolumeRing;
 use super::call::{Call, Role};
 use super::cluster::Cluster;
-use super::ledger::{Ledger, Osd};
+use super::ledger::{ALL, Ledger, Osd};
 use super::limiter::Limiter;
 use super::proxy::ClientOp;
 use super::replicator::{Job, Replicator};
-use crate::failures::{Home, ObjectHome, Unit};
+use super::rings::{Moved, Objects};
+use crate::failures::{Home, Kind, ObjectHome, Unit};
 use crate::hosts::{Fragments, Hosts, Timer};
 use crate::objects::{Target, capacities};
 use crate::protocol::{Clocks, Core};
@@ -30,11 +31,18 @@ pub(super) struct Outages {
     pub(super) servers: Vec<Target>,
     /// The number of each host's first server; one more at the end.
     first_server: Vec<Osd>,
-    rings: Vec<VolumeRing>,
+    pub(super) rings: Vec<VolumeRing>,
     /// The number of each volume's first partition among all.
     pub(super) first_partition: Vec<usize>,
     /// Hand-offs of partitions, found when they are first needed.
-    more: BTreeMap<usize, Few<Osd>>,
+    pub(super) more: BTreeMap<usize, Few<Osd>>,
+    pub(super) moved: Moved,
+    /// Servers whose disks have failed, with the numbers of these units.
+    pub(super) unmounted: BTreeMap<Osd, HostId>,
+    /// Servers whose disks have failed last, and not their hosts: the numbers of these units.
+    pub(super) causes: BTreeMap<Osd, HostId>,
+    /// By volume, once they are needed.
+    pub(super) objects: Vec<Option<Objects>>,
     /// Requests of clients that proxies work on.
     pub(super) ops: Numbered<ClientOp>,
     /// The operation of each part of a request that a client waits for.
@@ -101,8 +109,32 @@ impl Outages {
         self.first_server[host.index()]..self.first_server[host.index() + 1]
     }
 
-    fn number(&self, target: Target) -> Osd {
+    /// Number of hosts.
+    pub(super) fn hosts(&self) -> u32 {
+        self.first_server.len() as u32 - 1
+    }
+
+    /// The unit that lacks what a server lacks.
+    pub(super) fn cause(&self, osd: Osd) -> HostId {
+        self.causes.get(&osd).copied().unwrap_or_else(|| self.host(osd))
+    }
+
+    /// Bytes of a volume.
+    pub(super) fn size(&self, volume: usize) -> u64 {
+        self.sizes[volume]
+    }
+
+    pub(super) fn number(&self, target: Target) -> Osd {
         self.first_server[target.host.index()] + target.disk
+    }
+
+    /// The unit with this number.
+    fn unit(&self, number: HostId) -> Unit {
+        let server = number.0.checked_sub(self.hosts()).map(|osd| self.servers[osd as usize]);
+        match server {
+            Some(Target { host, disk }) => Unit { host, disk: Some(disk) },
+            None => Unit { host: number, disk: None },
+        }
     }
 
     /// The volume of a partition.
@@ -115,6 +147,11 @@ impl Outages {
         self.blocks[self.volume_of(partition)].0
     }
 
+    /// Number of blocks of a volume.
+    pub(super) fn blocks_of(&self, volume: usize) -> u64 {
+        self.sizes[volume].div_ceil(self.blocks[volume].0)
+    }
+
     /// Blocks in an object of a partition.
     pub(super) fn object_blocks(&self, partition: usize) -> u64 {
         self.blocks[self.volume_of(partition)].1
@@ -124,24 +161,25 @@ impl Outages {
     pub(super) fn handoff(&mut self, partition: usize, number: usize) -> Option<Osd> {
         if !self.more.contains_key(&partition) {
             let volume = self.volume_of(partition);
-            let VolumeRing { ring, devices, targets } = &self.rings[volume];
-            let found = ring.more(partition - self.first_partition[volume], devices);
-            let found = found.iter().map(|&id| self.number(targets[id as usize])).collect();
+            let found = &self.rings[volume];
+            let more = found.ring.more(partition - self.first_partition[volume], &found.devices());
+            let targets = &found.targets;
+            let found = more.iter().map(|&id| self.number(targets[id as usize])).collect();
             self.more.insert(partition, found);
         }
         self.more[&partition].get(number).copied()
     }
 
-    /// Blocks on a server, for engines that carry real data. A copy has the number of the primary that it is on; a
-    /// hand-off's has any.
+    /// Blocks on a server, for engines that carry real data. A copy has the number of the server among the primaries
+    /// at the beginning; that of another server has any.
     pub(super) fn copies(
         &self,
         (partition, osd): (usize, Osd),
         (request, version): (u32, u64),
         (first_block, blocks): (u64, u64),
     ) -> Fragments {
-        let primaries = &self.ledger.partitions[partition].primaries;
-        let position = primaries.iter().position(|other| *other == osd);
+        let first = &self.ledger.partitions[partition].first;
+        let position = first.iter().position(|other| *other == osd);
         let (volume, fragment) = (self.volume_of(partition) as u32, position.unwrap_or(0) as u8);
         let node = HostId(osd);
         Fragments { request, version, volume, first_block, blocks, fragment, node }
@@ -160,7 +198,8 @@ impl Cluster {
         scenario: &Scenario,
         clocks: &Clocks,
     ) -> Result<(), SystemError> {
-        let Some(failures) = core.failures.as_ref().filter(|_| scenario.outages.is_some()) else {
+        let has_versions = scenario.outages.is_some() || scenario.reads_newest();
+        let Some(failures) = core.failures.as_ref().filter(|_| has_versions) else {
             return Ok(());
         };
         let interval = failures.settings.swift.replicator_interval;
@@ -191,6 +230,10 @@ impl Cluster {
             rings,
             first_partition: Vec::new(),
             more: BTreeMap::new(),
+            moved: Moved::new(),
+            unmounted: BTreeMap::new(),
+            causes: BTreeMap::new(),
+            objects: scenario.volumes.iter().map(|_| None).collect(),
             ops: Numbered::default(),
             parts: BTreeMap::new(),
             calls: Numbered::default(),
@@ -229,6 +272,7 @@ impl Cluster {
         core.failed().fails(hosts, host, keeps);
         self.stop_replicator(core, hosts, host);
         for osd in self.out().servers_of(host) {
+            self.out().causes.remove(&osd);
             if !keeps {
                 self.out().ledger.wipe(osd);
                 hosts.payload_wiped(HostId(osd));
@@ -261,7 +305,16 @@ impl Cluster {
         let failures = core.failed();
         failures.objects.lacking = out.ledger.differing().len() as u64;
         for one in failures.recoveries.all.iter_mut().filter(|one| one.ended.is_none()) {
-            if out.servers_of(one.host).all(|osd| out.ledger.lacks(osd) == 0) {
+            let unit = out.unit(one.host);
+            let is_over = match one.kind {
+                Kind::CatchUp => {
+                    let mut servers = out.servers_in(unit);
+                    servers.all(|osd| out.cause(osd) != one.host || out.ledger.lacks(osd) == 0)
+                        && out.ledger.moves((one.host, one.kind)) == 0
+                }
+                _ => out.ledger.moves((one.host, one.kind)) == 0,
+            };
+            if is_over {
                 one.ended = Some(now);
             }
         }
@@ -282,7 +335,8 @@ impl Cluster {
                 let call = self.hang_up(core, hosts, call);
                 match call.role {
                     Role::Client => unreachable!("proxies do not fail"),
-                    Role::Proxy => self.not_answered(core, hosts, call.of, call.osd),
+                    Role::Proxy | Role::Version => self.not_answered(core, hosts, call.of, call.osd),
+                    Role::Connect => self.not_connected(core, hosts, call.of, call.osd),
                     Role::Compare | Role::Read | Role::Push => {
                         self.next_server(core, hosts, call.of);
                     }
@@ -305,14 +359,20 @@ impl Cluster {
             let bytes = |number: u64| (number * block + block).min(size) - number * block;
             for number in 0..pool.groups() {
                 let partition = out.first_partition[index] + number;
-                let Some(saved) = out.ledger.saved(partition) else {
-                    lost += out.ledger.lost(partition).map(bytes).sum::<u64>();
+                let reach = out.ledger.reach(partition);
+                let listed = || out.ledger.listed(partition);
+                let gone = listed().filter(|(number, is_lost)| *number < reach && *is_lost);
+                lost += gone.map(|(number, _)| bytes(number)).sum::<u64>();
+                if reach == ALL {
                     continue;
-                };
+                }
+                // beyond that, only listed blocks are left
                 let objects = (0..size.div_ceil(pool.object())).map(|one| one * pool.object());
                 let own = objects.filter(|start| pool.group(Bytes(*start)) == number);
-                let all: u64 = own.map(|start| pool.object().min(size - start)).sum();
-                lost += all - saved.into_iter().map(bytes).sum::<u64>();
+                let beyond = own.filter(|start| start / block >= reach);
+                let all: u64 = beyond.map(|start| pool.object().min(size - start)).sum();
+                let kept = listed().filter(|(number, is_lost)| *number >= reach && !is_lost);
+                lost += all - kept.map(|(number, _)| bytes(number)).sum::<u64>();
             }
         }
         Bytes(lost)
@@ -333,7 +393,8 @@ impl Cluster {
     }
 
     /// The unit that a recovery's number stands for.
-    pub(super) fn host_unit(number: HostId) -> Unit {
-        Unit { host: number, disk: None }
+    pub(super) fn unit_of(&self, number: HostId) -> Unit {
+        let whole = Unit { host: number, disk: None };
+        self.outages.as_ref().map_or(whole, |out| out.unit(number))
     }
 }

@@ -6,10 +6,13 @@
 //!
 //! - A *read* asks one server after the other, and ends with the first answer that has the data. A server that lacks
 //!   them says "not found". So a client may get an older version than the one that was acknowledged last, from a
-//!   primary that has just returned. Such reads are counted, as *stale*. A client of a real Swift that must not have
-//!   them sends `X-Newest`, which is not modelled.
+//!   primary that has just returned. Such reads are counted, as *stale*.
+//! - A read with *`X-Newest`* asks all servers that it may ask for their versions, one after the other, and then reads
+//!   from the one with the newest. (Swift begins to read from all of them, and reads on from one. Here that one is asked
+//!   again.) Where a piece has several blocks of which different servers have the newest versions, it may still be stale.
 //! - A *write* connects to as many servers as there are copies; in the place of each that cannot be reached comes the
 //!   next. The data are sent once all connections are there or have failed. The write is done when a quorum has it.
+//! - A server whose disk has failed says so, instead of taking a write or answering a read. It is skipped from then on.
 //! - A request for which too few servers are left fails at once (status 503), and also `give_up` after it was issued.
 //!
 //! Sources: `swift/proxy/controllers/base.py` (`NodeIter`, `GetOrHeadHandler`) and `obj.py` (`_connect_put_node`,
@@ -69,6 +72,10 @@ pub(super) struct ClientOp {
     known: Known,
     source: Osd,
     is_stale: bool,
+    /// For a read of the newest version: servers that have it, by how new it is. `None` for other reads.
+    versions: Option<Vec<(u64, Osd)>>,
+    /// Whether no more servers are asked for their versions.
+    knows_versions: bool,
     /// Whether a server had other data than it should, which would be a mistake of ours. Then the client never gets
     /// an answer, so that the mistake shows.
     is_wrong: bool,
@@ -107,7 +114,7 @@ impl Cluster {
         let target = pool.targets_of(group);
         let target = Rules::front(self.plain.rules_now(), instance, target);
         let most = core.failed().settings.swift.request_node_count.unwrap_or(2 * copies);
-        let has_payload = hosts.has_payload();
+        let (has_payload, newest) = (hosts.has_payload(), self.plain.rules().settings.x_newest);
         let out = self.out();
         let partition = out.first_partition[volume as usize] + group;
         if op == Op::Write {
@@ -121,7 +128,7 @@ impl Cluster {
             Op::Read => out.ledger.known(partition, blocks.clone()),
             Op::Write => Known::new(),
         };
-        let found = ClientOp {
+        let new = ClientOp {
             part: Some(part),
             request,
             volume,
@@ -145,10 +152,13 @@ impl Cluster {
             answer: None,
             known,
             source: 0,
+            versions: None,
+            knows_versions: false,
             is_stale: false,
             is_wrong: false,
         };
-        let id = out.ops.insert(found);
+        let versions = (op == Op::Read && newest).then(Vec::new);
+        let id = out.ops.insert(ClientOp { versions, ..new });
         out.parts.insert(part, id);
         let client_machine = core.machines[client.index()];
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
@@ -172,10 +182,12 @@ impl Cluster {
         let op = &out.ops.all[&call.of];
         let is_front = call.role == Role::Client;
         let size = if is_front { op.piece.size } else { op.shard.size };
-        let carried = if op.op == Op::Write { size } else { Bytes::ZERO };
-        let is_found = is_front
-            || op.op == Op::Write
-            || out.ledger.has(op.partition, op.blocks.clone(), call.osd);
+        let is_short = matches!(call.role, Role::Connect | Role::Version);
+        let carried = if op.op == Op::Write && !is_short { size } else { Bytes::ZERO };
+        let is_found = !is_short
+            && (is_front
+                || op.op == Op::Write
+                || out.ledger.has(op.partition, op.blocks.clone(), call.osd));
         let copies = self.plain.pools()[op.volume as usize].encoding.n() as u64;
         let worked = if is_found { size } else { Bytes::ZERO };
         let work = self.plain.rules_now().time(op.op, is_front, copies, worked);
@@ -239,13 +251,80 @@ impl Cluster {
 
     /// A read asks the next server.
     fn ask_next<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
-        match self.next_server_of(core, id, hosts.now()) {
+        let op = self.op(id);
+        let role = if op.versions.is_some() && !op.knows_versions {
+            Role::Version
+        } else {
+            Role::Proxy
+        };
+        let next = if op.knows_versions {
+            Self::newest_of(op)
+        } else {
+            self.next_server_of(core, id, hosts.now())
+        };
+        match next {
+            None if role == Role::Version => {
+                self.op(id).knows_versions = true;
+                self.ask_next(core, hosts, id);
+            }
             None => self.answer_client(core, hosts, id, false),
             Some(osd) if self.is_unreachable(core, osd) => {
                 self.begin_connecting(core, hosts, id, osd);
             }
-            Some(osd) => self.ask_server(core, hosts, id, osd),
+            Some(osd) => self.ask_server(core, hosts, id, (role, osd)),
         }
+    }
+
+    /// The server with the newest version, of those that were not asked for the data yet; of equal ones the first.
+    fn newest_of(op: &mut ClientOp) -> Option<Osd> {
+        let versions = op.versions.as_mut()?;
+        let newest = (0..versions.len()).rev().max_by_key(|index| versions[*index].0)?;
+        Some(versions.remove(newest).1)
+    }
+
+    /// A server says which version it has.
+    pub(super) fn server_says_version<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        number: u32,
+    ) {
+        let Call { of, osd, exchange, .. } = self.out().calls.all[&number];
+        let out = self.out();
+        let op = out.ops.all.get_mut(&of).expect("it goes on");
+        if out.ledger.has(op.partition, op.blocks.clone(), osd) {
+            let newness = out.ledger.newness(op.partition, op.blocks.clone(), osd);
+            op.versions.as_mut().expect("it was asked for one").push((newness, osd));
+        }
+        Self::answer(core, hosts, exchange, Bytes::ZERO);
+    }
+
+    /// A proxy knows which version a server has.
+    pub(super) fn version_known<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, call: &Call) {
+        if call.refused {
+            self.avoid(core, hosts, call.of, call.osd);
+        }
+        self.ask_next(core, hosts, call.of);
+    }
+
+    /// A proxy avoids a server whose disk has failed.
+    fn avoid<H: Hosts>(&mut self, core: &mut Core, hosts: &H, id: u32, osd: Osd) {
+        let (settings, proxy) = (core.failed().settings.swift, self.op(id).proxy);
+        self.out().limiter.note_failed_disk(proxy, osd, hosts.now(), &settings);
+    }
+
+    /// A server has not taken a connection for a write.
+    pub(super) fn connection_refused<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        osd: Osd,
+    ) {
+        self.avoid(core, hosts, id, osd);
+        self.op(id).connecting -= 1;
+        self.connect_next(core, hosts, id);
+        self.send_if_connected(core, hosts, id);
     }
 
     /// A write connects to the next server, if there is one.
@@ -255,6 +334,10 @@ impl Cluster {
             Some(osd) if self.is_unreachable(core, osd) => {
                 self.op(id).connecting += 1;
                 self.begin_connecting(core, hosts, id, osd);
+            }
+            Some(osd) if self.out().unmounted.contains_key(&osd) => {
+                self.op(id).connecting += 1;
+                self.ask_server(core, hosts, id, (Role::Connect, osd));
             }
             Some(osd) => self.op(id).connected.push(osd),
         }
@@ -299,17 +382,24 @@ impl Cluster {
         }
         self.op(id).outstanding = servers.len() as u32;
         for osd in servers {
-            self.ask_server(core, hosts, id, osd);
+            self.ask_server(core, hosts, id, (Role::Proxy, osd));
         }
     }
 
     /// A proxy sends a request to a server.
-    fn ask_server<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32, osd: Osd) {
+    fn ask_server<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        id: u32,
+        (role, osd): (Role, Osd),
+    ) {
         let op = self.op(id);
         let (proxy, whose) = (op.proxy, op.whose);
-        let data = if op.op == Op::Write { op.shard.size } else { Bytes::ZERO };
+        let has_data = op.op == Op::Write && role == Role::Proxy;
+        let data = if has_data { op.shard.size } else { Bytes::ZERO };
         let between = (proxy, self.out().host(osd));
-        let call = self.call(core, hosts, (Role::Proxy, id, osd), (between, data), whose);
+        let call = self.call(core, hosts, (role, id, osd), (between, data), whose);
         core.send(hosts, self.out().calls.all[&call].exchange);
         if self.is_unreachable(core, osd) {
             // it has gone down while other connections were made
@@ -381,13 +471,16 @@ impl Cluster {
         hosts: &mut H,
         call: &Call,
     ) {
+        if call.refused {
+            self.avoid(core, hosts, call.of, call.osd);
+        }
         match self.op(call.of).op {
-            Op::Read if call.found => self.answer_client(core, hosts, call.of, true),
+            Op::Read if call.found && !call.refused => self.answer_client(core, hosts, call.of, true),
             Op::Read => self.ask_next(core, hosts, call.of),
             Op::Write => {
                 let op = self.op(call.of);
                 op.outstanding -= 1;
-                op.written += 1;
+                op.written += u32::from(!call.refused);
                 self.write_goes_on(core, hosts, call.of);
             }
         }

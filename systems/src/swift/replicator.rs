@@ -4,12 +4,13 @@
 //! for `interval` between two passes. For each of the other primaries of a partition it first compares (in Swift:
 //! hashes of directories of the partition), then reads what the other lacks and sends it, one stretch of an object
 //! after the other. A hand-off does the same with all primaries, and drops what all of them have. A replicator that
-//! cannot connect, or gets no answer, waits for `node_timeout` and goes on to the next server.
+//! cannot connect, or gets no answer, waits for `node_timeout` and goes on to the next server. A server that is to have
+//! a whole partition gets its objects in order.
 //!
 //! Sources: `swift/obj/replicator.py`; Swift's documentation, *Replication* and *Object Server Configuration*.
 //! Simplified: to compare partitions that are the same on all primaries costs nothing, and a pass contains only those
-//! that differ when it begins or have a primary that is down. Nothing is sent of a block while a client writes it, nor
-//! to a server to which another one is sending the same partition. Data are sent one after the other, where rsync
+//! that differ when it begins or have a primary that is down. Nothing is sent of a block while a client writes it,
+//! unless with its whole object, nor to a server to which another one is sending the same partition. Data are sent one after the other, where rsync
 //! streams them. A real replicator waits for a hand-off's primary that is down for `rsync_io_timeout`, not
 //! `node_timeout`. Left out: removal of old files, tombstones, `handoffs_first`.
 
@@ -23,10 +24,10 @@ use foretell_units::{Beat, Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use super::call::{Call, Role};
 use super::cluster::Cluster;
-use super::ledger::Osd;
+use super::ledger::{ALL, Osd};
 use super::outages::Wait;
 use crate::failures::Kind;
-use crate::hosts::{Hosts, Timer};
+use crate::hosts::{Copied, Fragments, Hosts, Timer};
 use crate::objects::{Piece, StoreAccess};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
@@ -86,6 +87,9 @@ pub(super) struct Job {
     rest: VecDeque<u64>,
     at_hand: Range<u64>,
     versions: Vec<u64>,
+    /// If the blocks at hand are a whole object that the server did not have: the number of the block up to which it
+    /// then has the partition.
+    moves: Option<u64>,
     recovery: usize,
     /// The call that it waits for.
     call: Option<u32>,
@@ -122,7 +126,8 @@ impl Cluster {
         let own = out.servers_of(host);
         let holds = |partition: &usize| {
             let holders = out.ledger.holders(*partition).into_iter();
-            let here = holders.filter(|osd| own.contains(osd));
+            let has = |osd: &Osd| own.contains(osd) && !out.unmounted.contains_key(osd);
+            let here = holders.filter(has);
             here.map(|osd| (*partition, osd)).collect::<Vec<_>>()
         };
         let mut queue: Vec<_> = out.ledger.differing().iter().flat_map(holds).collect();
@@ -136,23 +141,28 @@ impl Cluster {
         let settings = core.failed().settings.swift;
         while self.replicator(host).active < settings.replicator_concurrency {
             let Some((partition, from)) = self.replicator(host).queue.pop_front() else { break };
-            let ledger = &self.out().ledger;
+            let out = self.out();
+            let ledger = &out.ledger;
             if !ledger.differing().contains(&partition)
                 || !ledger.holders(partition).contains(&from)
+                || out.unmounted.contains_key(&from)
             {
                 continue;
             }
-            let primaries = ledger.partitions[partition].primaries.iter().copied();
+            let found = &ledger.partitions[partition];
+            let others = found.wanted.iter().filter(|osd| !found.primaries.contains(osd));
+            let all = found.primaries.iter().chain(others).copied();
             let job = Job {
                 host,
                 partition,
                 from,
                 to: from,
-                later: primaries.filter(|osd| *osd != from).collect(),
+                later: all.filter(|osd| *osd != from).collect(),
                 has_lock: false,
                 rest: VecDeque::new(),
                 at_hand: 0..0,
                 versions: Vec::new(),
+                moves: None,
                 recovery: 0,
                 call: None,
             };
@@ -242,9 +252,17 @@ impl Cluster {
         self.unlock(id);
         let out = self.out();
         let Job { host, partition, from, .. } = out.jobs.all.remove(&id).expect("it goes on");
-        for block in out.ledger.drop_stray(partition, from) {
-            if hosts.has_payload() {
-                hosts.payload_dropped(out.copies((partition, from), (0, 0), (block, 1)));
+        let (blocks, whole) = out.ledger.drop_stray(partition, from);
+        let mut dropped: Vec<(u64, u64)> = blocks.into_iter().map(|block| (block, 1)).collect();
+        if hosts.has_payload() {
+            if whole {
+                let each = self.out().object_blocks(partition);
+                let objects = self.objects_of(partition).iter();
+                dropped = objects.map(|first| (*first, each)).collect();
+            }
+            for blocks in dropped {
+                let out = self.out();
+                hosts.payload_dropped(out.copies((partition, from), (0, 0), blocks));
             }
         }
         self.replicator(host).active -= 1;
@@ -269,7 +287,8 @@ impl Cluster {
             );
         }
         let job = &out.jobs.all[&call.of];
-        let carried = Bytes(job.versions.len() as u64 * out.block_bytes(job.partition));
+        let blocks = job.at_hand.end - job.at_hand.start;
+        let carried = Bytes(blocks * out.block_bytes(job.partition));
         let copying = cpu.copy.of(carried);
         (cpu.request.of(carried) + copying + rules.time(Op::Write, false, 1, carried), copying)
     }
@@ -285,10 +304,13 @@ impl Cluster {
         let Job { partition, from, to, host, .. } = *self.job(id);
         let out = self.out();
         let blocks = out.ledger.all_to_send(partition, from, to);
-        if blocks.is_empty() || !out.sending.insert((partition, to)) {
+        let cause = out.ledger.move_to(partition, to);
+        let has_more = out.ledger.until(partition, from) > out.ledger.until(partition, to);
+        let nothing = blocks.is_empty() && !(cause.is_some() && has_more);
+        if nothing || !out.sending.insert((partition, to)) {
             return self.next_server(core, hosts, id);
         }
-        let key = (out.host(to), Kind::CatchUp);
+        let key = cause.unwrap_or((out.cause(to), Kind::CatchUp));
         let recovery = core.failed().recoveries.of(key, hosts.now());
         let job = self.job(id);
         (job.has_lock, job.rest, job.recovery) = (true, blocks.into(), recovery);
@@ -303,9 +325,10 @@ impl Cluster {
         let per_object = out.object_blocks(partition);
         let job = out.jobs.all.get_mut(&id).expect("it goes on");
         let lacks = |block: u64| out.ledger.to_send(partition, block, from, to).is_some();
+        job.moves = None;
         let Some(first) = std::iter::from_fn(|| job.rest.pop_front()).find(|block| lacks(*block))
         else {
-            return self.next_server(core, hosts, id);
+            return self.move_next(core, hosts, id);
         };
         let mut end = first + 1;
         while job.rest.front() == Some(&end) && !end.is_multiple_of(per_object) && lacks(end) {
@@ -313,6 +336,28 @@ impl Cluster {
             end += 1;
         }
         job.at_hand = first..end;
+        job.versions.clear();
+        self.ask(core, hosts, id, (Role::Read, from), Bytes::ZERO);
+    }
+
+    /// A replicator reads the next object of a partition that the other server is to have as a whole.
+    fn move_next<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
+        let Job { partition, from, to, .. } = *self.job(id);
+        let ledger = &self.out().ledger;
+        let is_wanted = ledger.move_to(partition, to).is_some();
+        let (has, had) = (ledger.until(partition, from), ledger.until(partition, to));
+        let volume = self.out().volume_of(partition);
+        let out = self.out();
+        let (each, blocks) = (out.object_blocks(partition), out.blocks_of(volume));
+        let objects = self.objects_of(partition);
+        let next = objects.partition_point(|first| *first < had);
+        let Some(&first) = objects.get(next).filter(|first| is_wanted && **first < has) else {
+            return self.next_server(core, hosts, id);
+        };
+        let end = first + each;
+        let until = if next + 1 == objects.len() { ALL } else { end };
+        let job = self.job(id);
+        (job.at_hand, job.moves) = (first..end.min(blocks), Some(until));
         job.versions.clear();
         self.ask(core, hosts, id, (Role::Read, from), Bytes::ZERO);
     }
@@ -381,7 +426,7 @@ impl Cluster {
         let bytes = self.bytes_at_hand(core, id);
         let Job { partition, from, to, recovery, .. } = *self.job(id);
         core.failed().recoveries.all[recovery].read += bytes;
-        let blocks = self.job(id).at_hand.clone();
+        let blocks = if self.job(id).moves.is_none() { self.job(id).at_hand.clone() } else { 0..0 };
         let out = self.out();
         // the other may have got some of it meanwhile; it is sent all the same
         let versions =
@@ -414,6 +459,9 @@ impl Cluster {
         let recoveries = &mut core.failed().recoveries;
         recoveries.all[recovery].written += bytes;
         recoveries.written += bytes;
+        if let Some(until) = self.job(of).moves {
+            self.object_moved(hosts, of, until);
+        }
         let (first, versions) = (self.job(of).at_hand.start, self.job(of).versions.clone());
         let out = self.out();
         for (block, version) in (first..).zip(versions) {
@@ -431,11 +479,66 @@ impl Cluster {
         Self::answer(core, hosts, exchange, Bytes::ZERO);
     }
 
+    /// A server has got an object of a partition. Simplified: in the versions that the other server has by now.
+    fn object_moved<H: Hosts>(&mut self, hosts: &mut H, id: u32, until: u64) {
+        let Job { partition, from, to, .. } = *self.job(id);
+        let blocks = self.job(id).at_hand.clone();
+        let out = self.out();
+        if hosts.has_payload() {
+            let place = |osd: Osd| {
+                let Fragments { fragment, node, .. } = out.copies((partition, osd), (0, 0), (0, 0));
+                [(fragment, node)]
+            };
+            hosts.payload_copied(&Copied {
+                volume: out.volume_of(partition) as u32,
+                first_block: blocks.start,
+                blocks: blocks.end - blocks.start,
+                sources: &place(from),
+                targets: &place(to),
+            });
+        }
+        out.ledger.moved(partition, (from, to), blocks, until);
+    }
+
     /// A replicator knows that the other server has the stretch at hand.
     pub(super) fn copy_acknowledged<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let recovery = self.job(id).recovery;
         core.failed().recoveries.all[recovery].objects += 1;
         self.send_next(core, hosts, id);
+    }
+
+    /// Some jobs end at once. Returns their number.
+    fn drop_jobs<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        which: impl Fn(&Job) -> bool,
+    ) -> u32 {
+        let jobs = self.out().jobs.all.iter().filter(|(_, job)| which(job));
+        let jobs: Vec<u32> = jobs.map(|(id, _)| *id).collect();
+        for id in &jobs {
+            self.unlock(*id);
+            let job = self.out().jobs.all.remove(id).expect("it was listed");
+            if let Some(call) = job.call.filter(|call| self.out().calls.all.contains_key(call)) {
+                self.hang_up(core, hosts, call);
+            }
+        }
+        jobs.len() as u32
+    }
+
+    /// The disk of a server fails: its replicator does not send from it.
+    pub(super) fn drop_jobs_of_server<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        osd: Osd,
+    ) {
+        let host = self.out().host(osd);
+        let ended = self.drop_jobs(core, hosts, |job| job.from == osd);
+        self.replicator(host).active -= ended;
+        if ended > 0 {
+            self.go_on(core, hosts, host);
+        }
     }
 
     /// The host of a replicator fails.
@@ -448,15 +551,7 @@ impl Cluster {
         if !self.out().replicators.contains_key(&host) {
             return;
         }
-        let jobs = self.out().jobs.all.iter().filter(|(_, job)| job.host == host);
-        let jobs: Vec<u32> = jobs.map(|(id, _)| *id).collect();
-        for id in jobs {
-            self.unlock(id);
-            let job = self.out().jobs.all.remove(&id).expect("it was listed");
-            if let Some(call) = job.call.filter(|call| self.out().calls.all.contains_key(call)) {
-                self.hang_up(core, hosts, call);
-            }
-        }
+        self.drop_jobs(core, hosts, |job| job.host == host);
         self.set_sending(core, host, false);
         let one = self.replicator(host);
         (one.next, one.active) = (Next::Nothing, 0);

@@ -129,8 +129,8 @@ impl Plan {
     }
 
     fn with(of: Detail, scenario: &Scenario, requests: &[Streams]) -> Option<Self> {
-        // failures and hedged reads do not occur in skipped time
-        if scenario.outages.is_some() || scenario.hedges() {
+        // failures, hedged reads and reads of the newest version do not occur in skipped time
+        if scenario.outages.is_some() || scenario.hedges() || scenario.reads_newest() {
             return None;
         }
         let duration = scenario.duration?.as_secs_f64();
