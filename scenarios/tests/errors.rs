@@ -435,11 +435,11 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick3\" }",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"drain\", disk = \"brick3.disk0\" }",
     ),
     (
         "duration = \"15 s\"",
-        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"fail\", disk = \"brick3.disk0\" }",
+        "duration = \"15 s\"\ncluster.system = \"swift\"\ncluster.proxies = \"app1\"\nevent.e = { at = \"1 s\", what = \"drain\", host = \"brick[0-4]\" }",
     ),
     (
         "duration = \"15 s\"",

@@ -297,7 +297,8 @@ fn each_read_returns_what_was_written_last_or_is_counted_as_stale() {
         let found = outages(&truth);
         assert_eq!((found.failed_requests, found.bytes_lost), (0, 0), "{text}");
         let oldest = truth.unfinished.oldest_ms.unwrap_or(0.0);
-        assert!(oldest < 1000.0, "{text}\n{oldest} ms");
+        // a slow disk may have a backlog of third copies
+        assert!(oldest < 2000.0, "{text}\n{oldest} ms");
         compared += truth.blocks_compared.unwrap();
         if scenario.reads_newest() {
             assert_eq!(found.stale_reads, Some(0), "{text}");

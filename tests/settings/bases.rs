@@ -634,9 +634,10 @@ tracking = { overhead = false }
 system          = "swift"
 proxies         = "proxy"
 partition_power = 5
+x_newest        = true
 
 [node.store]
-count = 5
+count = 6
 cpu   = "xeon-2023"
 cache = { size = "1 MiB" }
 disk  = ["cheetah-15k"]
@@ -675,6 +676,22 @@ what = "fail"
 host = "store[1-3]"
 for  = "900 ms"
 
+[event.disk]
+at   = "2600 ms"
+what = "fail"
+disk = "store0.disk0"
+for  = "500 ms"
+
+[event.leave]
+at   = "2700 ms"
+what = "drain"
+host = "store4"
+
+[event.join]
+at   = "2800 ms"
+what = "add"
+host = "store5"
+
 [recovery]
 conn_timeout               = "20 ms"
 node_timeout               = "60 ms"
@@ -683,6 +700,7 @@ error_suppression_limit    = 3
 error_suppression_interval = "300 ms"
 replicator_interval        = "100 ms"
 replicator_concurrency     = 1
+min_part_hours             = "1 ms"
 give_up                    = "2 s"
 "#;
 
