@@ -148,7 +148,8 @@ fn a_drained_host_is_not_missed() {
     let found = outages(&truth);
     assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));
     // if it fails at once, some objects had their three copies on it and on the two others
-    let events = vec![drains(500, 2), fails(510, 2, false), fails(510, 0, false), fails(510, 1, false)];
+    let events =
+        vec![drains(500, 2), fails(510, 2, false), fails(510, 0, false), fails(510, 1, false)];
     let truth = run(&with(reading(5, 1), events, quick())).unwrap();
     assert!(outages(&truth).bytes_lost > 0);
 }
@@ -170,10 +171,8 @@ fn a_host_that_joins_gets_its_share() {
 fn a_second_replica_of_a_partition_moves_only_after_min_part_hours() {
     let moved = |least: SimSpan| {
         let recovery = quick();
-        let swift = foretell_scenarios::outages::SwiftRecovery {
-            min_part_hours: least,
-            ..recovery.swift
-        };
+        let swift =
+            foretell_scenarios::outages::SwiftRecovery { min_part_hours: least, ..recovery.swift };
         let recovery = Recovery { swift, ..recovery };
         let events = vec![drains(500, 0), drains(3000, 1)];
         let truth = run(&with(reading(6, 1), events, recovery)).unwrap();

@@ -117,6 +117,8 @@ pub enum GeneratorChoice {
     /// Clusters of Ursa Minor and Ceph in which hosts, or disks of Ceph, fail for a while or for good. Some
     /// questions make another change, too.
     Failures,
+    /// As `failures`, and clusters of Swift.
+    Failures2,
 }
 
 impl From<GeneratorChoice> for Generator {
@@ -127,6 +129,7 @@ impl From<GeneratorChoice> for Generator {
             GeneratorChoice::V3 => Self::V3,
             GeneratorChoice::V4 => Self::V4,
             GeneratorChoice::Failures => Self::Failures,
+            GeneratorChoice::Failures2 => Self::Failures2,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use clap::ValueEnum as _;
 use foretell_core::random::Draw;
 use foretell_core::score::{
     Comparison, Coverage, Judge, ScoredCase, Spread, coverage, score_random, spread,
@@ -21,14 +20,16 @@ pub(super) fn score(
     judge: Judge<'_>,
 ) -> Result<(), Failure> {
     let ScoreArguments { seed, system, generator, .. } = *arguments;
-    if generator == GeneratorChoice::Failures
-        && let Some(system @ (SystemChoice::Swift | SystemChoice::Guest)) = system
-    {
-        let name = system.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
-        return Err(Failure::Usage(format!(
-            "`--generator failures` draws no clusters of `{name}`: it has no events for them; `ursa-minor` \
-             and `ceph` have them"
-        )));
+    let fails = matches!(generator, GeneratorChoice::Failures | GeneratorChoice::Failures2);
+    if fails && system == Some(SystemChoice::Guest) {
+        let message = "this generator draws no clusters of `guest`: it has no events for them; \
+                       `ursa-minor`, `ceph` and, with `--generator failures2`, `swift` have them";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    if generator == GeneratorChoice::Failures && system == Some(SystemChoice::Swift) {
+        let message =
+            "`--generator failures` draws no clusters of `swift`; `--generator failures2` does";
+        return Err(Failure::Usage(message.to_owned()));
     }
     let scored = score_random(
         count,
@@ -59,7 +60,7 @@ pub(super) fn score(
         "recovery.seconds",
         "recovery.bytes_written",
     ];
-    let of_failures = of_failures.iter().filter(|_| generator == GeneratorChoice::Failures);
+    let of_failures = of_failures.iter().filter(|_| fails);
     let metrics = metrics.iter().chain(of_failures);
     let spreads: Vec<_> = metrics.map(|metric| (*metric, spread(all(&scored), metric))).collect();
     let held = coverage(all(&scored));

@@ -184,7 +184,9 @@ impl Observed {
             return Ok(Err("hedged reads need a replay of the whole run".to_owned()));
         }
         if cluster.scenario.reads_newest() || self.scenario.reads_newest() {
-            return Ok(Err("reads of the newest version need a replay of the whole run".to_owned()));
+            return Ok(
+                Err("reads of the newest version need a replay of the whole run".to_owned()),
+            );
         }
         if !cluster.assumed.is_empty() {
             return Ok(Err(

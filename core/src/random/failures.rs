@@ -18,7 +18,7 @@ pub const RATES: (f64, f64) = (20.0, 8000.0);
 /// Minimum number of requests of each workload in the degraded phase. With fewer, the truth itself is uncertain.
 pub const LEAST_DEGRADED: u64 = 100;
 
-const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];
+pub(super) const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];
 const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 6)];
 
 /// Gives the volumes of a cluster encodings that tolerate the loss of a node.
@@ -112,6 +112,12 @@ pub(super) fn draw_changes(
              {parallel}, {own} }}"
         ));
     }
+    draw_other_load(dice, cluster, &mut texts);
+    texts.iter().map(|text| text.parse().ok()).collect()
+}
+
+/// In a quarter of all cases, another load.
+pub(super) fn draw_other_load(dice: &mut Dice, cluster: &Cluster, texts: &mut Vec<String>) {
     if dice.chance(0.25) {
         let (name, rate) = dice.of(&cluster.workloads).clone();
         texts.push(match rate {
@@ -121,5 +127,4 @@ pub(super) fn draw_changes(
             None => format!("workload.{name}.outstanding={}", dice.of(&[1, 2, 4, 8, 16])),
         });
     }
-    texts.iter().map(|text| text.parse().ok()).collect()
 }

@@ -6,6 +6,7 @@
 pub mod failures;
 mod guest;
 mod objects;
+mod swift_failures;
 mod ursa_minor;
 
 use foretell_scenarios::{Change, Document};
@@ -46,11 +47,20 @@ pub enum Generator {
     /// Clusters of Ursa Minor and Ceph. Hosts, or disks of Ceph, fail for a while or for good, sometimes together
     /// with another change.
     Failures,
+    /// As `Failures`, and clusters of Swift.
+    Failures2,
+}
+
+impl Generator {
+    /// Whether questions are about failures.
+    pub fn fails(self) -> bool {
+        matches!(self, Self::Failures | Self::Failures2)
+    }
 }
 
 /// A cluster and a question about it.
 pub struct Case {
-    /// The scenario. It runs for 20 seconds, and the caller should change that. With generator `failures`, it
+    /// The scenario. It runs for 20 seconds, and the caller should change that. With a generator of failures, it
     /// has the warm-up and the duration that failures need.
     pub document: Document,
     /// The changes that the question asks about.
@@ -122,6 +132,9 @@ impl Draw {
             (Some(system), _) => system,
             (None, Generator::V1) => System::UrsaMinor,
             (None, Generator::Failures) => *dice.of(&[System::UrsaMinor, System::Ceph]),
+            (None, Generator::Failures2) => {
+                *dice.of(&[System::UrsaMinor, System::Ceph, System::Swift])
+            }
             (None, Generator::V2 | Generator::V3 | Generator::V4) => *dice.of(&System::ALL),
         };
         loop {
@@ -142,15 +155,21 @@ fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
     };
     let mut document = Document::parse("random.toml", &text, "").ok()?;
     document.check().ok()?;
-    let fails = generator == Generator::Failures;
+    let fails = generator.fails();
     if fails {
         let (warmup, duration) = failures::TIMES;
         document.set("warmup", warmup).ok()?;
         document.set("duration", duration).ok()?;
-        failures::fit(dice, &mut document, (&cluster, system))?;
+        if system == System::Swift {
+            swift_failures::fit(dice, &mut document, &cluster)?;
+        } else {
+            failures::fit(dice, &mut document, (&cluster, system))?;
+        }
     }
     for _ in 0..20 {
-        let changes = if fails {
+        let changes = if fails && system == System::Swift {
+            swift_failures::draw_changes(dice, &cluster)
+        } else if fails {
             failures::draw_changes(dice, system, &cluster)
         } else {
             draw_changes(dice, system, &cluster)

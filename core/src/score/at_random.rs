@@ -72,7 +72,7 @@ fn try_one(
 ) -> Result<Option<ScoredCase>, Error> {
     let mut document = case.document.clone();
     let brief = matches!(draw.generator, Generator::V3 | Generator::V4);
-    let fails = draw.generator == Generator::Failures;
+    let fails = draw.generator.fails();
     if brief || fails {
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;

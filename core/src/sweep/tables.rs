@@ -7,6 +7,7 @@
 mod metrics;
 mod names;
 mod outages;
+mod scrub;
 
 use std::collections::BTreeMap;
 
@@ -58,6 +59,10 @@ pub struct Tables {
     metrics: bool,
     /// Whether the base scenario, or a level of a factor, has events.
     outages: bool,
+    /// Whether reads may be stale when there are events.
+    stale: bool,
+    /// Whether the base scenario, or a level of a factor, has scrubbers.
+    scrub: bool,
     schemas: Vec<TableSchema>,
 }
 
@@ -116,6 +121,9 @@ impl Tables {
         let schemas = Vec::new();
         let outages = base.outages.is_some()
             || factors.iter().flat_map(Factor::paths).any(|path| path.starts_with("event."));
+        let stale = base.system.traits().reads_may_be_stale();
+        let scrub = base.scrub.is_some()
+            || factors.iter().flat_map(Factor::paths).any(|path| path.starts_with("scrub"));
         let hedges = base.hedges()
             || factors
                 .iter()
@@ -130,6 +138,8 @@ impl Tables {
             records,
             metrics,
             outages,
+            stale,
+            scrub,
             schemas,
         };
         tables.schemas.push(tables.runs(factors));
@@ -204,7 +214,10 @@ impl Tables {
             group_columns(group, *is_node, &mut columns);
         }
         if self.outages {
-            outages::columns(&self.workloads, &mut columns);
+            outages::columns(&self.workloads, self.stale, &mut columns);
+        }
+        if self.scrub {
+            scrub::columns(&mut columns);
         }
         let observed =
             |name, kind, unit, about: &str| Column::new(name, kind, Role::Observed, unit, about);
@@ -310,7 +323,10 @@ impl Tables {
             group_cells(group, *is_node, &group_of, truth, &mut row);
         }
         if self.outages {
-            outages::cells(&self.workloads, truth.outages.as_ref(), &mut row);
+            outages::cells(&self.workloads, self.stale, truth.outages.as_ref(), &mut row);
+        }
+        if self.scrub {
+            scrub::cells(truth.scrub.as_ref(), &mut row);
         }
         let bottleneck = &truth.bottleneck;
         let group = group_of.get(&*bottleneck.host).copied().unwrap_or_default();

@@ -219,15 +219,18 @@ fn summary(truth: &Value) -> String {
     let whole = |key: &str| at(truth, &[key]).unwrap_or(0.0);
     let recoveries = truth["recoveries"].as_array().map_or(0, Vec::len) as u64;
     let lost = whole("bytes_lost");
+    let stale = at(truth, &["stale_reads"])
+        .map(|reads| format!("; {} stale", count(reads as u64, "read was", "reads were")));
     format!(
-        "{} in the measured time; {} given up; {}.",
+        "{} in the measured time; {} given up; {}{}.",
         count(recoveries, "recovery", "recoveries"),
         count(whole("failed_requests") as u64, "request was", "requests were"),
         if lost > 0.0 {
             format!("{} MB were lost", number(lost / 1e6))
         } else {
             "no data were lost".to_owned()
-        }
+        },
+        stale.unwrap_or_default()
     )
 }
 

@@ -64,7 +64,9 @@ impl Cluster {
         let exchange = Exchange::new(Purpose::Own(number), asks, between, data, whose);
         let exchange = core.exchanges.insert(exchange);
         let began = hosts.now();
-        out.calls.all.insert(number, Call { role, of, osd, exchange, began, found: false, refused: false });
+        out.calls
+            .all
+            .insert(number, Call { role, of, osd, exchange, began, found: false, refused: false });
         number
     }
 

@@ -184,8 +184,7 @@ impl System for Cluster {
     }
 
     fn is_stopped(&self, core: &Core, server: Target) -> bool {
-        let is_unmounted =
-            |out: &Outages| out.unmounted.contains_key(&out.number(server));
+        let is_unmounted = |out: &Outages| out.unmounted.contains_key(&out.number(server));
         core.failures.as_ref().is_some_and(|failures| failures.is_down(server.host))
             || self.outages.as_deref().is_some_and(is_unmounted)
     }

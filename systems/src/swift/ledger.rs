@@ -84,8 +84,7 @@ impl Partition {
 
     /// Wanted servers that lack what they should have of a block.
     fn lacking(&self, number: u64, block: &Block) -> Few<Osd> {
-        let lacks =
-            |osd: &Osd| self.version(number, block, *osd).is_none_or(|has| has < block.due);
+        let lacks = |osd: &Osd| self.version(number, block, *osd).is_none_or(|has| has < block.due);
         self.wanted.iter().copied().filter(lacks).collect()
     }
 
@@ -442,9 +441,8 @@ impl Ledger {
     /// Listed blocks of a partition, and whether no server has any more the version that clients know.
     pub(super) fn listed(&self, partition: usize) -> impl Iterator<Item = (u64, bool)> + '_ {
         let partition = &self.partitions[partition];
-        let lost = |(number, block): (&u64, &Block)| {
-            (*number, Self::is_lost(partition, *number, block))
-        };
+        let lost =
+            |(number, block): (&u64, &Block)| (*number, Self::is_lost(partition, *number, block));
         partition.blocks.iter().map(lost)
     }
 
@@ -458,12 +456,7 @@ impl Ledger {
     }
 
     /// Changes a partition, and what is counted of its blocks in a range.
-    fn recount(
-        &mut self,
-        number: usize,
-        blocks: Range<u64>,
-        change: impl FnOnce(&mut Partition),
-    ) {
+    fn recount(&mut self, number: usize, blocks: Range<u64>, change: impl FnOnce(&mut Partition)) {
         let listed = self.partitions[number].blocks.range(blocks);
         let listed: SmallVec<[u64; 4]> = listed.map(|(block, _)| *block).collect();
         for block in &listed {

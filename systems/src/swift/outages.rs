@@ -335,7 +335,9 @@ impl Cluster {
                 let call = self.hang_up(core, hosts, call);
                 match call.role {
                     Role::Client => unreachable!("proxies do not fail"),
-                    Role::Proxy | Role::Version => self.not_answered(core, hosts, call.of, call.osd),
+                    Role::Proxy | Role::Version => {
+                        self.not_answered(core, hosts, call.of, call.osd)
+                    }
                     Role::Connect => self.not_connected(core, hosts, call.of, call.osd),
                     Role::Compare | Role::Read | Role::Push => {
                         self.next_server(core, hosts, call.of);

@@ -252,11 +252,8 @@ impl Cluster {
     /// A read asks the next server.
     fn ask_next<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, id: u32) {
         let op = self.op(id);
-        let role = if op.versions.is_some() && !op.knows_versions {
-            Role::Version
-        } else {
-            Role::Proxy
-        };
+        let role =
+            if op.versions.is_some() && !op.knows_versions { Role::Version } else { Role::Proxy };
         let next = if op.knows_versions {
             Self::newest_of(op)
         } else {
@@ -475,7 +472,9 @@ impl Cluster {
             self.avoid(core, hosts, call.of, call.osd);
         }
         match self.op(call.of).op {
-            Op::Read if call.found && !call.refused => self.answer_client(core, hosts, call.of, true),
+            Op::Read if call.found && !call.refused => {
+                self.answer_client(core, hosts, call.of, true)
+            }
             Op::Read => self.ask_next(core, hosts, call.of),
             Op::Write => {
                 let op = self.op(call.of);

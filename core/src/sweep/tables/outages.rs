@@ -14,13 +14,17 @@ const PHASES: [(&str, &str); 4] = [
     ("after", "when all was whole again"),
 ];
 
-/// The columns of a sweep whose base scenario has events.
-pub(super) fn columns(workloads: &[String], columns: &mut Vec<Column>) {
+/// The columns of a sweep whose base scenario has events. `stale`: whether reads may be stale.
+pub(super) fn columns(workloads: &[String], stale: bool, columns: &mut Vec<Column>) {
     let mut add = |name: &str, kind, unit: &str, about: &str| {
         columns.push(Column::new(name, kind, Role::Observed, unit, about));
     };
     add("failed_requests", Kind::Whole, "", "requests given up in the measured time");
     add("bytes_lost", Kind::Whole, "bytes", "bytes of volumes with too few fragments left");
+    if stale {
+        let older = "reads that returned an older version than the one acknowledged last";
+        add("stale_reads", Kind::Whole, "", older);
+    }
     let took = "time of all recoveries, from the first fragment to the last; missing: one goes on";
     add("recovery_s", Kind::Number, "seconds", took);
     add("recovery_bytes_written", Kind::Whole, "bytes", "bytes that recoveries wrote");
@@ -42,14 +46,17 @@ pub(super) fn columns(workloads: &[String], columns: &mut Vec<Column>) {
 }
 
 /// The cells of a run; all are missing for a run without events.
-pub(super) fn cells(workloads: &[String], truth: Option<&OutageTruth>, row: &mut Row) {
+pub(super) fn cells(workloads: &[String], stale: bool, truth: Option<&OutageTruth>, row: &mut Row) {
     let Some(truth) = truth else {
-        let count = 4 + PHASES.len() * (1 + 4 * workloads.len());
+        let count = 4 + usize::from(stale) + PHASES.len() * (1 + 4 * workloads.len());
         row.extend((0..count).map(|_| Value::Missing));
         return;
     };
     row.push(Value::count(truth.failed_requests));
     row.push(Value::count(truth.bytes_lost));
+    if stale {
+        row.push(truth.stale_reads.map_or(Value::Missing, Value::count));
+    }
     let took = truth.recoveries.iter().map(|one| Some(one.ended_s? - one.began_s)).sum();
     let took: Option<f64> = took;
     row.push(took.into());
@@ -82,7 +89,22 @@ mod tests {
 
     #[test]
     fn cells_are_those_of_the_columns() {
+        for stale in [false, true] {
+            check(stale);
+        }
+    }
+
+    fn check(stale: bool) {
         let mut document = Document::shipped("failure").unwrap().unwrap();
+        let swift = [
+            ("client.proxy", "{ count = 1 }"),
+            ("cluster", "{ system = \"swift\", proxies = \"proxy\" }"),
+            ("volume.mail.encoding", "1-of-3"),
+            ("recovery", "{ node_timeout = \"1 s\" }"),
+        ];
+        for (path, value) in swift.into_iter().filter(|_| stale) {
+            document.set(path, value).unwrap();
+        }
         for (path, value) in [
             ("warmup", "1 s"),
             ("duration", "6 s"),
@@ -90,21 +112,28 @@ mod tests {
             ("event.crash.for", "2 s"),
             ("recovery.grace", "1 s"),
         ] {
+            if stale && path == "recovery.grace" {
+                continue;
+            }
             document.set(path, value).unwrap();
         }
         let simulation = Simulation::new(&document).unwrap();
         let truth = simulation.run(|_| ControlFlow::Continue(())).unwrap();
         let workloads = vec!["mail".to_owned()];
         let (mut names, mut row, mut empty) = (Vec::new(), Row::new(), Row::new());
-        columns(&workloads, &mut names);
-        cells(&workloads, truth.outages.as_ref(), &mut row);
-        cells(&workloads, None, &mut empty);
+        columns(&workloads, stale, &mut names);
+        cells(&workloads, stale, truth.outages.as_ref(), &mut row);
+        cells(&workloads, stale, None, &mut empty);
         assert_eq!((row.len(), empty.len()), (names.len(), names.len()));
         let of = |name: &str| {
             let place = names.iter().position(|column| column.name == name);
             row[place.unwrap_or_else(|| panic!("{name}"))].clone()
         };
         let outages = truth.outages.unwrap();
+        assert_eq!(names.iter().any(|column| column.name == "stale_reads"), stale);
+        if stale {
+            assert_eq!(of("stale_reads"), Value::count(outages.stale_reads.unwrap()));
+        }
         assert_eq!(of("failed_requests"), Value::count(outages.failed_requests));
         let before = outages.phases[0].workloads["mail"].throughput_rps;
         assert_eq!(of("mail_before_throughput_rps"), Value::number(before));
