@@ -41,6 +41,8 @@ pub(super) struct Outages {
     pub(super) unmounted: BTreeMap<Osd, HostId>,
     /// Servers whose disks have failed last, and not their hosts: the numbers of these units.
     pub(super) causes: BTreeMap<Osd, HostId>,
+    /// When units have failed, joined or been drained last.
+    pub(super) happened: BTreeMap<HostId, SimTime>,
     /// By volume, once they are needed.
     pub(super) objects: Vec<Option<Objects>>,
     /// Requests of clients that proxies work on.
@@ -233,6 +235,7 @@ impl Cluster {
             moved: Moved::new(),
             unmounted: BTreeMap::new(),
             causes: BTreeMap::new(),
+            happened: BTreeMap::new(),
             objects: scenario.volumes.iter().map(|_| None).collect(),
             ops: Numbered::default(),
             parts: BTreeMap::new(),
@@ -271,6 +274,7 @@ impl Cluster {
         core.doom_exchanges_of(hosts, host);
         core.failed().fails(hosts, host, keeps);
         self.stop_replicator(core, hosts, host);
+        self.out().happened.insert(host, hosts.now());
         for osd in self.out().servers_of(host) {
             self.out().causes.remove(&osd);
             if !keeps {
@@ -336,7 +340,7 @@ impl Cluster {
                 match call.role {
                     Role::Client => unreachable!("proxies do not fail"),
                     Role::Proxy | Role::Version => {
-                        self.not_answered(core, hosts, call.of, call.osd)
+                        self.not_answered(core, hosts, call.of, call.osd);
                     }
                     Role::Connect => self.not_connected(core, hosts, call.of, call.osd),
                     Role::Compare | Role::Read | Role::Push => {

@@ -473,7 +473,7 @@ impl Cluster {
         }
         match self.op(call.of).op {
             Op::Read if call.found && !call.refused => {
-                self.answer_client(core, hosts, call.of, true)
+                self.answer_client(core, hosts, call.of, true);
             }
             Op::Read => self.ask_next(core, hosts, call.of),
             Op::Write => {

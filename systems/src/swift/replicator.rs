@@ -24,9 +24,9 @@ use foretell_units::{Beat, Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use super::call::{Call, Role};
 use super::cluster::Cluster;
-use super::ledger::{ALL, Osd};
+use super::ledger::{ALL, Cause, Osd};
 use super::outages::Wait;
-use crate::failures::Kind;
+use crate::failures::{Kind, Recovery};
 use crate::hosts::{Copied, Fragments, Hosts, Timer};
 use crate::objects::{Piece, StoreAccess};
 use crate::process::{SERVER, exchange_thread};
@@ -311,11 +311,26 @@ impl Cluster {
             return self.next_server(core, hosts, id);
         }
         let key = cause.unwrap_or((out.cause(to), Kind::CatchUp));
-        let recovery = core.failed().recoveries.of(key, hosts.now());
+        let recovery = self.recovery(core, hosts.now(), key);
         let job = self.job(id);
         (job.has_lock, job.rest, job.recovery) = (true, blocks.into(), recovery);
         self.set_sending(core, host, true);
         self.send_next(core, hosts, id);
+    }
+
+    /// The recovery with this cause. As long as nothing else has happened to its unit, it is the same one: a server that
+    /// has returned misses writes again and again while proxies avoid it.
+    fn recovery(&mut self, core: &mut Core, now: SimTime, (unit, kind): Cause) -> usize {
+        let since = self.out().happened.get(&unit).copied().unwrap_or(SimTime::ZERO);
+        let all = &mut core.failed().recoveries.all;
+        let is_it = |one: &Recovery| one.host == unit && one.kind == kind && one.began >= since;
+        match all.iter().rposition(is_it) {
+            Some(found) => {
+                all[found].ended = None;
+                found
+            }
+            None => core.failed().recoveries.of((unit, kind), now),
+        }
     }
 
     /// A replicator reads the next stretch that the other server lacks.

@@ -100,6 +100,7 @@ impl Cluster {
         let (osd, unit) = (self.out().servers_in(what).start, self.out().number_of(what));
         self.out().unmounted.insert(osd, unit);
         self.out().causes.insert(osd, unit);
+        self.out().happened.insert(unit, hosts.now());
         if !keeps {
             self.out().ledger.wipe(osd);
             hosts.payload_wiped(HostId(osd));
@@ -150,6 +151,7 @@ impl Cluster {
         let now = hosts.now();
         let apart = core.failed().settings.swift.min_part_hours;
         let cause = (what.host, Kind::Rebalance);
+        self.out().happened.insert(what.host, now);
         for volume in 0..self.out().rings.len() {
             let out = self.out();
             let first = out.first_partition[volume];
