@@ -214,8 +214,8 @@ fn rings_of_swift_that_change_and_disks_that_fail_are_predicted() {
             &found,
             &[
                 ("mail before.throughput_rps", 0.1),
-                ("mail recovering.throughput_rps", 0.2),
-                (&seconds, 0.15),
+                ("mail after.throughput_rps", 0.1),
+                (&seconds, 0.2),
                 (&written, 0.05),
             ],
         );
