@@ -700,7 +700,7 @@ error_suppression_limit    = 3
 error_suppression_interval = "300 ms"
 replicator_interval        = "100 ms"
 replicator_concurrency     = 1
-min_part_hours             = "1 ms"
+min_part_hours             = "99 ms"
 give_up                    = "2 s"
 "#;
 
