@@ -97,7 +97,7 @@ mod tests {
     fn check(stale: bool) {
         let mut document = Document::shipped("failure").unwrap().unwrap();
         let swift = [
-            ("client.proxy", "{ count = 1 }"),
+            ("client.proxy", "{ cpu = \"xeon-2023\" }"),
             ("cluster", "{ system = \"swift\", proxies = \"proxy\" }"),
             ("volume.mail.encoding", "1-of-3"),
             ("recovery", "{ node_timeout = \"1 s\" }"),
