@@ -4,18 +4,8 @@ let unpacked;
 const compiled = new Promise((resolve, reject) => { unpacked = { resolve, reject }; });
 const engines = new Map();
 
-async function unpack(packed) {
-  // four bytes in five letters, as laboratory/src/base85.rs has it
-  const digit = (at) => { const code = packed.charCodeAt(at); return code < 60 ? code - 35 : code - 36; };
-  const left = packed.length % 5, bytes = new Uint8Array(Math.floor(packed.length / 5) * 4 + Math.max(0, left - 1));
-  for (let at = 0, to = 0; at < packed.length; at += 5) {
-    let value = 0;
-    for (let place = 0; place < 5; place += 1) value = value * 85 + (at + place < packed.length ? digit(at + place) : 84);
-    for (let shift = 24; shift >= 0 && to < bytes.length; shift -= 8, to += 1) bytes[to] = (value >>> shift) & 255;
-  }
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
-}
+// here, not in the page's own thread: it takes some tenths of a second
+const unpack = async (text) => WebAssembly.compile(unpackLzma(bytesOf(text)));
 
 async function start(slot) {
   let last = 0;

@@ -3,14 +3,9 @@
 //! It is read from a WebAssembly file, or extracted from a page that has one. So a user with a laboratory and
 //! the command can make another page without a compiler.
 
-use std::io::Read;
-use std::num::NonZeroU64;
-
-use flate2::read::GzDecoder;
-use zopfli::{Format, Options};
-
 use crate::base85;
 use crate::error::LessonError;
+use crate::packed::{pack, unpack};
 
 /// The first bytes of a WebAssembly file: its name and version 1.
 const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
@@ -20,15 +15,11 @@ const OURS: &[u8] = b"\x0danswer_length";
 pub(crate) const BEGINS: &str = "<script type=\"text/plain\" id=\"engine\">";
 /// The text after it.
 pub(crate) const ENDS: &str = "</script>";
-/// Maximum size of an engine.
-const MOST_BYTES: u64 = 64 << 20;
-/// Passes in which the compression looks for a shorter result. More passes save less than a hundredth.
-const ITERATIONS: NonZeroU64 = NonZeroU64::new(2).unwrap();
 
 /// An engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Engine {
-    /// Compressed by gzip, as base85.
+    /// Packed with LZMA, as base85.
     text: String,
 }
 
@@ -39,18 +30,8 @@ impl Engine {
     ///
     /// If there is no engine.
     pub fn from_file(file: &str, bytes: &[u8]) -> Result<Self, LessonError> {
-        let none = || LessonError::NoEngine { file: file.to_owned() };
-        if !bytes.starts_with(MAGIC) {
-            return in_page(bytes).ok_or_else(none);
-        }
-        if !is_ours(bytes) {
-            return Err(none());
-        }
-        // takes seconds, and saves a twentieth of the page
-        let options = Options { iteration_count: ITERATIONS, ..Options::default() };
-        let mut packed = Vec::new();
-        zopfli::compress(options, Format::Gzip, bytes, &mut packed).map_err(|_| none())?;
-        Ok(Self { text: base85::encode(&packed) })
+        let engine = if bytes.starts_with(MAGIC) { packed(bytes) } else { in_page(bytes) };
+        engine.ok_or_else(|| LessonError::NoEngine { file: file.to_owned() })
     }
 
     /// The engine in the form used in a page.
@@ -63,19 +44,29 @@ fn is_ours(module: &[u8]) -> bool {
     module.starts_with(MAGIC) && module.windows(OURS.len()).any(|window| window == OURS)
 }
 
-/// The engine in a page.
+/// The engine of a WebAssembly file.
+fn packed(module: &[u8]) -> Option<Engine> {
+    if !is_ours(module) {
+        return None;
+    }
+    Some(Engine { text: base85::encode(&pack(module)?) })
+}
+
+/// The engine in a page. It is packed again, because pages of earlier versions have it packed otherwise.
 fn in_page(page: &[u8]) -> Option<Engine> {
     let text = std::str::from_utf8(page).ok()?;
     let (_, rest) = text.rsplit_once(BEGINS)?;
     let (text, _) = rest.split_once(ENDS)?;
-    let packed = base85::decode(text.trim())?;
-    let mut module = Vec::new();
-    GzDecoder::new(packed.as_slice()).take(MOST_BYTES).read_to_end(&mut module).ok()?;
-    is_ours(&module).then(|| Engine { text: text.trim().to_owned() })
+    packed(&unpack(&base85::decode(text.trim())?)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
 
     #[test]
@@ -84,6 +75,27 @@ mod tests {
         let engine = Engine::from_file("a.wasm", &module).unwrap();
         let page = format!("<html>{BEGINS}{}{ENDS}</html>", engine.text());
         assert_eq!(Engine::from_file("lab.html", page.as_bytes()).unwrap(), engine);
+    }
+
+    #[test]
+    fn a_page_of_an_earlier_version_gives_its_engine_packed_anew() {
+        let module = [MAGIC, OURS, &[7; 1000]].concat();
+        let mut writer = GzEncoder::new(Vec::new(), Compression::best());
+        writer.write_all(&module).unwrap();
+        let text = base85::encode(&writer.finish().unwrap());
+        let page = format!("<html>{BEGINS}{text}{ENDS}</html>");
+        let engine = Engine::from_file("old.html", page.as_bytes()).unwrap();
+        assert_eq!(engine, Engine::from_file("a.wasm", &module).unwrap());
+    }
+
+    #[test]
+    fn a_damaged_page_holds_none() {
+        let module = [MAGIC, OURS, &[7; 1000]].concat();
+        let text = Engine::from_file("a.wasm", &module).unwrap().text;
+        for text in [&text[..text.len() - 5], &text.replacen('#', "$", 1), "#####", ""] {
+            let page = format!("<html>{BEGINS}{text}{ENDS}</html>");
+            assert!(Engine::from_file("lab.html", page.as_bytes()).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod error;
 mod formula;
 mod lesson;
 mod markdown;
+mod packed;
 mod page;
 mod shipped;
 

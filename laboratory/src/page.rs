@@ -20,6 +20,8 @@ const SCRIPT: &str = concat!(
 );
 const WORKER: &str = concat!(
     "'use strict';\n",
+    include_str!("../assets/base85.js"),
+    include_str!("../assets/lzma.js"),
     include_str!("../assets/engine.js"),
     include_str!("../assets/worker.js")
 );
