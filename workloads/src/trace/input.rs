@@ -36,11 +36,32 @@ pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dy
             Box::new(flate2::read::MultiGzDecoder::new(whole))
         }
         #[cfg(feature = "zstd")]
-        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(whole)?),
+        [0x28, 0xb5, 0x2f, 0xfd] => Box::new(Zstd(zstd::stream::read::Decoder::new(whole)?)),
         #[cfg(not(feature = "zstd"))]
         [0x28, 0xb5, 0x2f, 0xfd] => return Err(without_zstd()),
         _ => Box::new(whole),
     })
+}
+
+/// A decompressor whose errors do not speak of dictionaries: a trace has none.
+#[cfg(feature = "zstd")]
+struct Zstd<R>(R);
+
+#[cfg(feature = "zstd")]
+impl<R: Read> Read for Zstd<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| {
+            let message = match error.to_string() {
+                text if text.starts_with("Dictionary mismatch") => {
+                    "it was compressed with a dictionary of zstd, which a trace cannot have"
+                }
+                // also zstd's error for a block that refers to an earlier one, of which there is none
+                text if text.starts_with("Dictionary") => "its compressed data are damaged",
+                _ => return error,
+            };
+            io::Error::new(io::ErrorKind::InvalidData, message)
+        })
+    }
 }
 
 /// The error of a build without zstd for a file that needs it.
@@ -194,5 +215,31 @@ impl Input {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(all(test, feature = "zstd"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_zstd_do_not_speak_of_dictionaries_that_a_trace_lacks() {
+        let fault = |frame: &[u8]| {
+            let mut whole = [0x28, 0xb5, 0x2f, 0xfd].to_vec();
+            whole.extend(frame);
+            whole.resize(100, 0);
+            let mut text = String::new();
+            let mut read = decompressed(Cursor::new(whole)).unwrap();
+            read.read_to_string(&mut text).unwrap_err().to_string()
+        };
+        // a compressed block of 55 bytes, whose literals have the Huffman code of an earlier block
+        let damaged = fault(&[0x00, 0x58, 0xbc, 0x01, 0x00, 0x73]);
+        assert_eq!(damaged, "its compressed data are damaged");
+        // a frame with the number of a dictionary
+        let dictionary = fault(&[0x01, 0x58, 0x07, 0xbc, 0x01, 0x00]);
+        assert_eq!(
+            dictionary,
+            "it was compressed with a dictionary of zstd, which a trace cannot have"
+        );
     }
 }
