@@ -128,7 +128,8 @@ fn processors(after: &Scenario, old: &Host, new: &Host) -> Result<(), WhatIfErro
     let relays = relays.iter().any(|relay| after.host(*relay).name == new.name);
     if new.role.storage().is_none() && !relays && old.cpu.copy != new.cpu.copy {
         let reason = "the records do not say what file servers on clients copy";
-        return Err(refused(of_it("copy"), reason));
+        let is_fixed = old.cpu.copy.fixed != new.cpu.copy.fixed;
+        return Err(refused(of_it(if is_fixed { "copy.fixed" } else { "copy.rate" }), reason));
     }
     Ok(())
 }
@@ -169,10 +170,26 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
         (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) if old == new => {
             Ok(())
         }
-        (Some(Arrivals::Bursty { .. }), Arrivals::Bursty { .. }) => Err(refused(
-            of_it("arrivals"),
-            "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
-        )),
+        (
+            Some(Arrivals::Bursty { quiet_rps, quiet, burst_rps, .. }),
+            Arrivals::Bursty {
+                quiet_rps: new_quiet_rps,
+                quiet: new_quiet,
+                burst_rps: new_burst_rps,
+                ..
+            },
+        ) => {
+            let key = match () {
+                () if quiet_rps != new_quiet_rps => "quiet_rate",
+                () if quiet != new_quiet => "quiet",
+                () if burst_rps != new_burst_rps => "burst_rate",
+                () => "burst",
+            };
+            Err(refused(
+                of_it(key),
+                "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
+            ))
+        }
         (_, Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals=bursty"),
             "the model cannot draw bursts; ask with `arrivals=poisson`, or simulate it",
