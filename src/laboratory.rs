@@ -1,6 +1,6 @@
 //! `foretell laboratory`: lessons and the engine as one page.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::path::{Path, PathBuf};
 
 use foretell_input::Limit;
@@ -41,7 +41,7 @@ pub(crate) fn laboratory(arguments: &LaboratoryArguments) -> Result<(), Failure>
     } else {
         arguments.lessons.iter().map(|path| lesson(path)).collect::<Result<_, _>>()?
     };
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     if let Some(twice) = lessons.iter().find(|lesson| !names.insert(&lesson.name)) {
         let name = &twice.name;
         return Err(Failure::Usage(format!(

@@ -1,6 +1,6 @@
 //! Results of a run as tables.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -299,7 +299,7 @@ fn benchmarks(truth: &Truth) -> Option<Table> {
 /// value.
 fn resources(scenario: &Scenario, truth: &Truth) -> Table {
     let grouped = scenario.hosts.len() > MOST_HOSTS;
-    let mut rows: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
+    let mut rows: SortedMap<(usize, &str), Vec<&str>> = SortedMap::new();
     let mut order = Vec::new();
     for host in &scenario.hosts {
         let label = if grouped { &host.group } else { &host.name };
@@ -484,7 +484,7 @@ fn bottleneck(truth: &Truth) -> String {
         disk => disk,
     };
     let share = percent(Some(bottleneck.utilization));
-    let all = truth.hosts.values().flat_map(BTreeMap::values);
+    let all = truth.hosts.values().flat_map(SortedMap::values);
     let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
     let others = match as_busy {
         0 | 1 => String::new(),

@@ -1,5 +1,6 @@
 //! Upmaps: exceptions to CRUSH's placement that even out a cluster, or that keep data where they are.
 
+use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError, NONE, Pg, PoolKind, Workspace};
@@ -67,7 +68,7 @@ struct Shelf {
     groups: Vec<Group>,
     limits: Vec<Limit>,
     /// By OSD that the rule reaches: how many copies or chunks it has above its share.
-    above: BTreeMap<i32, f64>,
+    above: SortedMap<i32, f64>,
 }
 
 impl Shelf {
@@ -100,11 +101,11 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
     let domains = Domains::new(map);
     let mut work = Workspace::default();
     let mut shelves = Vec::new();
-    let mut total: BTreeMap<i32, f64> = BTreeMap::new();
+    let mut total: SortedMap<i32, f64> = SortedMap::new();
     for pool in map.pools().values() {
         let Some(rule) = map.rule_of(pool) else { continue };
         let takers = reached(map, rule);
-        let mut above: BTreeMap<i32, f64> = BTreeMap::new();
+        let mut above: SortedMap<i32, f64> = SortedMap::new();
         let mut groups = Vec::new();
         let mut members = 0.0;
         for seed in 0..pool.pg_num {
@@ -181,7 +182,7 @@ fn best(
     map: &ClusterMap,
     domains: &Domains,
     shelves: &[Shelf],
-    total: &BTreeMap<i32, f64>,
+    total: &SortedMap<i32, f64>,
     deviation: f64,
     wanted: impl Fn(&Pg) -> bool,
 ) -> Option<Step> {
@@ -215,7 +216,7 @@ fn best(
 fn replacing(
     domains: &Domains,
     shelf: &Shelf,
-    total: &BTreeMap<i32, f64>,
+    total: &SortedMap<i32, f64>,
     takers: &[i32],
     deviation: f64,
     group: &Group,

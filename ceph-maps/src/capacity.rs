@@ -1,6 +1,6 @@
 //! Capacity of a cluster, and the failures that it survives.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::crush::{ClusterMap, NONE, Placed, PoolKind};
 
@@ -103,8 +103,8 @@ pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]
 }
 
 /// Used bytes of each OSD: as reported, or computed from the groups that belong there.
-fn used(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> BTreeMap<i32, f64> {
-    let mut used: BTreeMap<i32, f64> = BTreeMap::new();
+fn used(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> SortedMap<i32, f64> {
+    let mut used: SortedMap<i32, f64> = SortedMap::new();
     for (pg, placed) in map.groups().zip(placed) {
         let bytes = shard_bytes(&map.pools()[&pg.pool], inventory);
         for osd in placed.up.iter().filter(|osd| **osd != NONE) {
@@ -124,10 +124,10 @@ pub fn capacity(
     map: &ClusterMap,
     inventory: &Inventory,
     placed: &[Placed],
-) -> BTreeMap<i64, Capacity> {
+) -> SortedMap<i64, Capacity> {
     let used = used(map, inventory, placed);
-    let mut shards: BTreeMap<i64, BTreeMap<i32, f64>> = BTreeMap::new();
-    let mut sets: BTreeMap<i64, Vec<&[i32]>> = BTreeMap::new();
+    let mut shards: SortedMap<i64, SortedMap<i32, f64>> = SortedMap::new();
+    let mut sets: SortedMap<i64, Vec<&[i32]>> = SortedMap::new();
     for (pg, placed) in map.groups().zip(placed) {
         for osd in placed.up.iter().filter(|osd| **osd != NONE) {
             *shards.entry(pg.pool).or_default().entry(*osd).or_default() += 1.0;
@@ -214,7 +214,7 @@ pub fn survived(map: &ClusterMap, sets: &[Vec<i32>], needed: usize) -> Vec<(Stri
 /// left.
 fn survived_of(domains: &Domains, kind: u16, sets: &[&[i32]], needed: usize) -> usize {
     let of_group = |set: &&[i32]| {
-        let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
+        let mut counts: SortedMap<i32, usize> = SortedMap::new();
         for osd in set.iter().filter(|osd| **osd != NONE) {
             *counts.entry(domains.of(*osd, kind)).or_default() += 1;
         }

@@ -6,7 +6,7 @@
 //! `node.HOST.count=3` (two more hosts like it).
 #![allow(clippy::similar_names, reason = "the words of the domain")]
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::crush::{
     ClusterMap, CrushMap, DEFAULT_AFFINITY, MapParts, Osd, Pool, PoolKind, Rule,
@@ -28,7 +28,7 @@ pub struct ChangeError {
 struct Draft {
     crush: MapParts,
     osds: Vec<Option<Osd>>,
-    pools: BTreeMap<i64, Pool>,
+    pools: SortedMap<i64, Pool>,
     inventory: Inventory,
 }
 

@@ -1,6 +1,6 @@
 //! Compares the counts of each OSD in a report with those computed from the maps.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::crush::{ClusterMap, NONE, Placed};
 
@@ -33,8 +33,8 @@ pub struct Difference {
 }
 
 /// Compares `placed`, in the order of the map's groups, with the reported counts.
-pub fn check(map: &ClusterMap, placed: &[Placed], reported: &BTreeMap<i32, Reported>) -> Check {
-    let mut computed: BTreeMap<i32, Reported> =
+pub fn check(map: &ClusterMap, placed: &[Placed], reported: &SortedMap<i32, Reported>) -> Check {
+    let mut computed: SortedMap<i32, Reported> =
         map.existing().map(|(osd, _)| (osd, Reported::default())).collect();
     for group in placed {
         for &osd in group.acting.iter().filter(|osd| **osd != NONE) {
@@ -53,7 +53,7 @@ pub fn check(map: &ClusterMap, placed: &[Placed], reported: &BTreeMap<i32, Repor
         differing: Vec::new(),
     };
     let real = |osd: &&i32| **osd != NONE && **osd >= 0;
-    let osds: std::collections::BTreeSet<i32> =
+    let osds: foretell_sorted::SortedSet<i32> =
         computed.keys().chain(reported.keys()).filter(real).copied().collect();
     for osd in osds {
         let reported = reported.get(&osd).copied().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! A CRUSH map as JSON: `ceph osd crush dump`, and a part of a report.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::crush::{
     Algorithm, Bucket, ChooseArg, Item, MapParts, Mask, Mode, Rule, Setting, Step, Tunables,
@@ -18,7 +18,7 @@ pub(crate) struct CrushJson {
     rules: Vec<RuleJson>,
     tunables: TunablesJson,
     #[serde(default)]
-    choose_args: BTreeMap<String, Vec<ArgJson>>,
+    choose_args: SortedMap<String, Vec<ArgJson>>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -98,7 +98,7 @@ struct ArgJson {
 impl CrushJson {
     /// The parts of a map, not yet checked against each other. Adds guesses to `notes`.
     pub(crate) fn parts(self, notes: &mut Vec<String>) -> Result<MapParts, String> {
-        let types: BTreeMap<u16, String> =
+        let types: SortedMap<u16, String> =
             self.types.into_iter().map(|kind| (kind.type_id, kind.name)).collect();
         let buckets = self.buckets.into_iter().map(BucketJson::bucket).collect::<Result<_, _>>()?;
         let rules = self
@@ -106,7 +106,7 @@ impl CrushJson {
             .into_iter()
             .map(|rule| rule.rule(&types, notes))
             .collect::<Result<Vec<Rule>, _>>()?;
-        let mut choose_args = BTreeMap::new();
+        let mut choose_args = SortedMap::new();
         for (key, args) in self.choose_args {
             let pool: i64 = key.parse().map_err(|_| {
                 format!("choose_args has the key `{key}`; expected a pool's number")
@@ -152,7 +152,7 @@ impl BucketJson {
 }
 
 impl RuleJson {
-    fn rule(self, types: &BTreeMap<u16, String>, notes: &mut Vec<String>) -> Result<Rule, String> {
+    fn rule(self, types: &SortedMap<u16, String>, notes: &mut Vec<String>) -> Result<Rule, String> {
         let name = self.rule_name;
         let steps = self.steps.into_iter().filter_map(|step| {
             let step = step.step(&name, types, notes);
@@ -172,7 +172,7 @@ impl StepJson {
     fn step(
         self,
         rule: &str,
-        types: &BTreeMap<u16, String>,
+        types: &SortedMap<u16, String>,
         notes: &mut Vec<String>,
     ) -> Result<Option<Step>, String> {
         let Some(op) = self.op else {

@@ -2,7 +2,7 @@
 //!
 //! Weights are read as in `crushtool`: rounded to a 32-bit float, times 65536, truncated.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::str::FromStr;
 
 use foretell_algorithms::crush::{
@@ -53,7 +53,8 @@ pub fn rule_steps(parts: &MapParts, steps: &[&str]) -> Result<Vec<Step>, (usize,
     let mut reader = Reader::new("", "");
     reader.whole = "step";
     reader.items = parts.buckets.iter().map(|bucket| (bucket.name.clone(), bucket.id)).collect();
-    reader.classes = parts.classes.values().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    reader.classes =
+        parts.classes.values().cloned().collect::<SortedSet<_>>().into_iter().collect();
     reader.parts = parts.clone();
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
@@ -102,27 +103,27 @@ struct Reader<'a> {
     at: usize,
     parts: MapParts,
     /// Devices and buckets by name.
-    items: BTreeMap<String, i32>,
+    items: SortedMap<String, i32>,
     /// Device classes in the order of appearance, which determines the ids of shadows.
     classes: Vec<String>,
     /// Declared ids of shadow buckets.
-    shadow_ids: BTreeMap<i32, BTreeMap<String, i32>>,
+    shadow_ids: SortedMap<i32, SortedMap<String, i32>>,
     shadowed: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(file: &'a str, text: &'a str) -> Self {
         let parts =
-            MapParts { tunables: Tunables::LEGACY, types: BTreeMap::new(), ..MapParts::default() };
+            MapParts { tunables: Tunables::LEGACY, types: SortedMap::new(), ..MapParts::default() };
         Self {
             file,
             whole: "map",
             words: words_of(text),
             at: 0,
             parts,
-            items: BTreeMap::new(),
+            items: SortedMap::new(),
             classes: Vec::new(),
-            shadow_ids: BTreeMap::new(),
+            shadow_ids: SortedMap::new(),
             shadowed: false,
         }
     }
@@ -247,7 +248,7 @@ impl<'a> Reader<'a> {
         let name = self.word("a bucket's name")?;
         self.expect("{")?;
         let mut id = None;
-        let mut ids = BTreeMap::new();
+        let mut ids = SortedMap::new();
         let mut algorithm = None;
         let mut found: Vec<(Item, Option<usize>)> = Vec::new();
         loop {
@@ -304,7 +305,7 @@ impl<'a> Reader<'a> {
         }
         // an id may be omitted: take the first free one
         let id = id.filter(|id| *id != 0).unwrap_or_else(|| {
-            let taken: BTreeSet<i32> = self.items.values().copied().collect();
+            let taken: SortedSet<i32> = self.items.values().copied().collect();
             (i32::MIN..0).rev().find(|id| !taken.contains(id)).expect("fewer than 2^31 buckets")
         });
         self.name(name, id)?;

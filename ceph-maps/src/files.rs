@@ -1,6 +1,6 @@
 //! Recognises files, and joins several into one cluster.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, MapParts};
@@ -148,7 +148,7 @@ impl Parts {
             clippy::zero_sized_map_values,
             reason = "serde fills maps, and values are skipped"
         )]
-        let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).map_err(json)?;
+        let keys: SortedMap<String, IgnoredAny> = serde_json::from_str(text).map_err(json)?;
         let has = |key: &str| keys.contains_key(key);
         if has("osdmap") && has("crushmap") {
             let maps: ReportMaps = serde_json::from_str(text).map_err(json)?;

@@ -1,6 +1,6 @@
 //! Information in a report besides placement: drives, hosts, stored data, counts for checks.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -10,11 +10,11 @@ pub struct Inventory {
     /// Ceph's version, such as `17.2.5`.
     pub version: Option<String>,
     /// OSDs that exist, by number.
-    pub osds: BTreeMap<i32, OsdFacts>,
+    pub osds: SortedMap<i32, OsdFacts>,
     /// Pools, by number.
-    pub pools: BTreeMap<i64, PoolFacts>,
+    pub pools: SortedMap<i64, PoolFacts>,
     /// Number of groups of each OSD, if reported.
-    pub reported: Option<BTreeMap<i32, Reported>>,
+    pub reported: Option<SortedMap<i32, Reported>>,
     /// Bytes of all OSDs, and used bytes.
     pub total_bytes: Option<(u64, u64)>,
     /// Fill level above which an OSD accepts no more writes.

@@ -1,5 +1,6 @@
 //! An OSD map as JSON: `ceph osd dump -f json`, and a part of a report.
 
+use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
@@ -24,7 +25,7 @@ pub(crate) struct OsdMapJson {
     #[serde(default)]
     primary_temp: Vec<PrimaryJson>,
     #[serde(default)]
-    erasure_code_profiles: BTreeMap<String, BTreeMap<String, String>>,
+    erasure_code_profiles: SortedMap<String, SortedMap<String, String>>,
     pub(crate) full_ratio: Option<f64>,
     pub(crate) nearfull_ratio: Option<f64>,
 }
@@ -126,7 +127,7 @@ impl OsdMapJson {
     }
 
     /// The facts about each pool besides the placement of its groups.
-    pub(crate) fn pool_facts(&self) -> BTreeMap<i64, PoolFacts> {
+    pub(crate) fn pool_facts(&self) -> SortedMap<i64, PoolFacts> {
         let facts = |pool: &PoolJson| {
             let profile = self.erasure_code_profiles.get(&pool.erasure_code_profile);
             let number = |key: &str| profile.and_then(|profile| profile.get(key)?.parse().ok());
@@ -141,7 +142,7 @@ impl OsdMapJson {
     }
 
     /// The OSDs that exist, without any further facts.
-    pub(crate) fn osd_facts(&self) -> BTreeMap<i32, OsdFacts> {
+    pub(crate) fn osd_facts(&self) -> SortedMap<i32, OsdFacts> {
         self.osds.iter().map(|osd| ((osd.osd as u32).cast_signed(), OsdFacts::default())).collect()
     }
 }

@@ -9,8 +9,9 @@
 //! Left out: hosts' adapters and processors, the size of objects (small ones take longer), client writes
 //! meanwhile, PG log recovery after short outages.
 
+use foretell_sorted::SortedMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use foretell_algorithms::crush::{ClusterMap, PoolKind};
 
@@ -20,7 +21,7 @@ use crate::plan::{Moving, Plan};
 #[derive(Clone, Debug)]
 pub struct Throttle {
     /// Bytes a second that recovery reads and writes on an OSD.
-    pub bytes_per_s: BTreeMap<i32, f64>,
+    pub bytes_per_s: SortedMap<i32, f64>,
     /// Number of backfills in which an OSD takes part as a primary, and the same number as a target:
     /// `osd_max_backfills`.
     pub max_backfills: usize,
@@ -42,7 +43,7 @@ pub struct Pace {
     /// Mean number of OSDs that take part at the same time.
     pub osds_at_work: f64,
     /// By OSD that takes part: bytes read and written, and the end of its work.
-    pub osds: BTreeMap<i32, Part>,
+    pub osds: SortedMap<i32, Part>,
     /// Groups whose data cannot be read from any OSD that is up.
     pub lost: usize,
 }
@@ -82,7 +83,7 @@ impl Job {
     fn of(moving: &Moving, up: &dyn Fn(i32) -> bool) -> Option<Self> {
         let sources: Vec<i32> = moving.was.iter().copied().filter(|osd| up(*osd)).collect();
         let &primary = sources.first()?;
-        let mut uses: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+        let mut uses: SortedMap<i32, (f64, f64)> = SortedMap::new();
         let mut degraded = false;
         for &(from, to) in &moving.steps {
             let missing = from < 0 || !up(from);
@@ -171,7 +172,7 @@ fn pace_of(moving: &[Moving], up: &dyn Fn(i32) -> bool, throttle: &Throttle) -> 
 
 struct Flow {
     jobs: Vec<Job>,
-    osds: BTreeMap<i32, Osd>,
+    osds: SortedMap<i32, Osd>,
     slots: usize,
     ends: BinaryHeap<Reverse<End>>,
     now: f64,
@@ -179,7 +180,7 @@ struct Flow {
 
 impl Flow {
     fn new(jobs: Vec<Job>, throttle: &Throttle) -> Self {
-        let mut osds: BTreeMap<i32, Osd> = BTreeMap::new();
+        let mut osds: SortedMap<i32, Osd> = SortedMap::new();
         for (index, job) in jobs.iter().enumerate() {
             let members = job.targets.iter().chain([&job.primary]);
             for osd in job.uses.iter().map(|(osd, ..)| osd).chain(members.clone()) {

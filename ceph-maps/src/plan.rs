@@ -1,6 +1,7 @@
 //! Effects of a change: placement groups and bytes that move, and the minimum that any placement must move.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
+use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
     ClusterMap, ClusterMapError, NONE, Pg, Placed, Pool, PoolKind, Rule, Step, stable_mod,
@@ -28,9 +29,9 @@ pub struct Plan {
     /// Bytes by source and target OSD; the source is -1 if no OSD had that chunk before.
     pub moves: BTreeMap<(i32, i32), f64>,
     /// Groups and bytes, by pool.
-    pub pools: BTreeMap<i64, (usize, f64)>,
+    pub pools: SortedMap<i64, (usize, f64)>,
     /// Fill level of each OSD before and after.
-    pub fill: BTreeMap<i32, (f64, f64)>,
+    pub fill: SortedMap<i32, (f64, f64)>,
     /// Whether bytes are known: if not, they are 0.
     pub bytes_known: bool,
     /// The groups that move, in order.
@@ -86,17 +87,17 @@ impl Plan {
 }
 
 /// Bytes into and out of buckets of one type, by name; movements within a bucket do not count.
-pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> BTreeMap<String, (f64, f64)> {
+pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> SortedMap<String, (f64, f64)> {
     // types that a map only declares, such as `chassis` in many maps, have no buckets
     if kind != 0 && !map.crush.parts().buckets.iter().any(|bucket| bucket.kind == kind) {
-        return BTreeMap::new();
+        return SortedMap::new();
     }
     let domains = Domains::new(map);
     let name = |osd: i32| {
         let of = domains.of(osd, kind);
         map.crush.bucket(of).map_or_else(|| format!("osd.{of}"), |bucket| bucket.name.clone())
     };
-    let mut by_name: BTreeMap<String, (f64, f64)> = BTreeMap::new();
+    let mut by_name: SortedMap<String, (f64, f64)> = SortedMap::new();
     for ((from, to), bytes) in &plan.moves {
         let (source, target) = ((*from >= 0).then(|| name(*from)), name(*to));
         if source.as_ref() == Some(&target) {
@@ -142,7 +143,7 @@ pub fn plan(
     let old = by_group(before.0)?;
     let new = by_group(after.0)?;
     let mut plan = Plan::default();
-    let mut held: BTreeMap<i32, (f64, f64)> = BTreeMap::new();
+    let mut held: SortedMap<i32, (f64, f64)> = SortedMap::new();
     for (pg, placed) in &old {
         let size = shard_bytes(&before.0.pools()[&pg.pool], before.1);
         for osd in members(&placed.up) {
@@ -245,7 +246,7 @@ fn floor(
     (old, new): (&BTreeMap<Pg, Placed>, &BTreeMap<Pg, Placed>),
 ) -> Floor {
     let mut floor = Floor::default();
-    let mut shares: BTreeMap<i32, f64> = BTreeMap::new();
+    let mut shares: SortedMap<i32, f64> = SortedMap::new();
     let domains = Domains::new(after.0);
     for pool in after.0.pools().values() {
         let bytes = shard_bytes(pool, after.1) * f64::from(pool.pg_num) * f64::from(pool.size);
@@ -283,8 +284,8 @@ fn floor(
 }
 
 /// The share of a pool's data that each OSD should have: by weight, among the OSDs that its rule reaches.
-pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> BTreeMap<i32, f64> {
-    let Some(rule) = map.rule_of(pool) else { return BTreeMap::new() };
+pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> SortedMap<i32, f64> {
+    let Some(rule) = map.rule_of(pool) else { return SortedMap::new() };
     let mut weights = reached(map, rule);
     for (osd, weight) in &mut weights {
         *weight *= map.osd(*osd).map_or(0.0, |osd| f64::from(osd.weight) / 65_536.0);
@@ -298,9 +299,9 @@ pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> BTreeMap<i32, f64> {
 }
 
 /// The OSDs below the buckets that a rule takes, with their CRUSH weights.
-pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> BTreeMap<i32, f64> {
+pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> SortedMap<i32, f64> {
     let parts = map.crush.parts();
-    let mut weights = BTreeMap::new();
+    let mut weights = SortedMap::new();
     for step in &rule.steps {
         let Step::Take(item) = step else { continue };
         if *item >= 0 {
@@ -356,12 +357,12 @@ pub(crate) fn limits(rule: &Rule, size: u32) -> Vec<Limit> {
 }
 
 /// By device and type: the bucket of that type that the device is below.
-pub(crate) struct Domains(BTreeMap<(i32, u16), i32>);
+pub(crate) struct Domains(SortedMap<(i32, u16), i32>);
 
 impl Domains {
     pub(crate) fn new(map: &ClusterMap) -> Self {
         let parts = map.crush.parts();
-        let mut domains = BTreeMap::new();
+        let mut domains = SortedMap::new();
         for bucket in parts.buckets.iter().filter(|bucket| !bucket.is_shadow()) {
             for device in parts.devices_below(bucket.id).into_keys() {
                 domains.insert((device, bucket.kind), bucket.id);
@@ -377,8 +378,8 @@ impl Domains {
 
     /// Number of these devices that may stay together: a greedy choice, exact where types are nested.
     pub(crate) fn most_kept(&self, devices: &[i32], limits: &[Limit]) -> usize {
-        let mut counts: BTreeMap<(u16, i32), usize> = BTreeMap::new();
-        let mut kept = BTreeSet::new();
+        let mut counts: SortedMap<(u16, i32), usize> = SortedMap::new();
+        let mut kept = SortedSet::new();
         for device in devices {
             let room = limits.iter().all(|limit| {
                 let place = (limit.kind, self.of(*device, limit.kind));

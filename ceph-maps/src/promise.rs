@@ -5,7 +5,7 @@
 //! result is exact if the rule's steps go down the tree, as in Ceph's own rules. A rule with several
 //! `emit` steps guarantees only that no device has two members, and nothing about hosts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_algorithms::crush::{ClusterMap, Pool};
 
@@ -14,14 +14,14 @@ use crate::plan::{Domains, Limit, limits, reached};
 /// Maximum number of members of a group in each bucket, by type of bucket, the largest first.
 pub(crate) struct Bounds {
     size: usize,
-    by_kind: BTreeMap<u16, Vec<usize>>,
+    by_kind: SortedMap<u16, Vec<usize>>,
 }
 
 impl Bounds {
     /// The bounds of a pool; without a rule nothing is guaranteed.
     pub(crate) fn new(map: &ClusterMap, pool: &Pool) -> Self {
         let size = pool.size as usize;
-        let mut by_kind = BTreeMap::new();
+        let mut by_kind = SortedMap::new();
         let Some(rule) = map.rule_of(pool) else { return Self { size, by_kind } };
         let domains = Domains::new(map);
         let is_in = |osd: &i32| map.osd(*osd).is_some_and(|osd| osd.weight > 0);
@@ -32,7 +32,7 @@ impl Bounds {
             .collect();
         let limits = limits(rule, pool.size);
         for kind in map.crush.parts().types.keys() {
-            let mut below: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+            let mut below: SortedMap<i32, Vec<i32>> = SortedMap::new();
             for device in &devices {
                 below.entry(domains.of(*device, *kind)).or_default().push(*device);
             }
@@ -65,7 +65,7 @@ fn most_in(domains: &Domains, limits: &[Limit], kind: u16, devices: &[i32], size
             // a bucket inside one of those has at most as many
             return limit.each;
         }
-        let places: BTreeSet<i32> =
+        let places: SortedSet<i32> =
             devices.iter().map(|device| domains.of(*device, limit.kind)).collect();
         places.len().min(limit.buckets).saturating_mul(limit.each)
     });

@@ -3,7 +3,7 @@
 //! [`pace()`] needs a rate for each OSD. Here it follows from the OSD's device class: the rate that was asked for, or
 //! the part of a device's bandwidth that Ceph's mClock reserves for recovery.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::crush::ClusterMap;
 use thiserror::Error;
@@ -55,7 +55,7 @@ pub struct Recovery {
     /// Times, bytes, and the work of each OSD.
     pub pace: Pace,
     /// By device class: the OSDs that take part.
-    pub classes: BTreeMap<String, ClassRecovery>,
+    pub classes: SortedMap<String, ClassRecovery>,
     /// Number of backfills that an OSD does at a time.
     pub max_backfills: u32,
 }
@@ -100,7 +100,7 @@ impl Recovery {
             max_backfills: limits.max_backfills as usize,
         };
         let pace = pace(plan, map, &throttle);
-        let mut by_class: BTreeMap<String, ClassRecovery> = BTreeMap::new();
+        let mut by_class: SortedMap<String, ClassRecovery> = SortedMap::new();
         for class in pace.osds.keys().filter_map(|osd| classes.get(osd)) {
             let (bytes_per_s, share) = limits.of(class);
             let none = ClassRecovery { osds: 0, bytes_per_s, share };
@@ -131,7 +131,7 @@ impl RecoveryLimits {
 }
 
 /// Device class of each OSD; a disk's class if none is known.
-fn classes(map: &ClusterMap, known: &Inventory) -> BTreeMap<i32, String> {
+fn classes(map: &ClusterMap, known: &Inventory) -> SortedMap<i32, String> {
     let parts = map.crush.parts();
     let buckets = parts.buckets.iter().filter(|bucket| !bucket.is_shadow());
     let osds = buckets.flat_map(|bucket| &bucket.items).map(|item| item.id).filter(|id| *id >= 0);

@@ -3,7 +3,7 @@
 //! Each of them may add facts about OSDs or pools that a report lacks: fill levels of drives, commit
 //! latencies, requests to pools. Only counters and sizes are read; labels with addresses are not.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,8 +13,8 @@ use crate::inventory::{Inventory, Traffic};
 /// Statistics by OSD and by pool.
 #[derive(Clone, Default, PartialEq, Debug, Deserialize, Serialize)]
 pub(crate) struct Statistics {
-    osds: BTreeMap<i32, OsdStatistics>,
-    pools: BTreeMap<i64, PoolStatistics>,
+    osds: SortedMap<i32, OsdStatistics>,
+    pools: SortedMap<i64, PoolStatistics>,
     /// Statistics from `perf dump`, which does not name its OSD.
     #[serde(default)]
     nameless: Vec<OsdStatistics>,

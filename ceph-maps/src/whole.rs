@@ -4,7 +4,7 @@
 //! last only while data move, are left out. If a rule still finds too few members, the least loaded OSDs
 //! that it reaches fill the gaps; the number of such groups is counted.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::crush::{
     ClusterMap, ClusterMapError, CrushMap, DEFAULT_AFFINITY, NONE, Osd, Pg, Pool, Workspace,
@@ -93,7 +93,7 @@ pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError
     }
     let mut work = Workspace::default();
     let mut sets = Vec::with_capacity(pool.pg_num as usize);
-    let mut load: BTreeMap<i32, usize> = takers.iter().map(|osd| (*osd, 0)).collect();
+    let mut load: SortedMap<i32, usize> = takers.iter().map(|osd| (*osd, 0)).collect();
     for seed in 0..pool.pg_num {
         let placed = whole.place(Pg { pool: pool.id, seed }, &mut work)?;
         let mut set: Vec<i32> = placed.up.into_iter().filter(|osd| *osd != NONE).collect();

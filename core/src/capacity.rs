@@ -4,7 +4,7 @@
 //! takes the same space on each of its nodes, striped over the node's disks. There the smallest disk sets the
 //! limit.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{LogPart, Scenario, Volume};
@@ -31,7 +31,7 @@ pub struct VolumeCapacity {
     pub full_ratio: f64,
     /// By kind of unit (`device`, `host`, `rack`, ...): how many may fail at once, in any combination, while
     /// all data stay readable.
-    pub survives: BTreeMap<String, usize>,
+    pub survives: SortedMap<String, usize>,
     /// Cost of the drives for each TiB that the volume could hold if no other volume used these drives;
     /// `null` if a price is not known.
     pub cost_per_usable_tib: Option<f64>,
@@ -46,23 +46,23 @@ pub struct Capacities {
     /// The currency of all costs.
     pub currency: String,
     /// Volumes by name.
-    pub volumes: BTreeMap<String, VolumeCapacity>,
+    pub volumes: SortedMap<String, VolumeCapacity>,
 }
 
 impl Capacities {
     /// The capacities of a scenario.
     pub fn of(scenario: &Scenario, prices: &Prices) -> Self {
-        let loads: Vec<BTreeMap<Place, f64>> = (0..scenario.volumes.len())
+        let loads: Vec<SortedMap<Place, f64>> = (0..scenario.volumes.len())
             .map(|index| load(scenario, VolumeId::from(index)))
             .collect();
-        let mut held: BTreeMap<Place, f64> = BTreeMap::new();
+        let mut held: SortedMap<Place, f64> = SortedMap::new();
         for (volume, load) in scenario.volumes.iter().zip(&loads) {
             for (place, share) in load {
                 *held.entry(*place).or_default() += share * volume.size.get() as f64;
             }
         }
         let full = scenario.system.traits().full_ratio();
-        let volume = |(index, (volume, load)): (usize, (&Volume, &BTreeMap<Place, f64>))| {
+        let volume = |(index, (volume, load)): (usize, (&Volume, &SortedMap<Place, f64>))| {
             let stored = volume.size.get() as f64;
             let least = |room: &dyn Fn(&Place, f64) -> f64| {
                 let rooms = load.iter().map(|(place, share)| room(place, *share));
@@ -91,9 +91,9 @@ impl Capacities {
 }
 
 /// Bytes on each device for each byte of a volume.
-fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
+fn load(scenario: &Scenario, id: VolumeId) -> SortedMap<Place, f64> {
     let volume = scenario.volume(id);
-    let mut load: BTreeMap<Place, f64> = BTreeMap::new();
+    let mut load: SortedMap<Place, f64> = SortedMap::new();
     let shard = 1.0 / f64::from(volume.m());
     if let Some(devices) = devices_of(scenario, id) {
         let groups = devices.len() as f64 / f64::from(volume.n());
@@ -115,7 +115,7 @@ fn load(scenario: &Scenario, id: VolumeId) -> BTreeMap<Place, f64> {
 }
 
 /// How many devices, hosts and larger units may fail at once.
-fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> BTreeMap<String, usize> {
+fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> SortedMap<String, usize> {
     if let Some(survives) = scenario.system.traits().survives(index) {
         return survives.iter().cloned().collect();
     }

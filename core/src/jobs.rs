@@ -1,6 +1,6 @@
 //! Independent jobs on several threads, with an observer.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -46,7 +46,7 @@ pub struct Workers<'a> {
 #[derive(Debug)]
 pub struct Done<T, E> {
     /// Results by the number of their job. They do not depend on the order or the number of threads.
-    pub results: BTreeMap<usize, T>,
+    pub results: SortedMap<usize, T>,
     /// Why not all jobs were done: the failure of the job with the lowest number, or an interruption.
     pub failure: Option<E>,
 }
@@ -71,7 +71,7 @@ impl Workers<'_> {
     ) -> Done<T, E> {
         self.watch.begin(jobs.len());
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let collected: Mutex<BTreeMap<usize, Result<T, E>>> = Mutex::default();
+        let collected: Mutex<SortedMap<usize, Result<T, E>>> = Mutex::default();
         std::thread::scope(|scope| {
             for _ in 0..self.threads.get().min(jobs.len()) {
                 scope.spawn(|| {
@@ -87,7 +87,7 @@ impl Workers<'_> {
             }
         });
         self.watch.end();
-        let (mut results, mut failure) = (BTreeMap::new(), None);
+        let (mut results, mut failure) = (SortedMap::new(), None);
         for (number, outcome) in collected.into_inner().expect("no thread panics") {
             match outcome {
                 Ok(result) => {

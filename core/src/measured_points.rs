@@ -1,6 +1,6 @@
 //! Reads measured points from files: results of fio, COSBench and the simulator, and tables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ pub struct MeasuredPoints {
     /// The points, in the order of the sources.
     pub points: Vec<Point>,
     /// Requests outstanding at a time, by series, where the results say it.
-    pub outstanding: BTreeMap<String, NonZeroU32>,
+    pub outstanding: SortedMap<String, NonZeroU32>,
     /// What was skipped.
-    pub notes: BTreeSet<String>,
+    pub notes: SortedSet<String>,
     /// Runs that failed or give no point, and why.
     pub unusable: Vec<String>,
 }
@@ -250,7 +250,7 @@ fn cosbench(
         let text = text_of(&path, Limit::POINTS)?;
         any = true;
         let file = path.display();
-        let mut stages: BTreeMap<String, Stage> = BTreeMap::new();
+        let mut stages: SortedMap<String, Stage> = SortedMap::new();
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let column = columns(&mut reader, &path)?;
         let wanted = ["Stage", "Op-Type", "Op-Count", "Byte-Count", "Throughput"];
@@ -365,7 +365,7 @@ fn table(path: &Path, found: &mut MeasuredPoints) -> Result<(), Error> {
 /// The part of `truth.json` that is needed. The file of a large cluster has far more.
 #[derive(Deserialize)]
 struct Truth {
-    workloads: Option<BTreeMap<String, Seen>>,
+    workloads: Option<SortedMap<String, Seen>>,
 }
 
 #[derive(Deserialize)]

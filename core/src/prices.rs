@@ -4,7 +4,7 @@
 //! drive is found by its own name (a device of a scenario, a model of a report), or else by its class:
 //! `hdd`, `ssd`, `nvme`.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_input::Limit;
@@ -20,7 +20,7 @@ const TERABYTE: f64 = 1e12;
 pub struct Prices {
     /// The currency as people write it: `USD`.
     pub currency: String,
-    per_tb: BTreeMap<String, f64>,
+    per_tb: SortedMap<String, f64>,
 }
 
 impl Prices {
@@ -51,7 +51,7 @@ impl Prices {
             return Err(format!("found the columns `{}`; {expected}", found.join(",")));
         };
         let currency = currency.to_uppercase();
-        let mut per_tb = BTreeMap::new();
+        let mut per_tb = SortedMap::new();
         for row in rows.records() {
             let row = row.map_err(|error| error.to_string())?;
             let (drive, price) = (row[0].to_owned(), &row[1]);

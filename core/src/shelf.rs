@@ -3,7 +3,7 @@
 
 mod bench;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_ati::Facts;
 use foretell_scenarios::device::Device;
@@ -20,7 +20,7 @@ const SEED: Seed = Seed(1 << 63 | 0x666f_7265_7465_6c6c);
 /// Adds the measurements of every device in the scenario to the facts.
 pub(crate) fn measure_devices(facts: &mut Facts, scenario: &Scenario) {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
-    let mut devices: BTreeMap<&str, &Device> = BTreeMap::new();
+    let mut devices: SortedMap<&str, &Device> = SortedMap::new();
     for disk in disks.flat_map(Storage::devices) {
         devices.insert(&disk.device_name, &disk.device);
     }

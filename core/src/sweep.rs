@@ -9,7 +9,7 @@
 
 mod tables;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub struct Swept {
     /// `train`, `validation`, `test` or `test-extrapolation`.
     pub split: String,
     /// The value of each factor, by the name of its column, which ends in the unit.
-    pub factors: BTreeMap<String, Value>,
+    pub factors: SortedMap<String, Value>,
 }
 
 impl Sweep {
@@ -123,7 +123,7 @@ impl Sweep {
                 });
             }
             drop(sender);
-            let mut early = BTreeMap::new();
+            let mut early = SortedMap::new();
             let mut done = 0;
             for (swept, result) in results {
                 early.insert(swept.run, (swept, result));

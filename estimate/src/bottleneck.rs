@@ -26,7 +26,7 @@
 //! widths of the priors were chosen beforehand: exponents of sizes differ by a factor of 2, their
 //! mean differs from 1 by the same factor, and the form is accurate to 5 %.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::num::NonZeroU32;
 
 use foretell_units::Bytes;
@@ -83,7 +83,7 @@ impl Size {
 /// The estimator, fitted to a series.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
-    sizes: BTreeMap<Bytes, Size>,
+    sizes: SortedMap<Bytes, Size>,
     knowledge: Knowledge,
     /// The resources besides the links, for reads and for writes.
     rest: [Rest; 2],
@@ -284,18 +284,18 @@ impl Bottleneck {
                 break;
             }
         }
-        let of_all: BTreeSet<ReadShare> = series.mixed().map(|(_, reads, _)| reads).collect();
+        let of_all: SortedSet<ReadShare> = series.mixed().map(|(_, reads, _)| reads).collect();
         let sizes = series.sizes.iter().zip(at).zip(seen.iter().zip(&offsets));
         let sizes = sizes.map(|(((size, points), at), (seen, offset))| {
             let variance = AMONG_SIZES.powi(2) + 1.0 / precision;
             let (matrix, _) = normal(at, seen, mean + offset, variance);
-            let own: BTreeSet<ReadShare> = points.mixed.keys().copied().collect();
+            let own: SortedSet<ReadShare> = points.mixed.keys().copied().collect();
             let mut measured = if own.is_empty() { of_all.clone() } else { own };
             measured.extend(PURE);
             let measured = measured.into_iter().collect();
             (*size, Size { at, covariance: inverse(matrix), measured })
         });
-        let sizes: BTreeMap<Bytes, Size> = sizes.collect();
+        let sizes: SortedMap<Bytes, Size> = sizes.collect();
         let rest = PURE.map(|pure| {
             let costs = sizes.iter().map(|(size, fitted)| (*size, fitted.alone(pure)));
             let shown: Vec<(Bytes, f64)> =

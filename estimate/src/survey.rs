@@ -1,6 +1,6 @@
 //! Checks points and groups them by series, size and mix, with the spread of repeated runs.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_units::Bytes;
 use thiserror::Error;
@@ -131,7 +131,7 @@ pub struct SizePoints {
     /// Only writes.
     pub write: Measured,
     /// All mixes.
-    pub mixed: BTreeMap<ReadShare, Measured>,
+    pub mixed: SortedMap<ReadShare, Measured>,
 }
 
 impl SizePoints {
@@ -155,7 +155,7 @@ impl SizePoints {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
     /// By size.
-    pub sizes: BTreeMap<Bytes, SizePoints>,
+    pub sizes: SortedMap<Bytes, SizePoints>,
 }
 
 impl Series {
@@ -180,10 +180,10 @@ impl Series {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Survey {
     /// Series by name.
-    pub series: BTreeMap<String, Series>,
+    pub series: SortedMap<String, Series>,
 }
 
-type Grouped<'a> = BTreeMap<&'a str, BTreeMap<Bytes, BTreeMap<ReadShare, Vec<&'a Point>>>>;
+type Grouped<'a> = SortedMap<&'a str, SortedMap<Bytes, SortedMap<ReadShare, Vec<&'a Point>>>>;
 
 impl Survey {
     /// Checks the points and groups them. A size without both pure points is a fault; with `skip`,
@@ -211,7 +211,7 @@ impl Survey {
         skip: bool,
         check_runs: fn(&[&Point]) -> Result<(), Fault>,
     ) -> Result<(Self, Vec<Fault>), Fault> {
-        let mut grouped: Grouped<'_> = BTreeMap::new();
+        let mut grouped: Grouped<'_> = SortedMap::new();
         for point in points {
             let origin = point.origin.clone();
             if !(point.iops > 0.0 && point.iops.is_finite()) {
@@ -224,16 +224,16 @@ impl Survey {
             sizes.entry(point.size).or_default().entry(point.reads).or_default().push(point);
         }
         let mut left_out = Vec::new();
-        let mut all = BTreeMap::new();
+        let mut all = SortedMap::new();
         for (name, sizes) in grouped {
-            for runs in sizes.values().flat_map(BTreeMap::values) {
+            for runs in sizes.values().flat_map(SortedMap::values) {
                 check_runs(runs)?;
                 check_spread(runs)?;
             }
-            let common = common_spread(sizes.values().flat_map(BTreeMap::values));
-            let mut kept = BTreeMap::new();
+            let common = common_spread(sizes.values().flat_map(SortedMap::values));
+            let mut kept = SortedMap::new();
             for (size, mixes) in sizes {
-                let mut mixed: BTreeMap<ReadShare, Measured> =
+                let mut mixed: SortedMap<ReadShare, Measured> =
                     mixes.iter().map(|(reads, runs)| (*reads, measured(runs, common))).collect();
                 let (read, write) =
                     (mixed.remove(&ReadShare::READS), mixed.remove(&ReadShare::WRITES));
@@ -304,7 +304,7 @@ fn check_spread(runs: &[&Point]) -> Result<(), Fault> {
 /// Checks that no mix makes its reads or writes several times faster than they are alone.
 fn check_mixes(
     size: Bytes,
-    mixes: &BTreeMap<ReadShare, Vec<&Point>>,
+    mixes: &SortedMap<ReadShare, Vec<&Point>>,
     alone: [f64; 2],
 ) -> Result<(), Fault> {
     for (reads, runs) in mixes.iter().filter(|(reads, _)| reads.is_mixed()) {

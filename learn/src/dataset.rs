@@ -4,7 +4,7 @@
 //! treatment contrasts), so every model sees numbers only. Trees therefore split a factor one name
 //! at a time; subsets of names are several splits.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::num::NonZeroUsize;
 
 use foretell_input::{MOST_CELLS, MOST_COLUMNS};
@@ -100,7 +100,7 @@ impl Schema {
                 (Some(_), Cells::Numbers(_)) => return Err(other_kind("numbers", "names")),
                 (Some(known), Cells::Names { levels, codes }) => {
                     let mut of_known = Vec::with_capacity(levels.len());
-                    let places: BTreeMap<&str, usize> =
+                    let places: SortedMap<&str, usize> =
                         known.iter().map(String::as_str).zip(0..).collect();
                     for (code, level) in levels.iter().enumerate() {
                         let found = places.get(level.as_str()).copied();

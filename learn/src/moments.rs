@@ -136,7 +136,7 @@ impl Plane {
 
     /// `share` × this + (1 − `share`) × other.
     pub(crate) fn mixed(&self, share: f64, other: &Self) -> Self {
-        let mut slopes: std::collections::BTreeMap<usize, f64> =
+        let mut slopes: foretell_sorted::SortedMap<usize, f64> =
             self.slopes.iter().map(|(column, slope)| (*column, share * slope)).collect();
         for (column, slope) in &other.slopes {
             *slopes.entry(*column).or_insert(0.0) += (1.0 - share) * slope;

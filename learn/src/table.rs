@@ -6,7 +6,7 @@
 //! cell is empty or holds `NA`, `NaN` or `null`: it becomes a NaN among numbers, the name `NA` among
 //! names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::io::{BufRead, BufReader, Read};
 
 use foretell_input::{MOST_NAMES, Rows};
@@ -31,7 +31,7 @@ pub enum Cells {
 impl Cells {
     /// A column of names, by row.
     pub fn names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let different: BTreeSet<&str> = names.clone().collect();
+        let different: SortedSet<&str> = names.clone().collect();
         let levels: Vec<String> = different.iter().map(|&name| name.to_owned()).collect();
         let code = |name: &str| levels.partition_point(|level| level.as_str() < name);
         let codes = names.map(code).collect();
@@ -86,7 +86,7 @@ impl Table {
             let error = "it has no first line of column names".to_owned();
             return Err(LearnError::NotATable { file: file.into(), error });
         }
-        let mut known = BTreeSet::new();
+        let mut known = SortedSet::new();
         for name in &names {
             if !known.insert(name) {
                 return Err(LearnError::SameName { file: file.into(), column: name.clone() });
@@ -177,7 +177,7 @@ enum Column {
     Unknown(usize),
     Numbers(Vec<f64>),
     Names {
-        codes: BTreeMap<String, usize>,
+        codes: SortedMap<String, usize>,
         rows: Vec<usize>,
         forced: bool,
         first_line: u64,
@@ -192,7 +192,7 @@ fn is_missing(cell: &str) -> bool {
 }
 
 /// The code of a name; a new name gets the next one.
-fn code(codes: &mut BTreeMap<String, usize>, name: &str) -> usize {
+fn code(codes: &mut SortedMap<String, usize>, name: &str) -> usize {
     let next = codes.len();
     match codes.get(name) {
         Some(code) => *code,
@@ -222,7 +222,7 @@ impl CellFault {
 impl Column {
     fn new(factor: bool) -> Self {
         if factor {
-            let codes = BTreeMap::new();
+            let codes = SortedMap::new();
             Self::Names { codes, rows: Vec::new(), forced: true, first_line: 0 }
         } else {
             Self::Unknown(0)
@@ -248,7 +248,7 @@ impl Column {
                 *self = if number().is_some() {
                     Self::Numbers(vec![f64::NAN; missing])
                 } else {
-                    let mut codes = BTreeMap::new();
+                    let mut codes = SortedMap::new();
                     let rows = (0..missing).map(|_| code(&mut codes, MISSING)).collect();
                     Self::Names { codes, rows, forced: false, first_line: line }
                 };

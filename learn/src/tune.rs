@@ -6,7 +6,7 @@
 //! larger `threshold`. A committee contains the smaller ones, and neighbours only correct its
 //! predictions. A test checks that the result equals fitting every point from scratch.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::LearnError;
@@ -135,18 +135,22 @@ struct Prepared {
     ntrees: usize,
     sweep: OnceLock<Sweep>,
     /// Backward passes, by number of terms of the forward pass.
-    drops: Mutex<BTreeMap<usize, Arc<Drops>>>,
+    drops: Mutex<SortedMap<usize, Arc<Drops>>>,
     /// Errors, by terms of the forward pass and terms kept.
-    errors: Mutex<BTreeMap<(usize, usize), f64>>,
+    errors: Mutex<SortedMap<(usize, usize), f64>>,
     /// Trees by `minsplit`.
-    grown: Mutex<BTreeMap<usize, Arc<Grown>>>,
+    grown: Mutex<SortedMap<usize, Arc<Grown>>>,
     /// Committees with different `nsplits`.
     committees: Mutex<Vec<Arc<Committee>>>,
 }
 
 /// The value cached under `key`, made at the first call. Two threads may make it at once; either result
 /// is fine.
-fn kept<T>(cache: &Mutex<BTreeMap<usize, Arc<T>>>, key: usize, make: impl FnOnce() -> T) -> Arc<T> {
+fn kept<T>(
+    cache: &Mutex<SortedMap<usize, Arc<T>>>,
+    key: usize,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
     let lock = || cache.lock().expect("no thread panicked");
     if let Some(known) = lock().get(&key) {
         return Arc::clone(known);

@@ -1,6 +1,6 @@
 //! Out-of-fold predictions: each row is predicted by a model that never saw it.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,7 +79,7 @@ fn levels(data: &Dataset) -> Vec<(usize, String, Vec<f64>)> {
 
 /// Whether the rows form a grid: each numeric feature has few levels, and most combinations occur.
 pub fn is_grid(data: &Dataset) -> bool {
-    let rows: BTreeSet<Vec<u64>> = (0..data.y.len())
+    let rows: SortedSet<Vec<u64>> = (0..data.y.len())
         .map(|row| (0..data.x.columns()).map(|c| data.x.get(row, c).to_bits()).collect())
         .collect();
     let levels = levels(data);
@@ -87,7 +87,7 @@ pub fn is_grid(data: &Dataset) -> bool {
     let is_number = |column: &usize| data.schema.features[owners[*column]].levels.is_none();
     let is_binary = |column: &usize| {
         let values = data.x.column(*column).iter();
-        values.map(|value| value.to_bits()).collect::<BTreeSet<u64>>().len() == 2
+        values.map(|value| value.to_bits()).collect::<SortedSet<u64>>().len() == 2
     };
     let numbers = (0..data.x.columns()).filter(is_number).count();
     let binary = (0..data.x.columns()).filter(is_number).filter(is_binary).count();

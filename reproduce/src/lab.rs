@@ -4,7 +4,7 @@
 //! and the questions are answered from them. Jobs are independent, and their results are put in
 //! order, so nothing depends on the number of parallel jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_ati::RUN;
 use foretell_core::jobs::Workers;
@@ -25,13 +25,13 @@ pub(crate) const MODELS: [Model; 3] = [Model::Replay, Model::Bounds, Model::Mva]
 struct Outcome {
     truth: Truth,
     /// Answers by the cluster asked about, then by model.
-    predictions: BTreeMap<Setup, Vec<Answer>>,
+    predictions: SortedMap<Setup, Vec<Answer>>,
 }
 
 /// All results.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
-    outcomes: BTreeMap<Setup, BTreeMap<u64, Outcome>>,
+    outcomes: SortedMap<Setup, SortedMap<u64, Outcome>>,
 }
 
 impl Results {
@@ -52,7 +52,7 @@ impl Results {
     }
 
     /// The bottlenecks of this cluster over all seeds: `disk of osd`, `nic_transmit of proxy`.
-    pub(crate) fn bottlenecks(&self, setup: &Setup) -> BTreeSet<String> {
+    pub(crate) fn bottlenecks(&self, setup: &Setup) -> SortedSet<String> {
         let kind = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         let bottleneck = |outcome: &Outcome| {
             let found = &outcome.truth.bottleneck;
@@ -155,7 +155,7 @@ fn perform_one(
     let simulation = Simulation::new(&document)?;
     if job.questions.is_empty() {
         let truth = simulation.run(|progress| workers.go_on(progress))?;
-        return Ok(Outcome { truth, predictions: BTreeMap::new() });
+        return Ok(Outcome { truth, predictions: SortedMap::new() });
     }
     let scenario = document.resolved()?;
     let part = directory.part(&name_of(job, keep, &scenario), RUN)?;
@@ -168,7 +168,7 @@ fn perform_one(
         }
         kept.replace()?;
         let observed = Observed::open(part.path())?;
-        let mut predictions = BTreeMap::new();
+        let mut predictions = SortedMap::new();
         for target in &job.questions {
             let changes = job.setup.changes_to(target);
             let predicted = observed.predict(&changes, &mut PartsShelf)?;

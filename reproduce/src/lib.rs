@@ -22,7 +22,7 @@ mod statistics;
 mod summary;
 mod virtualized;
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::path::Path;
 
 use foretell_core::jobs::Workers;
@@ -119,7 +119,7 @@ impl Paper {
 
     /// Names of all figures, each once.
     pub fn all_figures() -> impl Iterator<Item = &'static str> {
-        let all: BTreeSet<&str> = Self::ALL.into_iter().flat_map(Self::figures).collect();
+        let all: SortedSet<&str> = Self::ALL.into_iter().flat_map(Self::figures).collect();
         all.into_iter()
     }
 }

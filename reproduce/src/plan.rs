@@ -1,6 +1,6 @@
 //! The plan: clusters to simulate, and questions to ask about their records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_scenarios::{Change, Document, ScenarioErrors, ShippedKind};
 
@@ -76,7 +76,7 @@ impl Setup {
 pub(crate) struct Plan {
     /// Clusters to simulate, each with the clusters that are asked about from its records. If there are
     /// none, nothing is recorded.
-    pub(crate) runs: BTreeMap<Setup, BTreeSet<Setup>>,
+    pub(crate) runs: SortedMap<Setup, SortedSet<Setup>>,
 }
 
 impl Plan {

@@ -1,6 +1,6 @@
 //! `summary.json` of Thereska et al. 2006: the paper's claims, and the errors of the predictions.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct Summary {
     /// The paper's claims.
     pub rows: Vec<Claim>,
     /// By model: all comparisons of Figures 5 to 11.
-    pub predictions: BTreeMap<String, Accuracy>,
+    pub predictions: SortedMap<String, Accuracy>,
 }
 
 /// The accuracy of a model's predictions.
@@ -42,7 +42,7 @@ pub struct Accuracy {
     target_median_error: f64,
     target_worst_error: f64,
     within_targets: bool,
-    by_figure: BTreeMap<&'static str, FigureAccuracy>,
+    by_figure: SortedMap<&'static str, FigureAccuracy>,
     /// The comparisons with the largest errors.
     pub worst: Vec<Comparison>,
 }
@@ -78,7 +78,7 @@ impl Summary {
     pub(crate) fn of(sheets: &[Sheet], quick: bool, seeds: u64) -> Self {
         let mut rows: Vec<Claim> =
             sheets.iter().flat_map(|sheet| sheet.claims.iter().cloned()).collect();
-        let mut predictions = BTreeMap::new();
+        let mut predictions = SortedMap::new();
         for (model, name) in MODELS.iter().map(ToString::to_string).enumerate() {
             let all: Vec<Comparison> = sheets
                 .iter()
@@ -123,7 +123,7 @@ fn errors(all: &[Comparison]) -> (f64, f64) {
 
 fn accuracy(all: &[Comparison]) -> Accuracy {
     let (median_error, worst_error) = errors(all);
-    let mut by_figure = BTreeMap::new();
+    let mut by_figure = SortedMap::new();
     for figure in JUDGED {
         let here: Vec<Comparison> =
             all.iter().filter(|found| found.figure == figure).cloned().collect();

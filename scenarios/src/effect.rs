@@ -5,7 +5,7 @@
 //! such rule is below, with its reason. What only a run can show (a buffer that never fills, a
 //! timeout that never expires) is not found here.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::fmt::Write as _;
 
 use foretell_algorithms::codec;
@@ -143,7 +143,7 @@ fn listed(names: &[&str]) -> String {
 /// The new parts of `after` that no workload uses.
 fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
     let mut found = Vec::new();
-    let known: BTreeSet<&str> = before.hosts.iter().map(|host| host.name.as_str()).collect();
+    let known: SortedSet<&str> = before.hosts.iter().map(|host| host.name.as_str()).collect();
     let hosts = after.hosts.iter().zip(reached(after));
     let new: Vec<&str> = hosts
         .filter(|(host, reached)| !reached && !known.contains(host.name.as_str()))

@@ -3,7 +3,7 @@
 
 mod workload;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::sync::Arc;
 
 use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, Workspace};
@@ -120,7 +120,7 @@ pub struct Ceph {
     /// Hosts to which nodes report, in turn.
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes with their own monitors, by the group's name.
-    pub own_monitors: BTreeMap<String, Vec<HostId>>,
+    pub own_monitors: SortedMap<String, Vec<HostId>>,
     /// By volume: the place of each placement group, from a CRUSH map. `None`: copies are on
     /// distinct hosts, by capacity.
     pub places: Option<Vec<Places>>,
@@ -223,7 +223,7 @@ pub struct Remap {
     /// The pool.
     pub pool: Pool,
     /// The devices by OSD number.
-    pub devices: BTreeMap<i32, (HostId, u32)>,
+    pub devices: SortedMap<i32, (HostId, u32)>,
 }
 
 impl Remap {

@@ -1,6 +1,6 @@
 //! Profiles of processors and devices: from the scenario, from files beside it, from the program, in this order.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::{Path, PathBuf};
 
 use foretell_input::Limit;
@@ -81,12 +81,12 @@ pub(crate) struct Profiles<'a> {
     scenario: &'a Table,
     base: &'a Path,
     broken: &'a Broken,
-    found: BTreeMap<(ProfileKind, String), Option<Node>>,
+    found: SortedMap<(ProfileKind, String), Option<Node>>,
 }
 
 impl<'a> Profiles<'a> {
     pub(crate) fn new(scenario: &'a Table, base: &'a Path, broken: &'a Broken) -> Self {
-        Self { scenario, base, broken, found: BTreeMap::new() }
+        Self { scenario, base, broken, found: SortedMap::new() }
     }
 
     /// The profile called `name`, complete. Problems are reported at `place` or in the profile's own text.

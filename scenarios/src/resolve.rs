@@ -4,7 +4,7 @@
 //! change of the resolved scenario has the same meaning as one of the original. Comments give their
 //! values.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write;
 
 use crate::document::Document;
@@ -52,8 +52,8 @@ fn absolute_paths(tree: &mut Table, scenario: &Scenario) {
 }
 
 /// The values of derived settings, by their paths.
-fn comments(scenario: &Scenario) -> BTreeMap<String, String> {
-    let mut comments = BTreeMap::new();
+fn comments(scenario: &Scenario) -> SortedMap<String, String> {
+    let mut comments = SortedMap::new();
     comments.insert("warmup".to_owned(), scenario.warmup.to_string());
     if let Some(cost) = &scenario.tracking.cost {
         comments.insert("tracking.store".to_owned(), scenario.host(cost.store).name.clone());
@@ -84,7 +84,7 @@ fn comments(scenario: &Scenario) -> BTreeMap<String, String> {
     comments
 }
 
-fn write(tree: &Table, comments: &BTreeMap<String, String>) -> String {
+fn write(tree: &Table, comments: &SortedMap<String, String>) -> String {
     let mut text = String::from(
         "# A scenario in full: every default is filled in, every profile is included.\n",
     );
@@ -111,7 +111,7 @@ fn write(tree: &Table, comments: &BTreeMap<String, String>) -> String {
 }
 
 struct Writer<'a> {
-    comments: &'a BTreeMap<String, String>,
+    comments: &'a SortedMap<String, String>,
 }
 
 impl Writer<'_> {

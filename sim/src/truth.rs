@@ -1,6 +1,6 @@
 //! The true results of a run: the content of `truth.json`.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::device;
 use foretell_units::{HostId, Op, SimSpan, SimTime};
@@ -29,16 +29,16 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 #[derive(Clone, Debug, Serialize)]
 pub struct Truth {
     /// Results of workloads, by name.
-    pub workloads: BTreeMap<String, WorkloadTruth>,
+    pub workloads: SortedMap<String, WorkloadTruth>,
     /// Usage of resources, by name of the host, then of the resource: `cpu`, `disk0`, `nic_transmit`,
     /// `nic_receive`.
-    pub hosts: BTreeMap<String, BTreeMap<String, ResourceTruth>>,
+    pub hosts: SortedMap<String, SortedMap<String, ResourceTruth>>,
     /// Usage of the uplinks of racks, by name of the rack: `uplink_transmit` (to the core),
     /// `uplink_receive`. Only if racks have uplinks.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub uplinks: BTreeMap<String, BTreeMap<String, ResourceTruth>>,
+    #[serde(skip_serializing_if = "SortedMap::is_empty")]
+    pub uplinks: SortedMap<String, SortedMap<String, ResourceTruth>>,
     /// Hits and misses of nodes' caches, by name of the node.
-    pub caches: BTreeMap<String, CacheTruth>,
+    pub caches: SortedMap<String, CacheTruth>,
     /// The resource with the highest utilization.
     pub bottleneck: Bottleneck,
     /// Counters of the network.
@@ -437,13 +437,13 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         unfinished.add(workload.unfinished);
     }
     let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
-    let mut hosts = BTreeMap::new();
-    let mut caches = BTreeMap::new();
+    let mut hosts = SortedMap::new();
+    let mut caches = SortedMap::new();
     let mut bottleneck = Bottleneck::default();
     for index in 0..cluster.engine.hosts.len() {
         let name = cluster.scenario.hosts[index].name.clone();
         let host = &mut cluster.engine.hosts[index];
-        let mut resources = BTreeMap::new();
+        let mut resources = SortedMap::new();
         let mut add = |resource: String, usage: Usage, own: Particulars| {
             if usage.utilization > bottleneck.utilization {
                 bottleneck = Bottleneck {
@@ -480,11 +480,11 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         }
         hosts.insert(name, resources);
     }
-    let mut uplinks = BTreeMap::new();
+    let mut uplinks = SortedMap::new();
     let racks = cluster.scenario.uplinks.iter().flat_map(|uplinks| &uplinks.racks);
     for (number, rack) in racks.enumerate() {
         let [up, down] = cluster.engine.network.uplink_usage(now, number);
-        let mut resources = BTreeMap::new();
+        let mut resources = SortedMap::new();
         for (resource, usage) in [("uplink_transmit", up), ("uplink_receive", down)] {
             if usage.utilization > bottleneck.utilization {
                 bottleneck = Bottleneck {
@@ -585,8 +585,8 @@ fn workloads(
     now: SimTime,
     seconds: f64,
     traces: Vec<Option<TraceTruth>>,
-) -> BTreeMap<String, WorkloadTruth> {
-    let mut found = BTreeMap::new();
+) -> SortedMap<String, WorkloadTruth> {
+    let mut found = SortedMap::new();
     let unfinished = unfinished(cluster, now);
     for (index, (workload, trace)) in cluster.scenario.workloads.iter().zip(traces).enumerate() {
         let nodes = cluster.engine.hosts.iter().filter_map(|host| host.node.as_ref());

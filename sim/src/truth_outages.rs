@@ -1,6 +1,6 @@
 //! The part of the truth for scenarios with events.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::outages::Action;
 use foretell_systems::{RunPhase, Unit};
@@ -68,7 +68,7 @@ pub struct PhaseTruth {
     /// Total length of the phase.
     pub seconds: f64,
     /// Results of workloads, by name.
-    pub workloads: BTreeMap<String, PhaseWorkload>,
+    pub workloads: SortedMap<String, PhaseWorkload>,
 }
 
 /// Results of a workload in a phase.

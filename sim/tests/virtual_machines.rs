@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use common::{cluster, run, ssio};
 use foretell_ati::{Recorder, Selection};
@@ -121,7 +121,7 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
         onodes: None,
         coalesce: false,
         monitors: Vec::new(),
-        own_monitors: BTreeMap::new(),
+        own_monitors: SortedMap::new(),
         places: None,
     });
     ssio(&mut apart, 0, 0.0, 4);
@@ -146,7 +146,7 @@ fn demands_are_of_the_machine_that_has_the_resource() {
     let recorder = Recorder::create(directory.path(), Selection::NONE).unwrap();
     let mut cluster = foretell_sim::Cluster::new(shared.clone(), recorder).unwrap();
     let truth = cluster.run(|_| std::ops::ControlFlow::Continue(())).unwrap();
-    let mut busy: BTreeMap<(String, String), f64> = BTreeMap::new();
+    let mut busy: SortedMap<(String, String), f64> = SortedMap::new();
     for demand in cluster.demands() {
         let host = shared.hosts[demand.host.index()].name.clone();
         *busy.entry((host, demand.resource)).or_default() += demand.busy.as_secs_f64();

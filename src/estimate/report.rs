@@ -1,7 +1,7 @@
 //! The report: knowledge about each size, estimates of the mixes asked for, and measurements beside
 //! estimates.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::fmt::Write as _;
 
 use foretell_core::measured_points::SEQUENTIAL;
@@ -20,7 +20,7 @@ use crate::tables::{number, table};
 /// The whole report.
 pub(super) struct Report {
     series: Vec<OfSeries>,
-    notes: BTreeSet<String>,
+    notes: SortedSet<String>,
 }
 
 struct OfSeries {
@@ -78,7 +78,7 @@ impl Report {
         knows: &dyn Fn(&str) -> Knowledge,
         asked: &[ReadShare],
         sizes: Option<&[ShareOfSize]>,
-        notes: BTreeSet<String>,
+        notes: SortedSet<String>,
     ) -> Result<Self, Failure> {
         let mut series = Vec::new();
         for (name, points) in &survey.series {

@@ -1,6 +1,6 @@
 //! Capacity, fault tolerance and cost of the pools of a Ceph cluster.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, Placed};
@@ -19,7 +19,7 @@ const TIB: f64 = (1_u64 << 40) as f64;
 /// The pools of a cluster, and all of them together.
 pub(crate) struct Pools<'a> {
     map: &'a ClusterMap,
-    by_id: BTreeMap<i64, (Capacity, Option<f64>)>,
+    by_id: SortedMap<i64, (Capacity, Option<f64>)>,
     whole: Whole,
     /// Cost of a usable TiB over all pools, given how they share the drives.
     cost: Option<f64>,

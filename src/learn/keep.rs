@@ -118,7 +118,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
         };
         let mut document = json!({
             "target": trained.target,
-            "keys": keys.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "keys": keys.iter().cloned().collect::<foretell_sorted::SortedMap<_, _>>(),
             "predictions": predicted,
             "low": of(|interval| interval.low),
             "high": of(|interval| interval.high),

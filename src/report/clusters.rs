@@ -1,6 +1,6 @@
 //! Imported Ceph clusters, for `report`.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::PoolKind;
@@ -23,7 +23,7 @@ pub(super) fn read(path: &Path, name: &str) -> Result<Source, Failure> {
         )));
     };
     let placed = map.place_all().map_err(|error| usage(error.to_string()))?;
-    let mut groups: BTreeMap<i32, u64> = BTreeMap::new();
+    let mut groups: SortedMap<i32, u64> = SortedMap::new();
     for osd in placed.iter().flat_map(|placed| &placed.up) {
         *groups.entry(*osd).or_default() += 1;
     }

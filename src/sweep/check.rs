@@ -1,6 +1,6 @@
 //! Checks and estimates of a sweep before its first run.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -112,7 +112,7 @@ pub(super) fn check(
         let first = point.number * replicates;
         (first..first + replicates).any(|run| shard.has(run))
     };
-    let wrong: Mutex<(u64, BTreeMap<u64, String>)> = Mutex::default();
+    let wrong: Mutex<(u64, SortedMap<u64, String>)> = Mutex::default();
     let points = sweep.points().filter(of_shard).map(Ok);
     let (done, failure) = queue::perform(points, threads, |point: Point| {
         let scenario = sweep.document(&point).and_then(|document| document.check());

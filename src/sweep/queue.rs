@@ -3,7 +3,7 @@
 //! Jobs begin in order. A job waits if the job [`WINDOW`] places before it is still running, so
 //! that results are written nearly in order.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
@@ -34,7 +34,7 @@ struct State<I: Iterator> {
     jobs: I,
     /// A job that has to wait.
     next: Option<I::Item>,
-    under_way: BTreeSet<u64>,
+    under_way: SortedSet<u64>,
     failure: Option<Failure>,
     done: u64,
 }
@@ -47,7 +47,7 @@ pub(super) fn perform<J: Numbered + Send>(
     work: impl Fn(J) -> Result<(), Failure> + Sync,
 ) -> (u64, Option<Failure>) {
     let state =
-        Mutex::new(State { jobs, next: None, under_way: BTreeSet::new(), failure: None, done: 0 });
+        Mutex::new(State { jobs, next: None, under_way: SortedSet::new(), failure: None, done: 0 });
     let moved = Condvar::new();
     std::thread::scope(|scope| {
         for _ in 0..threads.get() {

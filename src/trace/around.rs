@@ -1,6 +1,6 @@
 //! Other events on a request's hosts while it was outstanding.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_ati::{Body, Header, Phase, Record, RecordKind, RunDb};
 use foretell_units::HostId;
@@ -15,9 +15,9 @@ pub(super) const AT_ONCE_NS: u64 = 100;
 #[derive(Default)]
 pub(super) struct Around {
     /// By (host, process, thread): times at which a switch took the processor away.
-    switched_away: BTreeMap<(u32, u32, u32), Vec<u64>>,
+    switched_away: SortedMap<(u32, u32, u32), Vec<u64>>,
     /// By (host, disk): times of completions.
-    completions: BTreeMap<(u32, u32), Vec<u64>>,
+    completions: SortedMap<(u32, u32), Vec<u64>>,
 }
 
 impl Around {
@@ -25,7 +25,7 @@ impl Around {
     pub(super) fn of(db: &RunDb, records: &[Record]) -> Result<Self, Failure> {
         let mut around = Self::default();
         let start = records.first().map_or(0, |record| record.header.ts_ns);
-        let hosts: BTreeSet<HostId> = records.iter().map(|record| record.header.host).collect();
+        let hosts: SortedSet<HostId> = records.iter().map(|record| record.header.host).collect();
         let end = records.last().map_or(start, |record| record.header.ts_ns);
         // a slice may end after the last record, and waiting for an operation may have begun before
         // the first
@@ -75,10 +75,10 @@ impl Around {
 ///
 /// A switch of processes names the processor and the thread that gets it; a switch within a process
 /// names both threads. So the thread that leaves a processor is the one that got it last.
-fn switched_away(switches: &[Record]) -> BTreeMap<(u32, u32, u32), Vec<u64>> {
-    let mut away: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+fn switched_away(switches: &[Record]) -> SortedMap<(u32, u32, u32), Vec<u64>> {
+    let mut away: SortedMap<_, Vec<u64>> = SortedMap::new();
     // by host and processor: the running thread
-    let mut running: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
+    let mut running: SortedMap<(u32, u32), (u32, u32)> = SortedMap::new();
     // threads running on an unknown processor: host, process, thread
     let mut somewhere: Vec<(u32, u32, u32)> = Vec::new();
     for switch in switches {

@@ -7,7 +7,7 @@
 //! still reading it waits for that request's disk operation. A writer waits before its write is
 //! recorded if too much data is dirty.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_ati::{Body, Facts, Header, Phase, Record, RunDb};
 use foretell_units::{Bytes, Rate};
@@ -35,11 +35,11 @@ pub(crate) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec
         around,
         start,
         steps: Vec::new(),
-        ready: BTreeMap::new(),
-        made: BTreeMap::new(),
-        found: BTreeSet::new(),
-        flying: BTreeMap::new(),
-        at_disk: BTreeMap::new(),
+        ready: SortedMap::new(),
+        made: SortedMap::new(),
+        found: SortedSet::new(),
+        flying: SortedMap::new(),
+        at_disk: SortedMap::new(),
     };
     for record in records {
         path.follow(record);
@@ -54,16 +54,16 @@ struct Path<'a> {
     start: u64,
     steps: Vec<Step>,
     /// By host and thread: the end of the thread's last activity, from which on it could run.
-    ready: BTreeMap<(u32, u32), u64>,
+    ready: SortedMap<(u32, u32), u64>,
     /// By host: the time of the request's last event there.
-    made: BTreeMap<u32, u64>,
+    made: SortedMap<u32, u64>,
     /// Threads that found a page in the cache; the page may still be on its way there.
-    found: BTreeSet<(u32, u32)>,
+    found: SortedSet<(u32, u32)>,
     /// Messages under way, by receiver and thread: index of the step, and time of sending.
-    flying: BTreeMap<(u32, u32), (usize, u64)>,
+    flying: SortedMap<(u32, u32), (usize, u64)>,
     /// Outstanding disk operations, by host, disk, address and direction: index of the step, and
     /// time of issue.
-    at_disk: BTreeMap<(u32, u32, u64, u8), (usize, u64)>,
+    at_disk: SortedMap<(u32, u32, u64, u8), (usize, u64)>,
 }
 
 impl Path<'_> {

@@ -3,7 +3,7 @@
 //! `docs/clusters.md` describes every key. Any value may be absent or `null`, which means unknown.
 //! Unknown keys are ignored.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_core::Error;
@@ -27,7 +27,7 @@ const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
 #[derive(Clone, Debug)]
 pub struct Source {
     pub(crate) name: String,
-    pub(crate) drives: BTreeMap<String, Drive>,
+    pub(crate) drives: SortedMap<String, Drive>,
     /// In the order of the file.
     pub(crate) configs: Vec<(String, Config)>,
     /// Its notes in words.
@@ -211,7 +211,7 @@ impl Source {
             Some(Value::Object(found)) => Ok(found),
             Some(_) => Err(format!("`{key}` is no object; expected one entry for each name")),
         };
-        let mut drives = BTreeMap::new();
+        let mut drives = SortedMap::new();
         for (name, value) in table("drives")? {
             let drive: Drive = read(value).map_err(|error| format!("drive `{name}`: {error}"))?;
             drive.check().map_err(|fault| format!("drive `{name}`: {fault}"))?;

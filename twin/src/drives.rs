@@ -5,7 +5,7 @@
 //! until it is nearly saturated. If several OSDs share one drive, each has a part of it: a request of one
 //! OSD competes with as many requests of each other OSD as of its own.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_units::{Bytes, SimSpan};
 use toml::{Table, Value};
@@ -125,8 +125,8 @@ fn by_sheet(figures: &mut [(f64, f64, f64); 2], sheet: &DataSheet) {
 }
 
 /// Curves from points: by operation and size, latency in ns by number outstanding.
-fn measured(rows: &[&Row]) -> BTreeMap<(bool, u64), Vec<(f64, f64)>> {
-    let mut found: BTreeMap<(bool, u64), BTreeMap<u32, (f64, u32)>> = BTreeMap::new();
+fn measured(rows: &[&Row]) -> SortedMap<(bool, u64), Vec<(f64, f64)>> {
+    let mut found: SortedMap<(bool, u64), SortedMap<u32, (f64, u32)>> = SortedMap::new();
     for row in rows {
         let pure = row.reads >= 1.0 || row.reads <= 0.0;
         let outstanding = row.outstanding.unwrap_or(1);
@@ -142,7 +142,7 @@ fn measured(rows: &[&Row]) -> BTreeMap<(bool, u64), Vec<(f64, f64)>> {
             *sum = (sum.0 + (latency_ms * 1e6).ln(), sum.1 + 1);
         }
     }
-    let line = |(key, points): ((bool, u64), BTreeMap<u32, (f64, u32)>)| {
+    let line = |(key, points): ((bool, u64), SortedMap<u32, (f64, u32)>)| {
         let points: Vec<(f64, f64)> = points
             .into_iter()
             .map(|(outstanding, (sum, count))| {

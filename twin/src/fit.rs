@@ -4,7 +4,7 @@
 //! same seed, unless the point does not depend on the parameter. The result is the same with any number of
 //! threads, as each point is simulated separately.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_core::Error;
 use foretell_core::jobs::Workers;
@@ -39,7 +39,7 @@ pub struct Fitted {
 pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Error> {
     let mut values = Values::default();
     let (mut used, mut unused) = (Vec::new(), Vec::new());
-    let mut raw: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    let mut raw: SortedMap<String, Vec<&Row>> = SortedMap::new();
     for row in rows {
         match twin.scenario_of(row) {
             Err(reason) => unused.push((row.number, reason)),

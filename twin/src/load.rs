@@ -5,7 +5,7 @@
 //! outstanding requests. Each point is simulated separately with the scenario's own seed, so results do not depend on
 //! threads or order.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_core::Error;
@@ -60,14 +60,14 @@ pub struct Twin {
     /// Which scenario belongs to which configuration.
     pub map: Map,
     /// Scenarios by file.
-    tables: BTreeMap<String, Table>,
+    tables: SortedMap<String, Table>,
 }
 
 impl Twin {
     /// Reads a directory that `import cluster` wrote. All its scenarios are checked.
     pub fn load(directory: &Path) -> Result<Self, Error> {
         let map = Map::load(directory)?;
-        let mut tables = BTreeMap::new();
+        let mut tables = SortedMap::new();
         for config in &map.config {
             let Some(file) = &config.scenario else { continue };
             let path = directory.join(file);
@@ -82,7 +82,7 @@ impl Twin {
     }
 
     /// The same from scenarios in memory.
-    pub fn of(map: Map, files: &BTreeMap<String, String>) -> Self {
+    pub fn of(map: Map, files: &SortedMap<String, String>) -> Self {
         let table = |(file, text): (&String, &String)| {
             (file.clone(), toml::from_str(text).expect("we wrote it"))
         };

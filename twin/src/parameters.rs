@@ -8,7 +8,7 @@
 //! `fitted.toml` holds the factors, the ratio of measured to simulated tails, and the drives as they were
 //! measured alone.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -224,7 +224,7 @@ pub struct Values {
     /// Ratio of measured to simulated 99th percentiles: for reads, and for writes.
     pub(crate) tails: (f64, f64),
     /// Models of the drives that were measured alone.
-    pub(crate) drives: BTreeMap<String, Model>,
+    pub(crate) drives: SortedMap<String, Model>,
 }
 
 /// The content of `fitted.toml`.
@@ -232,13 +232,13 @@ pub struct Values {
 #[serde(deny_unknown_fields)]
 struct Kept {
     #[serde(default)]
-    factor: BTreeMap<String, f64>,
+    factor: SortedMap<String, f64>,
     #[serde(default)]
-    deviation_of_log: BTreeMap<String, f64>,
+    deviation_of_log: SortedMap<String, f64>,
     #[serde(default)]
-    tail: BTreeMap<String, f64>,
+    tail: SortedMap<String, f64>,
     #[serde(default)]
-    drive: BTreeMap<String, Table>,
+    drive: SortedMap<String, Table>,
 }
 
 impl Default for Values {
@@ -247,7 +247,7 @@ impl Default for Values {
             logs: vec![0.0; PARAMETERS.len()],
             doubts: PARAMETERS.iter().map(|parameter| parameter.doubt).collect(),
             tails: (1.0, 1.0),
-            drives: BTreeMap::new(),
+            drives: SortedMap::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reports of measured beside predicted figures: by row, and errors by class.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -222,7 +222,7 @@ pub fn json(outcomes: &[Outcome]) -> Value {
 
 /// Errors by class of load: throughput, latency, 99th percentile.
 pub fn by_class(outcomes: &[Outcome]) -> Vec<(String, [Option<Errors>; 3])> {
-    let mut classes: BTreeMap<(String, u64, bool), (String, Vec<&Outcome>)> = BTreeMap::new();
+    let mut classes: SortedMap<(String, u64, bool), (String, Vec<&Outcome>)> = SortedMap::new();
     for outcome in scored(outcomes) {
         let row = &outcome.row;
         let key = (format!("{:.3}", 1.0 - row.reads), row.block, row.sequential);

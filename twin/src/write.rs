@@ -3,7 +3,7 @@
 //! Values that the source does not state are assumed here, and every assumption is listed in the scenario and in the
 //! map. A system that cannot be simulated is refused by name.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
 use foretell_units::Bytes;
@@ -73,14 +73,14 @@ pub struct Entry {
 /// All output for a source.
 pub struct Written {
     /// Scenarios by the names of their files.
-    pub files: BTreeMap<String, String>,
+    pub files: SortedMap<String, String>,
     /// The outcome for each configuration.
     pub entries: Vec<Entry>,
 }
 
 /// The scenarios of a source. Only those `points` are used that measure single drives.
 pub fn write(source: &Source, points: &[Row]) -> Written {
-    let mut files = BTreeMap::new();
+    let mut files = SortedMap::new();
     let mut entries = Vec::new();
     for (name, config) in &source.configs {
         let mut entry = Entry {
@@ -110,7 +110,7 @@ pub fn write(source: &Source, points: &[Row]) -> Written {
 }
 
 /// A file name that is not in use yet.
-fn file_name(config: &str, files: &BTreeMap<String, String>) -> String {
+fn file_name(config: &str, files: &SortedMap<String, String>) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let name: String = config.chars().map(plain).take(100).collect();
     let name = name.trim_start_matches(['.', '-']);

@@ -1,6 +1,6 @@
 //! The answer to a question: what the changed cluster would do.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -21,9 +21,9 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
     /// Workloads by name.
-    pub workloads: BTreeMap<String, WorkloadAnswer>,
+    pub workloads: SortedMap<String, WorkloadAnswer>,
     /// Utilization of each resource, 0 to 1: by host and name of the resource.
-    pub utilization: BTreeMap<String, BTreeMap<String, f64>>,
+    pub utilization: SortedMap<String, SortedMap<String, f64>>,
     /// The busiest resource.
     pub bottleneck: Option<Busiest>,
     /// What scrubbers read; present only if the cluster is scrubbed.
@@ -102,7 +102,7 @@ pub struct WorkloadAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<Overload>,
     /// Time that a request takes at each resource, summed over all hosts of a kind: `node.cpu`, ...
-    pub demands_ms: BTreeMap<String, f64>,
+    pub demands_ms: SortedMap<String, f64>,
     /// Error of the replay for the recorded run itself, if the workload was recorded. The bias correction of
     /// the replay's answers follows from it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,12 +111,12 @@ pub struct WorkloadAnswer {
     #[serde(skip)]
     pub circumstances: Circumstances,
     /// Expected error of this answer by metric, for metrics with enough past scores.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub expected_error: BTreeMap<&'static str, ExpectedError>,
+    #[serde(skip_serializing_if = "SortedMap::is_empty")]
+    pub expected_error: SortedMap<&'static str, ExpectedError>,
     /// The interval that contains the truth in 90 % of all cases, by metric, for metrics with enough past
     /// scores.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub interval: BTreeMap<&'static str, Interval>,
+    #[serde(skip_serializing_if = "SortedMap::is_empty")]
+    pub interval: SortedMap<&'static str, Interval>,
     /// The part of this answer that no past score resembles, which makes its intervals wide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
@@ -181,13 +181,13 @@ struct Expected<'a> {
 }
 
 /// Expected errors and intervals by metric.
-type Spreads = (BTreeMap<&'static str, ExpectedError>, BTreeMap<&'static str, Interval>);
+type Spreads = (SortedMap<&'static str, ExpectedError>, SortedMap<&'static str, Interval>);
 
 impl Expected<'_> {
     /// Expected errors and intervals of all metrics that have enough past scores.
     fn all(&self, figure: impl Fn(&str) -> Option<f64>) -> Spreads {
         let Self { experience, model, of, here } = self;
-        let (mut errors, mut intervals) = (BTreeMap::new(), BTreeMap::new());
+        let (mut errors, mut intervals) = (SortedMap::new(), SortedMap::new());
         for metric in EXPECTED_METRICS {
             let Some(predicted) = figure(metric) else { continue };
             let name = format!("{of}{metric}");

@@ -12,7 +12,7 @@
 //! Some past scores come with the program. They are from random questions about random clusters. Users can
 //! add their own.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -161,7 +161,7 @@ struct Group {
 
 /// Past scores.
 #[derive(Clone, Debug, Default)]
-pub struct Experience(BTreeMap<(Model, String), Group>);
+pub struct Experience(SortedMap<(Model, String), Group>);
 
 /// The most similar past scores.
 struct Alike {

@@ -1,7 +1,7 @@
 //! What clients would see before, during and after outages, and the cost of recoveries. The names are those
 //! in the truth of a run.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct PhaseAnswer {
     /// Its total length.
     pub seconds: f64,
     /// Workloads by name.
-    pub workloads: BTreeMap<String, PhaseWorkload>,
+    pub workloads: SortedMap<String, PhaseWorkload>,
 }
 
 /// What clients of a workload would see in a phase.
@@ -53,12 +53,12 @@ pub struct PhaseWorkload {
     /// Requests that failed in the replay.
     pub failed_requests: u64,
     /// Expected error by metric, for metrics with enough past scores of failures.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub expected_error: BTreeMap<&'static str, ExpectedError>,
+    #[serde(skip_serializing_if = "SortedMap::is_empty")]
+    pub expected_error: SortedMap<&'static str, ExpectedError>,
     /// The interval that holds the truth in 90 % of all cases, by metric, for metrics with enough
     /// past scores of failures.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub interval: BTreeMap<&'static str, Interval>,
+    #[serde(skip_serializing_if = "SortedMap::is_empty")]
+    pub interval: SortedMap<&'static str, Interval>,
     /// Properties by which similar past scores are found.
     #[serde(skip)]
     pub circumstances: Circumstances,

@@ -1,6 +1,6 @@
 //! Answers a question: replays the changed cluster, and computes the answer of a model.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::str::FromStr;
 
 use foretell_ati::Resource;
@@ -449,8 +449,8 @@ impl Prediction<'_> {
                         Circumstances::of(predicted_ms, modelled.figures(), recorded.figures())
                     })
                 },
-                expected_error: BTreeMap::new(),
-                interval: BTreeMap::new(),
+                expected_error: SortedMap::new(),
+                interval: SortedMap::new(),
                 unlike: None,
                 throughput_rps,
                 throughput_bytes_per_s: throughput_rps * bytes,
@@ -524,8 +524,8 @@ impl Prediction<'_> {
                 response_time_ms,
                 requests: seen.requests,
                 failed_requests: seen.failed,
-                expected_error: BTreeMap::new(),
-                interval: BTreeMap::new(),
+                expected_error: SortedMap::new(),
+                interval: SortedMap::new(),
                 circumstances,
             };
             (workload.name.clone(), answer)
@@ -616,8 +616,8 @@ impl Prediction<'_> {
     }
 
     /// Utilization of every resource, and the busiest.
-    fn utilization(&self) -> (BTreeMap<String, BTreeMap<String, f64>>, Option<Busiest>) {
-        let mut utilization: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    fn utilization(&self) -> (SortedMap<String, SortedMap<String, f64>>, Option<Busiest>) {
+        let mut utilization: SortedMap<String, SortedMap<String, f64>> = SortedMap::new();
         let (mut busiest, mut bottleneck) = (f64::NEG_INFINITY, None);
         for found in &self.outcome.resources {
             let host = self.scenario.hosts[found.host].name.clone();
@@ -685,7 +685,7 @@ impl Prediction<'_> {
     }
 
     /// Time that a request takes at each resource, ms, summed over all hosts of a kind.
-    fn demands_ms(&self, workload: &Workload, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
+    fn demands_ms(&self, workload: &Workload, found: &WorkloadOutcome) -> SortedMap<String, f64> {
         let mut demands = demands_ms(&self.scenario, found);
         if let Some((modelled, recorded)) = self.known_to_be_off(workload) {
             let modelled = demands_ms(&self.observed.scenario, modelled);
@@ -742,8 +742,8 @@ struct PhaseSeen {
 }
 
 /// Demands according to the replay, without bias correction: see [`WorkloadAnswer::demands_ms`].
-fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> BTreeMap<String, f64> {
-    let mut demands: BTreeMap<String, f64> = BTreeMap::new();
+fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> SortedMap<String, f64> {
+    let mut demands: SortedMap<String, f64> = SortedMap::new();
     for (host, usage) in scenario.hosts.iter().zip(&found.usage) {
         let used = usage.iter().enumerate().filter(|(_, usage)| !usage.seen.is_zero());
         for (place, usage) in used {

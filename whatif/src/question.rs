@@ -1,6 +1,6 @@
 //! A question: what would happen if these settings were changed?
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::sync::Arc;
 
 use foretell_scenarios::device::Device;
@@ -116,7 +116,7 @@ impl Observed {
         scenario: &Scenario,
         parts: &mut dyn Shelf,
     ) -> Result<Vec<Vec<Arc<Measurement>>>, WhatIfError> {
-        let mut new: BTreeMap<String, Arc<Measurement>> = BTreeMap::new();
+        let mut new: SortedMap<String, Arc<Measurement>> = SortedMap::new();
         let mut all = Vec::new();
         for host in &scenario.hosts {
             let disks = host.role.storage().into_iter().flat_map(Storage::devices);

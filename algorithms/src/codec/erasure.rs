@@ -13,7 +13,7 @@
 //! without them. So the sums are computed by `foretell-galois`, which detects the machine's
 //! instructions at run time. Tests compare the results with the crate's own encoding.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt;
 
 use foretell_galois::multiply_add;
@@ -213,9 +213,9 @@ impl Erasure {
         &self,
         fragments: &[(usize, &'a [u8])],
         block: usize,
-    ) -> Result<BTreeMap<usize, &'a [u8]>, CodecError> {
+    ) -> Result<SortedMap<usize, &'a [u8]>, CodecError> {
         let (encoding, wanted) = (self.encoding, self.fragment_len(block));
-        let mut present = BTreeMap::new();
+        let mut present = SortedMap::new();
         for &(index, fragment) in fragments {
             if index >= encoding.n() {
                 return Err(CodecError::OutOfRange { index, encoding });
@@ -237,7 +237,7 @@ impl Erasure {
     /// The first fragments present that suffice.
     fn used<'a>(
         &self,
-        present: &BTreeMap<usize, &'a [u8]>,
+        present: &SortedMap<usize, &'a [u8]>,
     ) -> Result<(Numbers, Vec<&'a [u8]>), CodecError> {
         let all: Numbers = present.keys().map(|index| *index as u8).collect();
         let (encoding, found) = (self.encoding, present.len());

@@ -4,7 +4,7 @@
 //! of a map has only their ids, and they are created when it is compiled. Ids missing from the text
 //! are assigned in Ceph's order, because placement depends on ids.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use super::map::{Bucket, CrushError, Item, MapParts};
 
@@ -13,15 +13,15 @@ use super::map::{Bucket, CrushError, Item, MapParts};
 pub fn add_shadows(
     parts: &mut MapParts,
     classes: &[String],
-    ids: &BTreeMap<i32, BTreeMap<String, i32>>,
+    ids: &SortedMap<i32, SortedMap<String, i32>>,
 ) -> Result<(), CrushError> {
-    let originals: BTreeMap<i32, Bucket> =
+    let originals: SortedMap<i32, Bucket> =
         parts.buckets.iter().map(|bucket| (bucket.id, bucket.clone())).collect();
-    let held: BTreeSet<i32> =
+    let held: SortedSet<i32> =
         originals.values().flat_map(|bucket| &bucket.items).map(|item| item.id).collect();
-    let reserved: BTreeSet<i32> = ids.values().flat_map(BTreeMap::values).copied().collect();
+    let reserved: SortedSet<i32> = ids.values().flat_map(SortedMap::values).copied().collect();
     let mut shadows =
-        Shadows { originals, reserved, ids, parts, made: BTreeMap::new(), above: Vec::new() };
+        Shadows { originals, reserved, ids, parts, made: SortedMap::new(), above: Vec::new() };
     let roots: Vec<i32> =
         shadows.originals.keys().filter(|id| !held.contains(id)).copied().collect();
     for root in roots {
@@ -33,13 +33,13 @@ pub fn add_shadows(
 }
 
 struct Shadows<'a> {
-    originals: BTreeMap<i32, Bucket>,
+    originals: SortedMap<i32, Bucket>,
     /// Ids reserved for shadows.
-    reserved: BTreeSet<i32>,
-    ids: &'a BTreeMap<i32, BTreeMap<String, i32>>,
+    reserved: SortedSet<i32>,
+    ids: &'a SortedMap<i32, SortedMap<String, i32>>,
     parts: &'a mut MapParts,
     /// Ids and weights of the created shadows, by original and class.
-    made: BTreeMap<(i32, String), (i32, u32)>,
+    made: SortedMap<(i32, String), (i32, u32)>,
     /// The ancestors of the bucket that is being copied.
     above: Vec<i32>,
 }

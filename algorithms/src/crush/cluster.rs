@@ -6,6 +6,7 @@
 //! `pg_temp` and `primary_temp` name the OSDs that serve while data move. Source: Ceph's
 //! `src/osd/OSDMap.cc` through Quincy; the code is our own.
 
+use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -155,7 +156,7 @@ pub struct ClusterMap {
     osds: Vec<Option<Osd>>,
     /// Weights by number; 0 if no such OSD exists.
     reweights: Vec<u32>,
-    pools: BTreeMap<i64, Pool>,
+    pools: SortedMap<i64, Pool>,
     /// Complete sets that replace CRUSH's.
     pub upmap: BTreeMap<Pg, Vec<i32>>,
     /// Replaced members: from, to.
@@ -176,7 +177,7 @@ impl ClusterMap {
         if osds.len() > MOST_ITEMS {
             return Err(ClusterMapError::Osds(osds.len()));
         }
-        let pools: BTreeMap<i64, Pool> = pools.into_iter().map(|pool| (pool.id, pool)).collect();
+        let pools: SortedMap<i64, Pool> = pools.into_iter().map(|pool| (pool.id, pool)).collect();
         for pool in pools.values() {
             let checks = [
                 ("size", pool.size, 255),
@@ -255,7 +256,7 @@ impl ClusterMap {
     }
 
     /// Pools by number.
-    pub fn pools(&self) -> &BTreeMap<i64, Pool> {
+    pub fn pools(&self) -> &SortedMap<i64, Pool> {
         &self.pools
     }
 

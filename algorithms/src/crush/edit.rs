@@ -1,6 +1,6 @@
 //! Changes of a map as Ceph makes them: new weights, and hosts modelled on an existing one.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use super::map::{Bucket, Item, MapParts};
 
@@ -41,7 +41,7 @@ impl MapParts {
         }
         let Some(held) = self.buckets.iter().find(|held| held.id == bucket) else { return };
         let weight = u32::try_from(held.weight()).unwrap_or(u32::MAX);
-        let mut sums: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+        let mut sums: SortedMap<i64, Vec<u32>> = SortedMap::new();
         for (pool, args) in &self.choose_args {
             if let Some(arg) = args.iter().find(|arg| arg.bucket == bucket) {
                 let sum = |set: &Vec<u32>| set.iter().fold(0_u32, |sum, w| sum.saturating_add(*w));
@@ -83,8 +83,8 @@ impl MapParts {
     }
 
     /// The devices below a bucket, with their weights there.
-    pub fn devices_below(&self, bucket: i32) -> BTreeMap<i32, u32> {
-        let mut found = BTreeMap::new();
+    pub fn devices_below(&self, bucket: i32) -> SortedMap<i32, u32> {
+        let mut found = SortedMap::new();
         let mut open = vec![bucket];
         let mut seen = Vec::new();
         while let Some(id) = open.pop() {

@@ -1,6 +1,6 @@
 //! A CRUSH map: buckets in a tree, rules, tunables, weight sets. It is checked once and then only read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use thiserror::Error;
 
@@ -251,11 +251,11 @@ pub struct MapParts {
     /// Settings for retries.
     pub tunables: Tunables,
     /// Names of types; type 0 is a device.
-    pub types: BTreeMap<u16, String>,
+    pub types: SortedMap<u16, String>,
     /// Classes, by device that has one.
-    pub classes: BTreeMap<i32, String>,
+    pub classes: SortedMap<i32, String>,
     /// By pool; -1 is for all other pools.
-    pub choose_args: BTreeMap<i64, Vec<ChooseArg>>,
+    pub choose_args: SortedMap<i64, Vec<ChooseArg>>,
 }
 
 impl Default for MapParts {
@@ -264,9 +264,9 @@ impl Default for MapParts {
             buckets: Vec::new(),
             rules: Vec::new(),
             tunables: Tunables::JEWEL,
-            types: BTreeMap::from([(0, "osd".to_owned())]),
-            classes: BTreeMap::new(),
-            choose_args: BTreeMap::new(),
+            types: SortedMap::from([(0, "osd".to_owned())]),
+            classes: SortedMap::new(),
+            choose_args: SortedMap::new(),
         }
     }
 }
@@ -278,11 +278,11 @@ pub struct CrushMap {
     /// Buckets by -1 - id.
     pub(super) urns: Vec<Option<Urn>>,
     /// Rules by number.
-    pub(super) rules: BTreeMap<u32, Rule>,
+    pub(super) rules: SortedMap<u32, Rule>,
     /// One more than the largest device in any bucket.
     pub(super) devices: usize,
     /// By pool, then by -1 - id of the bucket: weights by position.
-    pub(super) choose_args: BTreeMap<i64, Vec<Vec<Straw2>>>,
+    pub(super) choose_args: SortedMap<i64, Vec<Vec<Straw2>>>,
 }
 
 /// The index of the bucket with this id; `None` for a device or an impossible id.
@@ -293,7 +293,7 @@ pub(super) fn slot(id: i32) -> Option<usize> {
 impl CrushMap {
     /// Checks the parts: ids, items, loops, weights, rules.
     pub fn new(parts: MapParts) -> Result<Self, CrushError> {
-        let mut names: BTreeMap<i32, &str> = BTreeMap::new();
+        let mut names: SortedMap<i32, &str> = SortedMap::new();
         let mut slots = 0;
         for bucket in &parts.buckets {
             match slot(bucket.id) {
@@ -330,7 +330,7 @@ impl CrushMap {
             let slot = slot(bucket.id).expect("checked above");
             urns[slot] = Some(Urn::new(bucket, &parts.tunables)?);
         }
-        let mut rules = BTreeMap::new();
+        let mut rules = SortedMap::new();
         for rule in &parts.rules {
             for step in &rule.steps {
                 if let Step::Take(item) = step
@@ -387,7 +387,7 @@ impl CrushMap {
     }
 
     /// All devices that are in a bucket.
-    pub fn placed_devices(&self) -> BTreeSet<i32> {
+    pub fn placed_devices(&self) -> SortedSet<i32> {
         let items = self.parts.buckets.iter().flat_map(|bucket| &bucket.items);
         items.map(|item| item.id).filter(|id| *id >= 0).collect()
     }
@@ -435,10 +435,10 @@ impl CrushMap {
 
 /// Weight sets prepared for draws; only straw2 buckets use them.
 fn prepared_args(
-    all: &BTreeMap<i64, Vec<ChooseArg>>,
+    all: &SortedMap<i64, Vec<ChooseArg>>,
     urns: &[Option<Urn>],
-) -> Result<BTreeMap<i64, Vec<Vec<Straw2>>>, CrushError> {
-    let mut prepared = BTreeMap::new();
+) -> Result<SortedMap<i64, Vec<Vec<Straw2>>>, CrushError> {
+    let mut prepared = SortedMap::new();
     for (&args, buckets) in all {
         let mut by_slot = vec![Vec::new(); urns.len()];
         for arg in buckets {

@@ -33,13 +33,43 @@ enum Side {
     Before,
 }
 
+/// Where waiting requests begin or end, in order. It is no part of the pool, whose code is compiled for each `T`.
+#[derive(Default, Debug)]
+struct Places(BTreeSet<(Sectors, Number)>);
+
+impl Places {
+    fn add(&mut self, place: Sectors, number: Number) {
+        self.0.insert((place, number));
+    }
+
+    fn remove(&mut self, place: Sectors, number: Number) {
+        self.0.remove(&(place, number));
+    }
+
+    /// The earliest request at `place` that fits.
+    fn find(&self, place: Sectors, fits: &dyn Fn(&Number) -> bool) -> Option<Number> {
+        let mut numbers = self.0.range((place, 0)..=(place, Number::MAX));
+        numbers.find_map(|(_, number)| Some(*number).filter(fits))
+    }
+
+    /// The first request at `place` with `number` or a later one, or above `place`; and its place.
+    fn from(&self, place: Sectors, number: Number) -> Option<(Number, Sectors)> {
+        self.0.range((place, number)..).next().map(|(place, number)| (*number, *place))
+    }
+
+    /// The last place below `place`.
+    fn before(&self, place: Sectors) -> Option<Sectors> {
+        self.0.range(..(place, 0)).next_back().map(|(place, _)| *place)
+    }
+}
+
 /// Waiting requests.
 #[derive(Debug)]
 pub(super) struct Pool<T> {
     merging: Merging,
     requests: BTreeMap<Number, Request<T>>,
-    starts: BTreeSet<(Sectors, Number)>,
-    ends: BTreeSet<(Sectors, Number)>,
+    starts: Places,
+    ends: Places,
     next: Number,
     /// Linux's `last_merge`.
     last: Option<Number>,
@@ -50,8 +80,8 @@ impl<T: Copy> Pool<T> {
         Self {
             merging,
             requests: BTreeMap::new(),
-            starts: BTreeSet::new(),
-            ends: BTreeSet::new(),
+            starts: Places::default(),
+            ends: Places::default(),
             next: 0,
             last: None,
         }
@@ -97,27 +127,24 @@ impl<T: Copy> Pool<T> {
                 return Some((last, Side::Before));
             }
         }
-        let at = |set: &BTreeSet<(Sectors, Number)>, place: Sectors| {
-            let mut numbers = set.range((place, 0)..=(place, Number::MAX));
-            numbers.find_map(|(_, number)| Some(*number).filter(fits))
-        };
-        let behind = at(&self.ends, io.lbn).map(|number| (number, Side::Behind));
+        let behind = self.ends.find(io.lbn, &fits).map(|number| (number, Side::Behind));
         behind.or_else(|| {
-            let before = (self.merging == Merging::BackAndFront).then(|| at(&self.starts, end))?;
+            let fronts = self.merging == Merging::BackAndFront;
+            let before = fronts.then(|| self.starts.find(end, &fits))?;
             before.map(|number| (number, Side::Before))
         })
     }
 
     fn put(&mut self, number: Number, request: Request<T>) {
-        self.starts.insert((request.lbn, number));
-        self.ends.insert((request.end(), number));
+        self.starts.add(request.lbn, number);
+        self.ends.add(request.end(), number);
         self.requests.insert(number, request);
     }
 
     fn remove(&mut self, number: Number) -> Request<T> {
         let request = self.requests.remove(&number).expect("a number names a waiting request");
-        self.starts.remove(&(request.lbn, number));
-        self.ends.remove(&(request.end(), number));
+        self.starts.remove(request.lbn, number);
+        self.ends.remove(request.end(), number);
         request
     }
 
@@ -136,23 +163,22 @@ impl<T: Copy> Pool<T> {
 
     /// The first request at `place` or above, and where it begins; the earliest among equals.
     pub(super) fn above(&self, place: Sectors) -> Option<(Number, Sectors)> {
-        self.starts.range((place, 0)..).next().map(|(lbn, number)| (*number, *lbn))
+        self.starts.from(place, 0)
     }
 
     /// The last request below `place`, and where it begins; the earliest among equals.
     pub(super) fn below(&self, place: Sectors) -> Option<(Number, Sectors)> {
-        let (lbn, _) = self.starts.range(..(place, 0)).next_back()?;
-        self.above(*lbn)
+        self.starts.before(place).and_then(|lbn| self.above(lbn))
     }
 
     /// The request with the lowest address.
     pub(super) fn lowest(&self) -> Option<Number> {
-        self.starts.first().map(|(_, number)| *number)
+        self.starts.from(Sectors(0), 0).map(|(number, _)| number)
     }
 
     /// The next request by address after one that was here.
     pub(super) fn after(&self, number: Number, lbn: Sectors) -> Option<Number> {
-        self.starts.range((lbn, number + 1)..).next().map(|(_, number)| *number)
+        self.starts.from(lbn, number + 1).map(|(number, _)| number)
     }
 
     /// When each of the waiting operations arrived.

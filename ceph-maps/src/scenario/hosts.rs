@@ -1,6 +1,6 @@
 //! Hosts of a scenario: those of the cluster, equal ones in a group.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::ClusterMap;
@@ -38,11 +38,11 @@ struct Like {
 pub(super) struct Cluster {
     groups: Vec<Group>,
     /// By OSD: the group.
-    group_of: BTreeMap<i32, usize>,
+    group_of: SortedMap<i32, usize>,
     /// By drive: the smallest size, and the models.
-    drives: BTreeMap<Drive, (u64, BTreeSet<String>)>,
+    drives: SortedMap<Drive, (u64, SortedSet<String>)>,
     /// The drive of each OSD.
-    drive_of: BTreeMap<i32, Drive>,
+    drive_of: SortedMap<i32, Drive>,
     /// Differences from the real cluster.
     pub(super) caveats: Vec<String>,
 }
@@ -50,9 +50,9 @@ pub(super) struct Cluster {
 impl Cluster {
     pub(super) fn of(map: &ClusterMap, inventory: &Inventory) -> Self {
         let mut caveats = Vec::new();
-        let mut hosts: BTreeMap<String, Vec<(Drive, i32)>> = BTreeMap::new();
-        let mut drives: BTreeMap<Drive, (u64, BTreeSet<String>)> = BTreeMap::new();
-        let mut drive_of = BTreeMap::new();
+        let mut hosts: SortedMap<String, Vec<(Drive, i32)>> = SortedMap::new();
+        let mut drives: SortedMap<Drive, (u64, SortedSet<String>)> = SortedMap::new();
+        let mut drive_of = SortedMap::new();
         let mut unknown = Vec::new();
         for (osd, _) in map.existing() {
             let facts = inventory.osds.get(&osd);
@@ -66,7 +66,7 @@ impl Cluster {
             let class = map.crush.parts().classes.get(&osd).cloned();
             let class = class.or_else(|| facts?.class.clone()).unwrap_or_default();
             let drive = Drive::new(Sort::of(&class, facts.is_some_and(|facts| facts.nvme)), size);
-            let entry = drives.entry(drive.clone()).or_insert((size as u64, BTreeSet::new()));
+            let entry = drives.entry(drive.clone()).or_insert((size as u64, SortedSet::new()));
             entry.0 = entry.0.min(size as u64);
             entry.1.extend(facts.and_then(|facts| facts.model.as_deref()).map(comment));
             drive_of.insert(osd, drive.clone());
@@ -80,7 +80,7 @@ impl Cluster {
                 ranges(&unknown)
             ));
         }
-        let mut groups: BTreeMap<Like, Vec<Host>> = BTreeMap::new();
+        let mut groups: SortedMap<Like, Vec<Host>> = SortedMap::new();
         for (host, mut osds) in hosts {
             osds.sort();
             let facts = osds.first().and_then(|(_, osd)| inventory.osds.get(osd));
@@ -100,7 +100,7 @@ impl Cluster {
             Group { name, hosts, like }
         };
         let groups: Vec<Group> = groups.into_iter().enumerate().map(group).collect();
-        let mut group_of = BTreeMap::new();
+        let mut group_of = SortedMap::new();
         for (number, group) in groups.iter().enumerate() {
             let osds = group.hosts.iter().flat_map(|(_, osds)| osds);
             group_of.extend(osds.map(|osd| (*osd, number)));
@@ -110,8 +110,8 @@ impl Cluster {
     }
 
     /// The groups that have some of these OSDs, in the form of a volume's `nodes`.
-    pub(super) fn nodes_of(&self, osds: &BTreeSet<i32>) -> String {
-        let groups: BTreeSet<usize> =
+    pub(super) fn nodes_of(&self, osds: &SortedSet<i32>) -> String {
+        let groups: SortedSet<usize> =
             osds.iter().filter_map(|osd| self.group_of.get(osd).copied()).collect();
         let names: Vec<&str> =
             groups.into_iter().map(|group| self.groups[group].name.as_str()).collect();
@@ -174,7 +174,7 @@ impl Cluster {
 
     /// The devices in TOML.
     pub(super) fn device_text(&self) -> String {
-        let device = |(drive, (bytes, models)): (&Drive, &(u64, BTreeSet<String>))| {
+        let device = |(drive, (bytes, models)): (&Drive, &(u64, SortedSet<String>))| {
             let models: Vec<String> = models.iter().take(4).cloned().collect();
             device(drive, *bytes, &models)
         };

@@ -1,13 +1,13 @@
 //! Names that a scenario accepts.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 /// Maximum length of a name.
 const LONGEST: usize = 48;
 
 /// Names given so far.
 #[derive(Default)]
-pub(super) struct Names(BTreeSet<String>);
+pub(super) struct Names(SortedSet<String>);
 
 impl Names {
     /// A name like `wanted` that has only letters, digits, `_` and `-`, and differs from all names

@@ -1,6 +1,6 @@
 //! Volumes of a scenario, one for each pool.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError, Pool, PoolKind};
@@ -33,7 +33,7 @@ pub(super) struct Volume {
     /// Whether `bytes` is a guess.
     pub(super) assumed_size: bool,
     objects: Option<u64>,
-    osds: BTreeSet<i32>,
+    osds: SortedSet<i32>,
     pub(super) traffic: Option<Traffic>,
     remarks: Vec<String>,
 }
@@ -83,7 +83,7 @@ pub(super) fn pools(
     let mut names = Names::default();
     let mut volumes = Vec::new();
     // by volume: bytes on each OSD for each byte of the volume
-    let mut loads: Vec<BTreeMap<i32, f64>> = Vec::new();
+    let mut loads: Vec<SortedMap<i32, f64>> = Vec::new();
     for pool in map.pools().values() {
         let Some((size, sets)) = placed(map, pool, caveats)? else { continue };
         let facts = inventory.pools.get(&pool.id);
@@ -120,7 +120,7 @@ pub(super) fn pools(
             ));
         }
         let shard = 1.0 / f64::from(data) / f64::from(pool.pg_num);
-        let mut load: BTreeMap<i32, f64> = BTreeMap::new();
+        let mut load: SortedMap<i32, f64> = SortedMap::new();
         for osd in sets.sets.iter().flatten() {
             *load.entry(*osd).or_default() += shard;
         }
@@ -182,7 +182,7 @@ fn data_chunks(pool: &Pool, known: Option<u32>) -> (u32, bool) {
 }
 
 /// Guesses unknown sizes: such pools share half of the drives' capacity.
-fn guess_sizes(volumes: &mut [Volume], loads: &[BTreeMap<i32, f64>], cluster: &Cluster) {
+fn guess_sizes(volumes: &mut [Volume], loads: &[SortedMap<i32, f64>], cluster: &Cluster) {
     let unknown = volumes.iter().filter(|volume| volume.assumed_size).count().max(1);
     for (volume, load) in volumes.iter_mut().zip(loads) {
         if volume.assumed_size {
@@ -196,11 +196,11 @@ fn guess_sizes(volumes: &mut [Volume], loads: &[BTreeMap<i32, f64>], cluster: &C
 /// Rounds volumes to whole objects, and shrinks them so that no drive is overfull.
 fn fit(
     volumes: &mut [Volume],
-    loads: &[BTreeMap<i32, f64>],
+    loads: &[SortedMap<i32, f64>],
     cluster: &Cluster,
     caveats: &mut Vec<String>,
 ) {
-    let mut held: BTreeMap<i32, f64> = BTreeMap::new();
+    let mut held: SortedMap<i32, f64> = SortedMap::new();
     for (volume, load) in volumes.iter().zip(loads) {
         for (osd, load) in load {
             *held.entry(*osd).or_default() += volume.bytes as f64 * load;

@@ -1,6 +1,6 @@
 //! The curve of LRU: hit ratio against cache size, from one pass.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use foretell_algorithms::reuse::{ReuseDistances, SampledReuse};
 use foretell_units::Op;
@@ -97,7 +97,7 @@ impl Curve {
     }
 
     /// The hits of caches of these sizes. `references` are those of the trace, by direction.
-    pub(crate) fn points(&self, sizes: &BTreeSet<u64>, references: [u64; 2]) -> Vec<Point> {
+    pub(crate) fn points(&self, sizes: &SortedSet<u64>, references: [u64; 2]) -> Vec<Point> {
         match self {
             Self::Exact(curve) => curve.points(sizes),
             Self::Sampled(curve) => curve.points(sizes, references),
@@ -126,7 +126,7 @@ impl ExactCurve {
         self.usual_at.len().max(self.at.len())
     }
 
-    fn points(&self, sizes: &BTreeSet<u64>) -> Vec<Point> {
+    fn points(&self, sizes: &SortedSet<u64>) -> Vec<Point> {
         let (op, bytes) = self.usual.unwrap_or((Op::Read, 0));
         let mut usual = 0;
         let mut others = AtDistance::default();
@@ -177,7 +177,7 @@ impl SampledCurve {
         }
     }
 
-    fn points(&self, sizes: &BTreeSet<u64>, references: [u64; 2]) -> Vec<Point> {
+    fn points(&self, sizes: &SortedSet<u64>, references: [u64; 2]) -> Vec<Point> {
         let all = self.all.curve();
         let reads = self.reads.as_ref().map(SampledReuse::curve);
         let [read, written] = references.map(|count| count as f64);
@@ -197,7 +197,7 @@ impl SampledCurve {
 }
 
 /// Sizes at which a curve is shown: 1, 2, 5, 10, 20, 50 ... up to `largest`, and `largest` itself.
-pub(crate) fn coarse_sizes(largest: u64) -> BTreeSet<u64> {
+pub(crate) fn coarse_sizes(largest: u64) -> SortedSet<u64> {
     let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
     let steps = powers.flat_map(|power| [1, 2, 5].map(|step| step * u128::from(power)));
     let sizes = steps.map_while(|size| u64::try_from(size).ok()).take_while(|size| *size < largest);
@@ -206,9 +206,9 @@ pub(crate) fn coarse_sizes(largest: u64) -> BTreeSet<u64> {
 
 /// Sizes from which a curve can be drawn: all up to 32, then 16 for each power of two, and those of
 /// [`coarse_sizes`].
-pub(crate) fn fine_sizes(largest: u64) -> BTreeSet<u64> {
+pub(crate) fn fine_sizes(largest: u64) -> SortedSet<u64> {
     let steps = (0..60).flat_map(|shift| (16..32).map(move |step: u64| step << shift));
-    let mut sizes: BTreeSet<u64> =
+    let mut sizes: SortedSet<u64> =
         (1..16).chain(steps).take_while(|size| *size < largest).collect();
     sizes.extend(coarse_sizes(largest));
     sizes
@@ -218,7 +218,7 @@ pub(crate) fn fine_sizes(largest: u64) -> BTreeSet<u64> {
 mod tests {
     use super::*;
 
-    fn sizes(sizes: &BTreeSet<u64>) -> Vec<u64> {
+    fn sizes(sizes: &SortedSet<u64>) -> Vec<u64> {
         sizes.iter().copied().collect()
     }
 

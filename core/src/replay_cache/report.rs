@@ -1,6 +1,6 @@
 //! Results of a replay: hit ratios, as values and as JSON.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::path::{Path, PathBuf};
 
 use foretell_algorithms::cache::PolicyKind;
@@ -214,7 +214,7 @@ impl CacheReport {
         self.curve_at(coarse_sizes)
     }
 
-    fn curve_at(&self, sizes: impl Fn(u64) -> BTreeSet<u64>) -> Vec<(u64, Outcome)> {
+    fn curve_at(&self, sizes: impl Fn(u64) -> SortedSet<u64>) -> Vec<(u64, Outcome)> {
         let Some(curve) = &self.curve else { return Vec::new() };
         let mut sizes = sizes(curve.largest_useful_size());
         sizes.extend(&self.plan.sizes);
@@ -298,6 +298,6 @@ impl Serialize for CacheReport {
     }
 }
 
-fn points(curve: &Curve, sizes: &BTreeSet<u64>, totals: &Totals) -> Vec<Point> {
+fn points(curve: &Curve, sizes: &SortedSet<u64>, totals: &Totals) -> Vec<Point> {
     curve.points(sizes, totals.references.map(|count| count.references))
 }

@@ -4,7 +4,7 @@
 //! held the truth with probability 80 %, a share as low as the observed one would occur in at most 1 % of
 //! cases.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub struct Coverage {
 
 /// Coverage over all comparisons, and over each class.
 pub fn coverage<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Coverage> {
-    let mut classes: BTreeMap<(usize, String), Vec<(bool, f64)>> = BTreeMap::new();
+    let mut classes: SortedMap<(usize, String), Vec<(bool, f64)>> = SortedMap::new();
     for found in comparisons {
         let (Some(low), Some(high)) = (found.low, found.high) else { continue };
         if !found.measured.is_finite() || found.predicted <= 0.0 {

@@ -9,7 +9,7 @@ mod names;
 mod outages;
 mod scrub;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_ati::{Body, Phase, Record, RecordKind};
 use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value};
@@ -317,7 +317,7 @@ impl Tables {
         for name in &self.workloads {
             workload_cells(truth.workloads.get(name), (self.intervals, self.hedges), &mut row);
         }
-        let group_of: BTreeMap<&str, &str> =
+        let group_of: SortedMap<&str, &str> =
             scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
         for (group, is_node) in &self.groups {
             group_cells(group, *is_node, &group_of, truth, &mut row);
@@ -511,7 +511,7 @@ fn group_columns(group: &str, is_node: bool, columns: &mut Vec<Column>) {
 fn group_cells(
     group: &str,
     is_node: bool,
-    group_of: &BTreeMap<&str, &str>,
+    group_of: &SortedMap<&str, &str>,
     truth: &Truth,
     row: &mut Row,
 ) {
@@ -593,7 +593,7 @@ fn request_table() -> TableSchema {
 }
 
 fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Record]) -> Vec<Row> {
-    let mut issued: BTreeMap<u64, &Record> = BTreeMap::new();
+    let mut issued: SortedMap<u64, &Record> = SortedMap::new();
     let mut rows = Vec::new();
     for record in records {
         let Body::Request { workload, client, op, file, offset, size, phase } = record.body else {

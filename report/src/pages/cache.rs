@@ -1,6 +1,6 @@
 //! Sections of cache simulations: hit ratios by size, as a curve of LRU and by policy.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use serde_json::Value;
 
@@ -111,8 +111,8 @@ fn policies(
     size: &dyn Fn(&Value) -> Option<f64>,
     section: &mut Section,
 ) {
-    let mut by_policy: BTreeMap<&str, BTreeMap<u64, &Value>> = BTreeMap::new();
-    let mut sizes = BTreeSet::new();
+    let mut by_policy: SortedMap<&str, SortedMap<u64, &Value>> = SortedMap::new();
+    let mut sizes = SortedSet::new();
     for row in results {
         let (Some(policy), Some(size)) = (text(row, &["policy"]), size(row)) else { continue };
         if size > 0.0 {
@@ -124,7 +124,7 @@ fn policies(
     let xs: Vec<f64> = sizes.iter().map(|bits| f64::from_bits(*bits)).collect();
     let mut views = Vec::new();
     for (key, name) in RATIOS {
-        let line = |of: &BTreeMap<u64, &Value>| -> Vec<Option<f64>> {
+        let line = |of: &SortedMap<u64, &Value>| -> Vec<Option<f64>> {
             sizes.iter().map(|size| at(of.get(size)?, &[key]).map(|ratio| 100.0 * ratio)).collect()
         };
         let lines: Vec<Series> = by_policy

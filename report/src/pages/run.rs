@@ -1,6 +1,6 @@
 //! Sections of one run: the cluster, client latencies, time lines, distributions, time breakdowns, waterfalls.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -66,7 +66,7 @@ impl Run {
         if let Some(truth) = &self.truth {
             return cluster::hosts(truth, is_client);
         }
-        let mut by_host: BTreeMap<u32, Vec<(String, f64)>> = BTreeMap::new();
+        let mut by_host: SortedMap<u32, Vec<(String, f64)>> = SortedMap::new();
         for ((host, part), over_time) in
             self.observed.resources.iter().flat_map(|all| &all.by_resource)
         {

@@ -6,7 +6,7 @@ mod requests;
 mod resources;
 mod spans;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError, open_run};
 use foretell_units::Breadcrumb;
@@ -60,7 +60,7 @@ pub struct Observed {
     /// A request near the median of each workload, for comparison with the slowest.
     pub(crate) typical: Vec<Completed>,
     /// All records of the requests of [`Observed::wanted`], ordered by time.
-    pub records: BTreeMap<u64, Vec<Record>>,
+    pub records: SortedMap<u64, Vec<Record>>,
     /// Notes about what cannot be shown, and why.
     pub(crate) gaps: Vec<String>,
 }
@@ -88,7 +88,7 @@ pub fn observe(db: &RunDb) -> Result<Observed, StoreError> {
         resources: None,
         breakdowns: Vec::new(),
         typical: Vec::new(),
-        records: BTreeMap::new(),
+        records: SortedMap::new(),
         gaps: Vec::new(),
     };
     if one_in == 0 {
@@ -220,9 +220,9 @@ impl Observed {
 }
 
 /// All records of these requests, ordered by time.
-fn whole(db: &RunDb, requests: &[Completed]) -> Result<BTreeMap<u64, Vec<Record>>, StoreError> {
+fn whole(db: &RunDb, requests: &[Completed]) -> Result<SortedMap<u64, Vec<Record>>, StoreError> {
     let breadcrumbs: Vec<_> = requests.iter().map(|one| Breadcrumb(one.breadcrumb)).collect();
-    let mut whole: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
+    let mut whole: SortedMap<u64, Vec<Record>> = SortedMap::new();
     for kind in RecordKind::ALL {
         db.scan_requests(kind, &breadcrumbs, |record| {
             let records = whole.entry(record.header.breadcrumb.0).or_default();

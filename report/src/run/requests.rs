@@ -4,8 +4,9 @@
 //!
 //! Memory is bounded: it holds histograms, bins, a sample of fixed size, and outstanding requests.
 
+use foretell_sorted::SortedMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use foretell_ati::{Body, Phase, RecordKind, RunDb, StoreError};
 use foretell_units::Op;
@@ -132,7 +133,7 @@ impl OfWorkload {
 #[derive(Debug)]
 pub(crate) struct Requests {
     /// By workload number.
-    pub by_workload: BTreeMap<u32, OfWorkload>,
+    pub by_workload: SortedMap<u32, OfWorkload>,
     /// The slowest requests of all, the slowest first.
     pub slowest: Vec<Completed>,
 }
@@ -140,7 +141,7 @@ pub(crate) struct Requests {
 /// Reads the requests of a store.
 pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
     let mut under_way: HashMap<u64, (u64, u32), foldhash::fast::FixedState> = HashMap::default();
-    let mut by_workload: BTreeMap<u32, OfWorkload> = BTreeMap::new();
+    let mut by_workload: SortedMap<u32, OfWorkload> = SortedMap::new();
     let mut slowest: BinaryHeap<Reverse<Completed>> = BinaryHeap::new();
     db.scan(RecordKind::Request, |record| {
         let Body::Request { workload, op, size, phase, .. } = record.body else { return };

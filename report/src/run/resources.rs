@@ -6,7 +6,7 @@
 //! A processor is busy between the switch to a process and the next switch. The intervals in which sampled
 //! requests used each resource are also passed to [`Spans`].
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::hash::Hash;
 
 use foretell_ati::{Body, FactValue, Facts, KindSet, Phase, RecordKind, RunDb, StoreError};
@@ -59,9 +59,9 @@ pub(crate) struct OverTime {
 #[derive(Debug, Default)]
 pub(crate) struct Resources {
     /// By host and part.
-    pub by_resource: BTreeMap<(u32, Part), OverTime>,
+    pub by_resource: SortedMap<(u32, Part), OverTime>,
     /// By node and bin: bytes of reads that hit its cache, and all bytes of reads.
-    pub caches: BTreeMap<u32, Vec<(f64, f64)>>,
+    pub caches: SortedMap<u32, Vec<(f64, f64)>>,
     /// Whether there were more resources than are followed.
     pub too_many: bool,
 }

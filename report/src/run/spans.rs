@@ -6,7 +6,7 @@
 //! its receiver's processor), else as other waiting. Work that a request leaves behind (a delayed write)
 //! counts only until its client has the answer.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use hashbrown::HashMap;
 
@@ -77,7 +77,7 @@ pub(crate) struct Charged {
     /// Mean nanoseconds of a request, in the order of [`What::ALL`].
     pub by_what: [f64; 5],
     /// Mean nanoseconds by host and disk, waiting included.
-    pub by_disk: BTreeMap<(u32, u32), f64>,
+    pub by_disk: SortedMap<(u32, u32), f64>,
 }
 
 impl Charged {
@@ -245,7 +245,7 @@ mod tests {
         spans.add(7, 120, 180, What::DiskService, 1, 1);
         let charged = spans.charge(&[request]);
         assert_eq!(charged.by_what.map(|ns| ns as u64), [20, 10, 20, 20, 30]);
-        assert_eq!(charged.by_disk, BTreeMap::from([((1, 0), 30.0)]));
+        assert_eq!(charged.by_disk, SortedMap::from([((1, 0), 30.0)]));
         assert!((charged.total_ns() - 100.0).abs() < 1e-9);
     }
 }

@@ -1,7 +1,7 @@
 //! Figures 2 and 3: the capacity by share of reads, the errors of estimates, and the cost of a
 //! write.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_pictures::Chart;
 use foretell_units::Bytes;
@@ -102,7 +102,7 @@ pub(super) fn sheets(storage: Storage, known: &Known, measured: &Measurements) -
 }
 
 /// Figure 3.
-pub(super) fn ratios(known: &BTreeMap<Storage, Known>) -> Sheet {
+pub(super) fn ratios(known: &SortedMap<Storage, Known>) -> Sheet {
     let mut sheet = Sheet::predicted_by("fig03", "What a write costs, in reads", Vec::new());
     for (storage, known) in known {
         for kib in SIZES_KIB {

@@ -11,7 +11,7 @@ mod mixes;
 mod sizes;
 mod verdict;
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
 use foretell_estimate::{
@@ -46,7 +46,7 @@ struct Known {
     series: Series,
     /// By size in KiB: the mix that the better estimator is given, as a percentage of reads. Empty if no
     /// mixes were needed.
-    extra_mixes: BTreeMap<u32, u32>,
+    extra_mixes: SortedMap<u32, u32>,
     /// The estimator that was also given these mixes.
     aware: Bottleneck,
 }
@@ -86,7 +86,7 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
     });
     let results = results?;
     let measured = Measurements { laboratory: &laboratory, results: &results };
-    let mut known = BTreeMap::new();
+    let mut known = SortedMap::new();
     for storage in Storage::ALL.into_iter().filter(|of| need(*of, &wanted) > Need::Nothing) {
         known.insert(storage, measured.known(storage, need(storage, &wanted) > Need::PureLoads)?);
     }
@@ -165,7 +165,7 @@ fn balanced(
 }
 
 /// By size: the mix that the better estimator is given, rounded to a whole percentage of reads.
-fn extra_mixes(pure: &Series) -> BTreeMap<u32, u32> {
+fn extra_mixes(pure: &Series) -> SortedMap<u32, u32> {
     let balanced = |kib: u32| {
         let mix = pure.sizes[&Bytes::kib(u64::from(kib))].plain().telling_percent();
         (kib, mix)
@@ -187,7 +187,7 @@ impl Measurements<'_> {
     }
 
     /// The resources that limited clusters under requests of these sizes, with this share of reads.
-    fn bottlenecks(&self, storage: Storage, sizes: &[u32], reads: u32) -> BTreeSet<String> {
+    fn bottlenecks(&self, storage: Storage, sizes: &[u32], reads: u32) -> SortedSet<String> {
         let setup = |kib: &u32| self.laboratory.setup(storage, &vec![(*kib, 100)], reads);
         sizes.iter().flat_map(|kib| self.results.bottlenecks(&setup(kib))).collect()
     }
@@ -200,7 +200,7 @@ impl Measurements<'_> {
     /// The knowledge of the estimators about one storage system; `mixes`: including the balanced mixes.
     fn known(&self, storage: Storage, mixes: bool) -> Result<Known, Error> {
         let series = self.pure(storage)?;
-        let extra_mixes = if mixes { extra_mixes(&series) } else { BTreeMap::new() };
+        let extra_mixes = if mixes { extra_mixes(&series) } else { SortedMap::new() };
         // Clients of Ceph are on its own nodes, where each link carries the traffic of clients and OSDs.
         // For Swift, the proxy's link is known, and the share of it that remains after TCP headers.
         let goodput = SEGMENT_DATA as f64 / SEGMENT_WIRE as f64;

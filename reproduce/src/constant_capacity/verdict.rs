@@ -1,6 +1,6 @@
 //! `summary.json` and the table at the end: the paper's claims, and the errors of the estimators.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use serde::Serialize;
 
@@ -22,9 +22,9 @@ pub struct Verdict {
     pub rows: Vec<Claim>,
     /// By storage system and size in KiB: the mix, as a percentage of reads, that the better estimator is
     /// given in addition to the pure loads. No estimator is judged by it.
-    pub extra_mix_read_percent: BTreeMap<&'static str, BTreeMap<u32, u32>>,
+    pub extra_mix_read_percent: SortedMap<&'static str, SortedMap<u32, u32>>,
     /// By figure, then by estimator.
-    pub errors: BTreeMap<&'static str, BTreeMap<&'static str, Errors>>,
+    pub errors: SortedMap<&'static str, SortedMap<&'static str, Errors>>,
 }
 
 /// Errors of one estimator over a figure's points.
@@ -98,13 +98,13 @@ const GOALS: [Goal; 5] = [
 impl Verdict {
     pub(super) fn of(
         sheets: &[Sheet],
-        known: &BTreeMap<Storage, Known>,
+        known: &SortedMap<Storage, Known>,
         measured: &Measurements<'_>,
         quick: bool,
         seeds: u64,
     ) -> Self {
         let mut rows = Vec::new();
-        let mut errors = BTreeMap::new();
+        let mut errors = SortedMap::new();
         for (storage, statement, range) in [
             (Storage::Ceph, "f_rw of Ceph is 3 to 9, by size", 3.0..=9.0),
             (Storage::Swift, "f_rw of Swift is 2 to 3, by size", 2.0..=3.0),
@@ -179,6 +179,6 @@ fn added_up(measured: &Measurements<'_>, storage: Storage, is_small: bool) -> Op
     })
 }
 
-fn all(names: &BTreeSet<String>) -> String {
+fn all(names: &SortedSet<String>) -> String {
     names.iter().map(String::as_str).collect::<Vec<_>>().join(" or ")
 }

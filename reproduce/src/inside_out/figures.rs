@@ -1,6 +1,6 @@
 //! Tables and figures except Figure 8.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_core::jobs::Workers;
 use foretell_learn::{LinearModel, Model, Term};
@@ -284,7 +284,7 @@ fn apart(results: &Results, one: &str, other: &str) -> f64 {
     let of = |name: &str| {
         let of = results.scores.iter().filter(|score| score.learner == name);
         let asked = of.map(|score| ((score.scenario, score.target), score.accuracy_percent));
-        asked.collect::<BTreeMap<_, _>>()
+        asked.collect::<SortedMap<_, _>>()
     };
     let (one, other) = (of(one), of(other));
     let both =

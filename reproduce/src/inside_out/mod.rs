@@ -11,7 +11,7 @@ mod online;
 mod runs;
 mod scenarios;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
 use foretell_core::jobs::Workers;
@@ -53,7 +53,7 @@ struct Summary {
     quick: bool,
     runs: usize,
     rows: Vec<Claim>,
-    learners: BTreeMap<&'static str, Overall>,
+    learners: SortedMap<&'static str, Overall>,
 }
 
 /// All data that figures are made from.

@@ -4,7 +4,7 @@
 //! interrupted reproduction can continue. A line names its run. Lines of another version of the
 //! program, of another scenario, or of runs that are not wanted now, are ignored.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -88,7 +88,7 @@ pub(super) struct Laboratory<'a> {
     effort: Effort,
     workers: Workers<'a>,
     path: PathBuf,
-    known: BTreeMap<String, Measured>,
+    known: SortedMap<String, Measured>,
     /// Whether the file's last line is incomplete.
     torn: bool,
 }
@@ -107,7 +107,7 @@ impl<'a> Laboratory<'a> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(Error::file("read", &path)(error)),
         };
-        let mut known = BTreeMap::new();
+        let mut known = SortedMap::new();
         // skip incomplete lines
         for line in text.split(|byte| *byte == b'\n') {
             if let Ok(Line { version, run, measured }) = serde_json::from_slice(line)

@@ -1,6 +1,6 @@
 //! Checks the storage system, and whether it can serve the rest of the scenario.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::placement::MOST_POWER;
 use foretell_units::{Bytes, HostId};
@@ -207,8 +207,8 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         hosts: &Hosts,
-    ) -> Option<BTreeMap<String, Vec<HostId>>> {
-        let mut own = BTreeMap::new();
+    ) -> Option<SortedMap<String, Vec<HostId>>> {
+        let mut own = SortedMap::new();
         for entry in section(tree, "node") {
             let Some(node) = entry.node.table().and_then(|table| table.get("monitors")) else {
                 continue;

@@ -4,7 +4,7 @@
 //! nodes. A volume is a pool of the map (`pool`, or the volume's own name), or a new one that a
 //! rule places.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, Pool, PoolKind, Rule, Step};
@@ -131,9 +131,9 @@ impl Context<'_> {
     }
 
     /// The disks of the nodes by OSD number.
-    fn osds(&mut self, tree: &Table, hosts: &Hosts) -> Option<BTreeMap<i32, Device>> {
+    fn osds(&mut self, tree: &Table, hosts: &Hosts) -> Option<SortedMap<i32, Device>> {
         let any = section(tree, "node").any(|entry| key(entry, "osds").is_some());
-        let mut osds = BTreeMap::new();
+        let mut osds = SortedMap::new();
         let mut next = 0;
         for (entry, group) in section(tree, "node").zip(hosts.groups.iter()) {
             let numbers = (group.first..group.first + group.count).map(HostId::from);
@@ -252,7 +252,7 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         hosts: &Hosts,
-        osds: &BTreeMap<i32, Device>,
+        osds: &SortedMap<i32, Device>,
     ) -> Option<Map> {
         let (parts, place) = self.topology(tree, hosts, osds)?;
         let built = CrushMap::new(parts).map_err(|error| error.to_string());
@@ -275,7 +275,7 @@ impl Context<'_> {
         ceph: &Ceph,
         index: usize,
         (entry, raw, volume): (&Entry, &RawVolume, &Volume),
-        osds: &BTreeMap<i32, Device>,
+        osds: &SortedMap<i32, Device>,
     ) -> Option<Places> {
         let pool = self.pool(map, ceph, index, (entry, raw, volume))?;
         let place = raw.rule.as_ref().map_or(entry.key_place, At::place);
@@ -300,7 +300,7 @@ impl Context<'_> {
                 return None;
             }
         };
-        let nodes: BTreeSet<HostId> = volume.nodes.iter().copied().collect();
+        let nodes: SortedSet<HostId> = volume.nodes.iter().copied().collect();
         let mut devices = Vec::with_capacity(sets.len() * usize::from(volume.n()));
         for osd in sets.iter().flatten() {
             let Some(device) = osds.get(osd) else {
@@ -461,7 +461,7 @@ impl Context<'_> {
         volumes: &[volumes::CheckedVolume],
         all: &[Places],
     ) {
-        let mut held: BTreeMap<Device, f64> = BTreeMap::new();
+        let mut held: SortedMap<Device, f64> = SortedMap::new();
         for (found, places) in volumes.iter().zip(all) {
             let Some(volume) = &found.model else { return };
             let shard = volume.size.get() as f64 / f64::from(volume.m()) / f64::from(places.groups);

@@ -1,6 +1,6 @@
 //! Checks events: their targets, times and actions, and whether they are possible.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_units::{HostId, SimSpan};
 
@@ -497,15 +497,15 @@ impl Context<'_> {
     fn possible(&mut self, steps: &mut [Step], hosts: &Hosts) -> bool {
         type Scope = (HostId, Part);
         let meet = |one: &Scope, other: &Scope| one.0 == other.0 && one.1.meets(other.1);
-        let mut down: BTreeMap<Scope, usize> = BTreeMap::new();
-        let mut slow: BTreeMap<Scope, usize> = BTreeMap::new();
-        let mut seen: BTreeMap<Scope, usize> = BTreeMap::new();
-        let mut left: BTreeMap<Scope, usize> = BTreeMap::new();
+        let mut down: SortedMap<Scope, usize> = SortedMap::new();
+        let mut slow: SortedMap<Scope, usize> = SortedMap::new();
+        let mut seen: SortedMap<Scope, usize> = SortedMap::new();
+        let mut left: SortedMap<Scope, usize> = SortedMap::new();
         let mut good = true;
         for index in 0..steps.len() {
             let Event { host, part, action, at, name } = steps[index].event.clone();
             let (scope, host_name) = ((host, part), part.of(&hosts.name(host)));
-            let earlier = |of: &BTreeMap<Scope, usize>| {
+            let earlier = |of: &SortedMap<Scope, usize>| {
                 of.iter().find(|(other, _)| meet(other, &scope)).map(|(_, index)| *index)
             };
             let before = match action {

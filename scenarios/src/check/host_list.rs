@@ -1,6 +1,6 @@
 //! Lists of hosts: storage nodes of volumes, clients of workloads.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use foretell_units::HostId;
 
@@ -49,7 +49,7 @@ impl Context<'_> {
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
         let mut list = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut seen = SortedSet::new();
         let mut good = true;
         for (text, place) in patterns {
             let found = match host_pattern::hosts(text, &hosts.groups) {

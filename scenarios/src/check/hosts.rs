@@ -1,6 +1,6 @@
 //! Hosts: groups are expanded, and single hosts overlaid on their groups.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_units::{Bytes, HostId};
 
@@ -118,7 +118,7 @@ impl Hosts {
     fn share_machine(
         &self,
         group: &Group,
-        overrides: &BTreeMap<usize, &Entry>,
+        overrides: &SortedMap<usize, &Entry>,
         context: &mut Context<'_>,
     ) {
         let Some(first) = self.get(HostId::from(group.first)) else { return };
@@ -197,8 +197,8 @@ impl Hosts {
         &self,
         bare: &'t Table,
         context: &mut Context<'_>,
-    ) -> BTreeMap<usize, &'t Entry> {
-        let mut found = BTreeMap::new();
+    ) -> SortedMap<usize, &'t Entry> {
+        let mut found = SortedMap::new();
         for entry in section(bare, "host") {
             let Some(number) = host_pattern::host(&entry.key, &self.groups) else {
                 if !self.incomplete {

@@ -1,6 +1,6 @@
 //! Virtual machines: the machine of each storage node, and the shared parts of a machine.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_units::{HostId, Rate};
 
@@ -29,7 +29,7 @@ pub(super) fn place(
     list: &mut [Option<Host>],
     context: &mut Context<'_>,
 ) {
-    let mut by_group = BTreeMap::new();
+    let mut by_group = SortedMap::new();
     for entry in section(tree, "node") {
         let Some(node) = machine_of(entry) else { continue };
         if let Some(found) = machines(entry, node, tree, context) {
@@ -37,7 +37,7 @@ pub(super) fn place(
         }
     }
     // by owner and number of the machine: its hosts
-    let mut on: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
+    let mut on: SortedMap<(&str, usize), Vec<usize>> = SortedMap::new();
     for group in groups {
         let Some(GroupMachines { owner, count, .. }) = by_group.get(group.name.as_str()) else {
             continue;

@@ -22,7 +22,7 @@ mod uplinks;
 mod volumes;
 mod workloads;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_units::{Bytes, Seed, SimSpan};
@@ -110,7 +110,7 @@ fn check_at_first(tree: &Table, sources: &Sources, base: &Path) -> Result<Checke
         broken: &broken,
         base,
         profiles: Profiles::new(&groups, base, &broken),
-        devices: BTreeMap::new(),
+        devices: SortedMap::new(),
         keeps_objects: false,
         disks_are_servers: false,
         crush_text: None,
@@ -148,7 +148,7 @@ pub(crate) fn check_device(file: &str, text: &str) -> Result<Device, ScenarioErr
     let node = profiles::read(ProfileKind::Device, file, text, &mut sources, &mut problems);
     let (broken, empty, base) = (Broken::default(), Table::default(), Path::new(""));
     let profiles = Profiles::new(&empty, base, &broken);
-    let devices = BTreeMap::new();
+    let devices = SortedMap::new();
     let broken = &broken;
     let (keeps_objects, disks_are_servers) = (false, false);
     let crush_text = None;
@@ -184,7 +184,7 @@ pub(crate) struct Context<'a> {
     base: &'a Path,
     profiles: Profiles<'a>,
     /// Devices by name: all hosts with one profile share the result.
-    devices: BTreeMap<String, Option<Device>>,
+    devices: SortedMap<String, Option<Device>>,
     /// Whether servers keep objects; then workloads may run on storage nodes.
     keeps_objects: bool,
     /// Whether each disk is its own server.

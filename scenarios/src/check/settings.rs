@@ -5,7 +5,7 @@
 //! set are listed here. Weights of OSDs are not settings of a scenario, but are set in the same
 //! way.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_units::{HostId, SimSpan, VolumeId};
@@ -44,8 +44,8 @@ pub(super) struct Change {
 
 /// OSDs by the paths of their weights, and all weights other than 1.
 struct Osds {
-    paths: BTreeMap<String, (HostId, u32)>,
-    weights: BTreeMap<(HostId, u32), u32>,
+    paths: SortedMap<String, (HostId, u32)>,
+    weights: SortedMap<(HostId, u32), u32>,
 }
 
 /// Writes `set` with dotted keys, even if it is written as nested tables.
@@ -122,7 +122,7 @@ pub(super) fn add(outages: &mut Outages, changes: Vec<Change>) {
 impl Osds {
     /// The OSDs of a scenario; empty if it has none.
     fn of(scenario: &Scenario) -> Self {
-        let (mut paths, mut weights) = (BTreeMap::new(), BTreeMap::new());
+        let (mut paths, mut weights) = (SortedMap::new(), SortedMap::new());
         let has_osds = scenario.system.traits().disks_are_servers();
         for (index, Host { name, role, .. }) in scenario.hosts.iter().enumerate() {
             let disks = role.storage().filter(|_| has_osds).map_or(0, |all| all.disks.len());

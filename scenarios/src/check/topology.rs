@@ -4,7 +4,7 @@
 //! Buckets are numbered from the leaves upwards, by name, so that a map depends only on the
 //! scenario. Left out: chassis, rows, pods; weights other than capacities.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_algorithms::crush::{
     Algorithm, Bucket, Item, MapParts, Mode, PoolKind, Rule, Setting, Step, add_shadows,
@@ -33,15 +33,15 @@ const ROOT_NAME: &str = "default";
 #[derive(Default)]
 struct Branch {
     /// Further branches by name, with their types.
-    inner: BTreeMap<String, (u16, Branch)>,
+    inner: SortedMap<String, (u16, Branch)>,
     hosts: Vec<HostId>,
 }
 
 /// For each name at a level: the names that contain it, and the place of its first mention.
-type Seen = BTreeMap<(u16, String), (Vec<String>, Place)>;
+type Seen = SortedMap<(u16, String), (Vec<String>, Place)>;
 
 /// Storage nodes by rack. Errors in the racks are reported with the map.
-pub(super) fn racks(tree: &Table, hosts: &Hosts) -> BTreeMap<String, Vec<HostId>> {
+pub(super) fn racks(tree: &Table, hosts: &Hosts) -> SortedMap<String, Vec<HostId>> {
     by_rack(section(tree, "node"), hosts)
 }
 
@@ -49,8 +49,8 @@ pub(super) fn racks(tree: &Table, hosts: &Hosts) -> BTreeMap<String, Vec<HostId>
 pub(super) fn by_rack<'t>(
     groups: impl Iterator<Item = &'t Entry>,
     hosts: &Hosts,
-) -> BTreeMap<String, Vec<HostId>> {
-    let mut racks: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
+) -> SortedMap<String, Vec<HostId>> {
+    let mut racks: SortedMap<String, Vec<HostId>> = SortedMap::new();
     for (entry, group) in groups.zip(hosts.groups.iter()) {
         let Some(node) = key(entry, "rack") else { continue };
         let names: Vec<&str> = match &node.value {
@@ -74,16 +74,16 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         hosts: &Hosts,
-        osds: &BTreeMap<i32, Device>,
+        osds: &SortedMap<i32, Device>,
     ) -> Option<(MapParts, Place)> {
         let (root, place) = self.branches(tree, hosts)?;
-        let mut types = BTreeMap::from([(0, "osd"), (HOST, "host"), (ROOT, "root")]);
+        let mut types = SortedMap::from([(0, "osd"), (HOST, "host"), (ROOT, "root")]);
         types.extend(
             LEVELS.iter().filter(|(level, _)| used(tree, level)).map(|(n, kind)| (*kind, *n)),
         );
         let types = types.into_iter().map(|(kind, name)| (kind, name.to_owned())).collect();
         let mut parts = MapParts { types, ..MapParts::default() };
-        let mut disks: BTreeMap<HostId, Vec<(i32, u32)>> = BTreeMap::new();
+        let mut disks: SortedMap<HostId, Vec<(i32, u32)>> = SortedMap::new();
         for (osd, (host, disk)) in osds {
             disks.entry(*host).or_default().push((*osd, *disk));
         }
@@ -177,7 +177,7 @@ impl Context<'_> {
         &mut self,
         tree: &Table,
         hosts: &Hosts,
-        osds: &BTreeMap<i32, Device>,
+        osds: &SortedMap<i32, Device>,
         parts: &mut MapParts,
     ) -> Option<()> {
         if section(tree, "rule").next().is_none() {
@@ -194,9 +194,9 @@ impl Context<'_> {
             }
             parts.classes.insert(*osd, class.to_owned());
         }
-        let all: BTreeSet<String> = parts.classes.values().cloned().collect();
+        let all: SortedSet<String> = parts.classes.values().cloned().collect();
         let all: Vec<String> = all.into_iter().collect();
-        let added = add_shadows(parts, &all, &BTreeMap::new());
+        let added = add_shadows(parts, &all, &SortedMap::new());
         if let Err(error) = added {
             self.add(Problem::new(Place::default(), error.to_string()));
             return None;
@@ -207,7 +207,7 @@ impl Context<'_> {
     /// Numbers the rules: first those for the volumes' failure domains, in order, then those of `[rule]`.
     fn rules(&mut self, tree: &Table, parts: &mut MapParts) -> Option<()> {
         let written: Vec<&Entry> = section(tree, "rule").collect();
-        let mut named: BTreeSet<&str> = BTreeSet::new();
+        let mut named: SortedSet<&str> = SortedSet::new();
         for (number, entry) in (0..).zip(section(tree, "volume")) {
             let raw: RawVolume = self.read(&entry.node)?;
             if let Some(rule) = key(entry, "rule").and_then(|node| node.text()) {
@@ -258,7 +258,7 @@ impl Context<'_> {
 struct Builder<'a> {
     hosts: &'a Hosts,
     /// OSD numbers and disk indices, by host.
-    disks: &'a BTreeMap<HostId, Vec<(i32, u32)>>,
+    disks: &'a SortedMap<HostId, Vec<(i32, u32)>>,
     /// The number of the next bucket.
     next: i32,
     parts: &'a mut MapParts,
@@ -298,7 +298,7 @@ impl Builder<'_> {
 
 /// A name that two buckets have, if any.
 fn named_twice(parts: &MapParts) -> Option<String> {
-    let mut kinds: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut kinds: SortedMap<&str, &str> = SortedMap::new();
     parts.buckets.iter().find_map(|bucket| {
         let kind = parts.types.get(&bucket.kind).map_or("bucket", String::as_str);
         let other = kinds.insert(&bucket.name, kind)?;

@@ -1,6 +1,6 @@
 //! Uplinks of racks: which hosts share one.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_units::HostId;
 
@@ -59,12 +59,12 @@ impl Context<'_> {
     fn machines_are_whole(
         &mut self,
         node: &Node,
-        racks: &BTreeMap<String, Vec<HostId>>,
+        racks: &SortedMap<String, Vec<HostId>>,
         hosts: &Hosts,
     ) -> Option<()> {
         let in_rack =
             racks.iter().flat_map(|(name, all)| all.iter().map(move |host| (*host, name)));
-        let rack: BTreeMap<HostId, &String> = in_rack.collect();
+        let rack: SortedMap<HostId, &String> = in_rack.collect();
         for id in (0..hosts.count()).map(HostId::from) {
             let first = hosts.first_on_machine(id);
             if rack.get(&id) != rack.get(&first) {

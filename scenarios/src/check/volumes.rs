@@ -1,6 +1,6 @@
 //! Checks volumes, and whether the disks have room for them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_algorithms::codec::{self, Encoding, EncodingError};
 use foretell_algorithms::distribution::Distribution;
@@ -211,8 +211,8 @@ impl Context<'_> {
             })
             .collect();
         // one message for each set of volumes that is too large for some node
-        let mut reported = BTreeSet::new();
-        let mut on_node: BTreeMap<HostId, Vec<usize>> = BTreeMap::new();
+        let mut reported = SortedSet::new();
+        let mut on_node: SortedMap<HostId, Vec<usize>> = SortedMap::new();
         for (index, (volume, ..)) in volumes.iter().enumerate() {
             for &node in &volume.nodes {
                 on_node.entry(node).or_default().push(index);

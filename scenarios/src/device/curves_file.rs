@@ -5,7 +5,7 @@
 //! virtual disks, drives with only benchmark results. `foretell calibrate disk` writes such a
 //! profile from results of fio.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::fmt::Write as _;
 
 use foretell_units::{Bytes, Op, SimSpan};
@@ -125,7 +125,7 @@ pub(crate) fn curves(raw: &RawCurves, context: &mut Context<'_>) -> Option<Curve
     let curves: Vec<Option<Curve>> =
         raw.curve.get().iter().map(|curve| self::curve(curve, context)).collect();
     let curves: Vec<Curve> = curves.into_iter().collect::<Option<_>>()?;
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     for (raw, curve) in raw.curve.get().iter().zip(&curves) {
         let what = (curve.order, curve.op as usize, curve.reads.to_bits(), curve.block);
         if !seen.insert(what) {

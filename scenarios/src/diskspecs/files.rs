@@ -1,7 +1,7 @@
 //! Imports a description whose files are given together.
 
+use foretell_sorted::SortedSet;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use super::{Import, ImportError, import};
 /// If `files` is empty.
 pub fn import_files(files: &[PathBuf], disk: Option<&str>) -> Result<Import, ImportError> {
     let first = first(files)?;
-    let used = RefCell::new(BTreeSet::new());
+    let used = RefCell::new(SortedSet::new());
     let read = |path: &Path| {
         let found = foretell_input::bytes(path, Limit::DESCRIPTION);
         let (path, found) = match found {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::io::{Error, ErrorKind};
 
 use foretell_units::SimSpan;
@@ -8,7 +8,7 @@ use super::*;
 use crate::drive::{Numbering, ReadAhead, SeekFormula, Sparing, Specification};
 
 /// Files in memory.
-struct Files(BTreeMap<PathBuf, Vec<u8>>);
+struct Files(SortedMap<PathBuf, Vec<u8>>);
 
 impl Files {
     fn new(files: &[(&str, &str)]) -> Self {

@@ -8,7 +8,7 @@ mod checker;
 mod complete;
 mod words;
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use checker::Checker;
 pub(crate) use complete::{complete, complete_node};
@@ -36,8 +36,8 @@ const SCENARIO: &str = "scenario";
 /// Entries with errors, and sections that may lack entries.
 #[derive(Debug, Default)]
 pub(crate) struct Broken {
-    entries: BTreeSet<(String, String)>,
-    sections: BTreeSet<String>,
+    entries: SortedSet<(String, String)>,
+    sections: SortedSet<String>,
 }
 
 impl Broken {

@@ -1,6 +1,6 @@
 //! The measurements of workload drivers: requests, bytes and response times of each interval.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_metrics::ClientSample;
 use foretell_scenarios::model::Scenario;
@@ -12,7 +12,7 @@ const INTERVAL: SimSpan = SimSpan::from_secs(5);
 /// All drivers: one for each workload and client.
 pub(super) struct Drivers {
     /// Tallies by workload and client.
-    tallies: BTreeMap<(u32, u32), [Tally; 2]>,
+    tallies: SortedMap<(u32, u32), [Tally; 2]>,
     due: SimTime,
 }
 

@@ -1,6 +1,6 @@
 //! Ceph settings for tests.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::model::{Ceph, Cost, OsdStore};
 use foretell_units::{Bytes, Rate, SimSpan};
@@ -24,7 +24,7 @@ pub(crate) fn ceph(placement_groups_per_osd: u32) -> Ceph {
         onodes: None,
         coalesce: false,
         monitors: Vec::new(),
-        own_monitors: BTreeMap::new(),
+        own_monitors: SortedMap::new(),
         places: None,
     }
 }

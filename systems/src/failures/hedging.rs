@@ -5,7 +5,8 @@
 //! outstanding for longer than the 95th percentile. Simplified: a client uses the response times of its own
 //! reads of a volume, regardless of their size. A superfluous request is not withdrawn.
 
-use std::collections::{BTreeMap, VecDeque};
+use foretell_sorted::SortedMap;
+use std::collections::VecDeque;
 
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_scenarios::model::{Hedge, Scenario};
@@ -21,7 +22,7 @@ pub(crate) struct Hedging {
     /// Number of reads that asked one more node, by workload.
     sent: Vec<u64>,
     /// Response times seen, by volume and client, if the delay is a percentile.
-    seen: BTreeMap<(u32, HostId), Seen>,
+    seen: SortedMap<(u32, HostId), Seen>,
 }
 
 /// Response times of a client's last reads, ns.
@@ -33,7 +34,7 @@ struct Seen {
 
 impl Hedging {
     pub(super) fn of(scenario: &Scenario) -> Self {
-        Self { sent: vec![0; scenario.workloads.len()], seen: BTreeMap::new() }
+        Self { sent: vec![0; scenario.workloads.len()], seen: SortedMap::new() }
     }
 
     /// How long a client waits for its nodes before it asks another, if it does at all.

@@ -5,6 +5,7 @@
 //! fragment's *hole*. If a fragment must be rebuilt, its hole is the whole fragment at first. Each node's
 //! file has spare room after the volume's own part, for fragments that are given to the node.
 
+use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -68,9 +69,9 @@ pub(crate) struct Holes {
     sizes: Vec<Bytes>,
     room: Vec<u64>,
     /// Number of groups that were given to a node, by volume and node.
-    given: BTreeMap<(u32, HostId), u64>,
+    given: SortedMap<(u32, HostId), u64>,
     /// Number of holes, by how they are closed.
-    open: BTreeMap<(HostId, Kind), u64>,
+    open: SortedMap<(HostId, Kind), u64>,
     /// The current volume of each group.
     pub(crate) routes: Routes,
 }
@@ -95,8 +96,8 @@ impl Holes {
             moves: BTreeMap::new(),
             sizes: Vec::new(),
             room: Vec::new(),
-            given: BTreeMap::new(),
-            open: BTreeMap::new(),
+            given: SortedMap::new(),
+            open: SortedMap::new(),
             routes: Routes::default(),
         }
     }

@@ -20,7 +20,7 @@ mod plan;
 mod recovery;
 mod routes;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Outages, Recovery as Settings};
@@ -52,7 +52,7 @@ pub(crate) struct Failures {
     /// Fates by exchange; exchanges beyond the end are running.
     fates: Vec<Fate>,
     /// By client and node: until when the client avoids the node after a timeout.
-    suspicions: BTreeMap<(HostId, HostId), SimTime>,
+    suspicions: SortedMap<(HostId, HostId), SimTime>,
     /// Hosts that are down and hold fragments.
     pub(crate) missed: u32,
     pub(crate) plans: Plans,
@@ -184,7 +184,7 @@ impl Failures {
             hedging: Hedging::of(scenario),
             hosts: (0..scenario.hosts.len()).map(state).collect(),
             fates: Vec::new(),
-            suspicions: BTreeMap::new(),
+            suspicions: SortedMap::new(),
             missed: 0,
             plans: Plans::default(),
             holes: Holes::new(),

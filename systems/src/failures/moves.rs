@@ -9,7 +9,7 @@
 //! from the old place what they do not find. In this model redundancy is never lower than before. The order
 //! in which fragments move is an assumption.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::ops::Range;
 
 use foretell_units::HostId;
@@ -154,8 +154,8 @@ impl Failures {
     }
 
     /// Number of fragments of a volume for each node that is their planned holder.
-    fn shares(&self, id: u32, volume: &Volume) -> BTreeMap<HostId, u64> {
-        let mut shares = BTreeMap::new();
+    fn shares(&self, id: u32, volume: &Volume) -> SortedMap<HostId, u64> {
+        let mut shares = SortedMap::new();
         for group in self.holes.groups(id, volume) {
             for node in self.holes.planned(id, volume, group) {
                 *shares.entry(node).or_default() += 1;

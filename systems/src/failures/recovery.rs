@@ -1,6 +1,7 @@
 //! Recoveries: their jobs, who does them, and their costs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use foretell_units::{Bytes, HostId, SimTime};
@@ -152,21 +153,21 @@ impl ConversionStage {
 #[derive(Default)]
 pub(crate) struct Recoveries {
     /// Jobs by request.
-    pub(crate) jobs: BTreeMap<u32, Job>,
+    pub(crate) jobs: SortedMap<u32, Job>,
     /// Groups that are being converted, as (volume, group).
-    pub(crate) conversions: BTreeMap<(u32, u64), Conversion>,
+    pub(crate) conversions: SortedMap<(u32, u64), Conversion>,
     /// Groups that wait to be converted, by the node that will convert them.
-    pub(crate) to_convert: BTreeMap<HostId, BTreeSet<(u32, u64)>>,
+    pub(crate) to_convert: SortedMap<HostId, BTreeSet<(u32, u64)>>,
     /// When nodes next check groups that cannot be converted yet.
-    pub(crate) looks: BTreeMap<HostId, SimTime>,
+    pub(crate) looks: SortedMap<HostId, SimTime>,
     /// Requests whose conversion was cancelled during the computation.
-    pub(crate) dropped: BTreeSet<u32>,
+    pub(crate) dropped: SortedSet<u32>,
     /// Fragments that wait for their holder to rebuild them.
-    pub(crate) waiting: BTreeMap<HostId, BTreeSet<Slot>>,
+    pub(crate) waiting: SortedMap<HostId, BTreeSet<Slot>>,
     /// Fragments that cannot be rebuilt while too few others are reachable.
     pub(crate) stuck: BTreeSet<(HostId, Slot)>,
     /// End times of a holder's pauses; each pause blocks one job.
-    pub(crate) pauses: BTreeMap<HostId, Vec<SimTime>>,
+    pub(crate) pauses: SortedMap<HostId, Vec<SimTime>>,
     /// Recoveries in the order in which they began.
     pub(crate) all: Vec<Recovery>,
     /// Bytes written by all recoveries: read after each event of the simulation.

@@ -4,7 +4,7 @@
 //! with the same blocks and groups. Such a *successor* is a separate volume for the software. Successors are
 //! numbered after the volumes of the scenario.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::sync::Arc;
 
 use crate::volume::Volume;
@@ -12,11 +12,11 @@ use crate::volume::Volume;
 /// For each volume of the scenario that changes: the current volume of each group.
 #[derive(Default)]
 pub(crate) struct Routes {
-    now: BTreeMap<u32, Arc<Vec<u32>>>,
+    now: SortedMap<u32, Arc<Vec<u32>>>,
     /// The successor for each setting that concerns volumes, by the setting's number.
     successors: Vec<u32>,
     /// The volume that each volume is changing to.
-    targets: BTreeMap<u32, u32>,
+    targets: SortedMap<u32, u32>,
 }
 
 impl Routes {

@@ -7,7 +7,7 @@
 //! Left out: the lock of the placement group that is scrubbed, writes that wait for its scrub, and that all OSDs
 //! of a group scrub it together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_algorithms::mix;
 use foretell_units::{Bytes, SimSpan};
@@ -23,14 +23,14 @@ use crate::scrub::{Places, Region};
 impl<R: Rules> Objects<R> {
     /// The places of devices that hold data: each device of a pool holds an equal share of it.
     pub(super) fn places(&self, core: &Core) -> Places {
-        let mut places: Places = BTreeMap::new();
+        let mut places: Places = SortedMap::new();
         for (volume, pool) in (0..).zip(&self.pools) {
             let size = Bytes(pool.share(core.volumes[volume as usize].size.get()));
             if size == Bytes::ZERO {
                 continue;
             }
             let groups = (0..pool.groups()).flat_map(|group| pool.targets_of(group));
-            let targets: BTreeSet<Target> = groups.copied().collect();
+            let targets: SortedSet<Target> = groups.copied().collect();
             for target in targets {
                 let region = Region { volume, begin: pool.base(), size };
                 places.entry(target).or_default().push(region);

@@ -1,6 +1,6 @@
 //! The places of disks that hold data of volumes when a run begins.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_algorithms::node::AddressSpace;
 use foretell_scenarios::model::Scenario;
@@ -23,7 +23,7 @@ pub(crate) struct Region {
 }
 
 /// By disk: its regions with data, in the order of addresses.
-pub(crate) type Places = BTreeMap<Target, Vec<Region>>;
+pub(crate) type Places = SortedMap<Target, Vec<Region>>;
 
 /// The places of a system whose nodes keep volumes as files.
 pub(crate) fn of_files(scenario: &Scenario, volumes: &[Volume]) -> Places {

@@ -13,6 +13,7 @@
 //! Simplified: Swift replaces whole objects. Here a write may replace some blocks of an object, and a hand-off has
 //! those blocks alone. A real hand-off waits for a primary whose disk has failed before it drops a partition.
 
+use foretell_sorted::{SortedMap, SortedSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -124,13 +125,13 @@ pub(super) type Known = SmallVec<[(u64, u64); 2]>;
 pub(super) struct Ledger {
     pub(super) partitions: Vec<Partition>,
     /// Servers that are down.
-    down: BTreeSet<Osd>,
+    down: SortedSet<Osd>,
     /// Partitions that are not the same on all primaries, or have a primary that is down.
     differing: BTreeSet<usize>,
     /// Number of blocks that servers lack, for those that lack some.
-    lacking: BTreeMap<Osd, u64>,
+    lacking: SortedMap<Osd, u64>,
     /// Number of moves of partitions, by cause.
-    moves: BTreeMap<Cause, u64>,
+    moves: SortedMap<Cause, u64>,
 }
 
 impl Ledger {

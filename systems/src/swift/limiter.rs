@@ -6,7 +6,7 @@
 //! too many errors at once. Simplified: one count for each proxy. A real
 //! proxy has one for each of its worker processes, each of which finds out for itself.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::outages::SwiftRecovery;
 use foretell_units::{HostId, SimTime};
@@ -16,7 +16,7 @@ use super::ledger::Osd;
 /// Errors of servers, by proxy.
 #[derive(Default)]
 pub(super) struct Limiter {
-    errors: BTreeMap<(HostId, Osd), (u32, SimTime)>,
+    errors: SortedMap<(HostId, Osd), (u32, SimTime)>,
 }
 
 impl Limiter {

@@ -19,7 +19,7 @@ mod proxy;
 mod replicator;
 mod rings;
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, Cost, CpuProfile, Scenario};
@@ -64,7 +64,7 @@ impl Swift {
             }
         }
         let joining = scenario.outages.as_ref().map(Outages::joining).unwrap_or_default();
-        let absent: BTreeSet<HostId> = joining.into_iter().collect();
+        let absent: SortedSet<HostId> = joining.into_iter().collect();
         let is_there = |one: &&RingDevice| !absent.contains(&HostId(one.zone));
         let devices: Vec<RingDevice> = all.iter().filter(is_there).copied().collect();
         let copies = usize::from(volume.n());
@@ -108,7 +108,7 @@ struct VolumeRing {
     /// Devices of all nodes of the volume.
     all: Vec<RingDevice>,
     /// Nodes whose devices are not in the ring.
-    absent: BTreeSet<HostId>,
+    absent: SortedSet<HostId>,
     /// By the identities of devices.
     targets: Vec<Target>,
 }

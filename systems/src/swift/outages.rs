@@ -4,7 +4,8 @@
 //! replicators find out when they connect or wait for an answer. The cluster never gives up on a host: the ring stays
 //! as it is, as in Swift, until an operator changes it (`rings`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
+use std::collections::BTreeMap;
 
 use foretell_scenarios::model::Scenario;
 use foretell_units::{Beat, Bytes, HostId, SimTime, VolumeId};
@@ -38,27 +39,27 @@ pub(super) struct Outages {
     pub(super) more: BTreeMap<usize, Few<Osd>>,
     pub(super) moved: Moved,
     /// Servers whose disks have failed, with the numbers of these units.
-    pub(super) unmounted: BTreeMap<Osd, HostId>,
+    pub(super) unmounted: SortedMap<Osd, HostId>,
     /// Servers whose disks have failed last, and not their hosts: the numbers of these units.
-    pub(super) causes: BTreeMap<Osd, HostId>,
+    pub(super) causes: SortedMap<Osd, HostId>,
     /// When units have failed, joined or been drained last.
-    pub(super) happened: BTreeMap<HostId, SimTime>,
+    pub(super) happened: SortedMap<HostId, SimTime>,
     /// By volume, once they are needed.
     pub(super) objects: Vec<Option<Objects>>,
     /// Requests of clients that proxies work on.
     pub(super) ops: Numbered<ClientOp>,
     /// The operation of each part of a request that a client waits for.
-    pub(super) parts: BTreeMap<u32, u32>,
+    pub(super) parts: SortedMap<u32, u32>,
     pub(super) calls: Numbered<Call>,
     pub(super) jobs: Numbered<Job>,
     waits: Numbered<Wait>,
-    pub(super) replicators: BTreeMap<HostId, Replicator>,
+    pub(super) replicators: SortedMap<HostId, Replicator>,
     /// Partitions that are being sent, with the server that they are sent to.
-    pub(super) sending: BTreeSet<(usize, Osd)>,
+    pub(super) sending: SortedSet<(usize, Osd)>,
     /// The version of the latest write.
     pub(super) version: u64,
     /// Numbers of writes in the records by their versions, if real bytes are carried.
-    pub(super) written: BTreeMap<u64, u64>,
+    pub(super) written: SortedMap<u64, u64>,
     sizes: Vec<u64>,
     /// Bytes in a block and blocks in an object, by volume.
     blocks: Vec<(u64, u64)>,
@@ -206,7 +207,7 @@ impl Cluster {
         };
         let interval = failures.settings.swift.replicator_interval;
         let (mut servers, mut first_server) = (Vec::new(), Vec::new());
-        let mut replicators = BTreeMap::new();
+        let mut replicators = SortedMap::new();
         for index in 0..scenario.hosts.len() {
             let host = HostId::from(index);
             first_server.push(servers.len() as Osd);
@@ -233,19 +234,19 @@ impl Cluster {
             first_partition: Vec::new(),
             more: BTreeMap::new(),
             moved: Moved::new(),
-            unmounted: BTreeMap::new(),
-            causes: BTreeMap::new(),
-            happened: BTreeMap::new(),
+            unmounted: SortedMap::new(),
+            causes: SortedMap::new(),
+            happened: SortedMap::new(),
             objects: scenario.volumes.iter().map(|_| None).collect(),
             ops: Numbered::default(),
-            parts: BTreeMap::new(),
+            parts: SortedMap::new(),
             calls: Numbered::default(),
             jobs: Numbered::default(),
             waits: Numbered::default(),
             replicators,
-            sending: BTreeSet::new(),
+            sending: SortedSet::new(),
             version: 0,
-            written: BTreeMap::new(),
+            written: SortedMap::new(),
             sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),
             blocks: Vec::new(),
         };

@@ -7,8 +7,9 @@
 //!
 //! Left out: failed members, and the division of the controller into two halves.
 
+use foretell_sorted::SortedMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use foretell_algorithms::array::{
@@ -39,7 +40,7 @@ pub(crate) struct Array {
     requests: Slab<Request>,
     jobs: Slab<Job>,
     /// Locked stripes (being written), and the jobs that wait for each.
-    locked: BTreeMap<u64, VecDeque<u32>>,
+    locked: SortedMap<u64, VecDeque<u32>>,
     agenda: BinaryHeap<Reverse<(SimTime, u64, Step)>>,
     sequence: u64,
     /// Outstanding operations: waiting or in service.
@@ -181,7 +182,7 @@ impl Array {
             }),
             requests: Slab::new(),
             jobs: Slab::new(),
-            locked: BTreeMap::new(),
+            locked: SortedMap::new(),
             agenda: BinaryHeap::new(),
             sequence: 0,
             present: 0,

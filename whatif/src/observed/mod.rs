@@ -3,7 +3,7 @@
 
 mod requests;
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
@@ -41,7 +41,7 @@ pub(crate) struct WorkloadSeen {
     pub(crate) read_share: f64,
     /// Time that a request took at each resource, summed over all hosts of a kind: see
     /// [`crate::WorkloadAnswer::demands_ms`].
-    pub(crate) demands_ms: BTreeMap<String, f64>,
+    pub(crate) demands_ms: SortedMap<String, f64>,
 }
 
 impl WorkloadSeen {
@@ -56,7 +56,7 @@ impl WorkloadSeen {
 pub struct Observed {
     pub(crate) document: Document,
     pub(crate) scenario: Scenario,
-    pub(crate) measured: BTreeMap<String, Arc<Measurement>>,
+    pub(crate) measured: SortedMap<String, Arc<Measurement>>,
     /// By workload.
     pub(crate) requests: Vec<Streams>,
     /// Records for each request.
@@ -98,7 +98,7 @@ impl Observed {
         all_were_recorded(run)?;
         // the measured time may have begun later than the scenario says
         let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
-        let mut measured = BTreeMap::new();
+        let mut measured = SortedMap::new();
         for fact in facts.below("device") {
             let name = fact.path.strip_prefix("device.").and_then(|p| p.strip_suffix(".measured"));
             let Some(name) = name else { continue };
@@ -127,7 +127,7 @@ impl Observed {
                 });
             }
         }
-        let mut busy = vec![BTreeMap::new(); scenario.workloads.len()];
+        let mut busy = vec![SortedMap::new(); scenario.workloads.len()];
         for demand in run.demands()? {
             let Some(busy) = busy.get_mut(demand.workload.index()) else { continue };
             let Some(host) = scenario.hosts.get(demand.host.index()) else { continue };

@@ -1,6 +1,6 @@
 //! A storage node: the software of the storage system on models of measured disks.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{DiskOperation, Machine, Note, SetAside};
@@ -31,7 +31,7 @@ pub(super) struct Node {
     /// The operations that were started, while disk operations take no time. Otherwise `None`.
     instant: Option<Vec<u32>>,
     /// When the software next handles waiting work, in the time of the whole run.
-    ticks: BTreeSet<SimTime>,
+    ticks: SortedSet<SimTime>,
     aside: Option<SetAside>,
     /// Dirty pages when the last detailed stretch began.
     dirty_before: u64,
@@ -71,7 +71,7 @@ struct Hardware<'a, 'b> {
     around: &'a mut Around<'b>,
     begins: &'a [Sectors],
     instant: &'a mut Option<Vec<u32>>,
-    ticks: &'a mut BTreeSet<SimTime>,
+    ticks: &'a mut SortedSet<SimTime>,
 }
 
 impl Machine for Hardware<'_, '_> {
@@ -121,7 +121,7 @@ impl Node {
             software,
             begins: storage.device_capacities().map(begin).collect(),
             instant: None,
-            ticks: BTreeSet::new(),
+            ticks: SortedSet::new(),
             aside: None,
             dirty_before: 0,
         }

@@ -1,6 +1,6 @@
 //! What clients see of the replayed cluster.
 
-use std::collections::BTreeMap;
+use foretell_sorted::SortedMap;
 
 use foretell_scenarios::model::Host;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
@@ -41,7 +41,7 @@ impl Outcome {
     /// Whether another replay had the same outcome, for every workload and every resource. Hosts are matched
     /// by name. A host that is in only one of the replays must have been idle.
     pub(crate) fn goes_as(&self, hosts: &[Host], other: &Self, others: &[Host]) -> bool {
-        let named = |outcome: &Self, hosts: &[Host]| -> BTreeMap<(String, usize), [u64; 3]> {
+        let named = |outcome: &Self, hosts: &[Host]| -> SortedMap<(String, usize), [u64; 3]> {
             let known = outcome.resources.iter().map(|found| {
                 let busy = [found.utilization.to_bits(), found.occupancy.to_bits()];
                 let name = (hosts[found.host].name.clone(), found.place);

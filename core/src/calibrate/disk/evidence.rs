@@ -4,7 +4,7 @@
 //! processes of one job (`numjobs`) count as one job, whether fio reported them together or
 //! separately.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub struct Evidence {
     /// Runs that cannot be used, and why.
     pub left_out: Vec<(String, String)>,
     /// What was skipped.
-    pub notes: BTreeSet<String>,
+    pub notes: SortedSet<String>,
 }
 
 /// Jobs that ran at the same time.
@@ -116,7 +116,7 @@ impl RunJob {
 /// If a file is not a result of fio, if jobs failed, if the results come from several devices (unless
 /// `one_device`), or if no run can be used.
 pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
-    let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: BTreeSet::new() };
+    let mut evidence = Evidence { runs: Vec::new(), left_out: Vec::new(), notes: SortedSet::new() };
     let mut under: Option<(Vec<String>, String)> = None;
     for path in files {
         let file = path.display().to_string();
@@ -160,7 +160,7 @@ fn quoted(names: &[String]) -> String {
 impl Evidence {
     /// Adds the runs of a results file.
     fn add(&mut self, stem: &str, jobs: &[JobResult]) {
-        let groups: BTreeSet<u64> = jobs.iter().map(|job| job.group).collect();
+        let groups: SortedSet<u64> = jobs.iter().map(|job| job.group).collect();
         for &group in &groups {
             let members: Vec<&JobResult> = jobs.iter().filter(|job| job.group == group).collect();
             let name = match groups.len() {

@@ -14,7 +14,7 @@
 //! % of the measured requests. It takes at least so long that fewer outstanding requests do not have a higher
 //! throughput than more.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use foretell_scenarios::device::{Curve, Curves, Order};
 use foretell_units::{Bytes, Op, SECTOR_BYTES, SimSpan};
@@ -339,8 +339,8 @@ fn missing(all: &[Sampled]) -> Vec<Sampled> {
         let of = |reads: u32, block: u64| {
             kind.iter().find(|curve| curve.reads == reads && curve.block == block)
         };
-        let blocks: BTreeSet<u64> = kind.iter().map(|curve| curve.block).collect();
-        let shares: BTreeSet<u32> = kind.iter().map(|curve| curve.reads).collect();
+        let blocks: SortedSet<u64> = kind.iter().map(|curve| curve.block).collect();
+        let shares: SortedSet<u32> = kind.iter().map(|curve| curve.reads).collect();
         for (&reads, &block) in
             shares.iter().flat_map(|share| blocks.iter().map(move |b| (share, b)))
         {

@@ -1,6 +1,6 @@
 //! A device on the test bench: starts operations, and measures their times.
 
-use std::collections::BTreeSet;
+use foretell_sorted::SortedSet;
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_scenarios::device::Device as Profile;
@@ -14,7 +14,7 @@ pub(super) struct Bench {
     pub(super) now: SimTime,
     /// Operations whose completion the bench has not seen yet.
     pub(super) under_way: u64,
-    calls: BTreeSet<SimTime>,
+    calls: SortedSet<SimTime>,
     pub(super) sectors: u64,
     pub(super) stream: Stream,
 }
@@ -38,7 +38,7 @@ impl Bench {
         Self {
             device: Device::new(&spec),
             now: SimTime::ZERO,
-            calls: BTreeSet::new(),
+            calls: SortedSet::new(),
             under_way: 0,
             sectors: profile.capacity().get() / SECTOR_BYTES,
             stream: Seed(1).stream("bench"),

@@ -4,7 +4,8 @@
 //! the parity of a stripe, and then its writes. Jobs that write to the same stripe with parity are done one
 //! after the other, because the parity must match all data of the stripe.
 
-use std::collections::{BTreeMap, VecDeque};
+use foretell_sorted::SortedMap;
+use std::collections::VecDeque;
 
 use foretell_algorithms::array::{Layout, Piece, Plan, Range, Way};
 use foretell_scenarios::device::Array as Spec;
@@ -36,7 +37,7 @@ pub(super) struct Members {
     calls: Agenda<u32>,
     jobs: Slab<Job>,
     /// Stripes that are being written, and the jobs that wait for them.
-    locked: BTreeMap<u64, VecDeque<u32>>,
+    locked: SortedMap<u64, VecDeque<u32>>,
     /// The copy that was read last; ties go to the next one.
     turn: u32,
     operations: MemberOps,
@@ -89,7 +90,7 @@ impl Members {
             devices: (0..spec.members).map(device).collect(),
             calls: Agenda::new(),
             jobs: Slab::new(),
-            locked: BTreeMap::new(),
+            locked: SortedMap::new(),
             turn: owner.map_or(0, |owner| owner.stream("copies").below(copies) as u32),
             layout,
             operations: MemberOps::default(),

@@ -10,7 +10,7 @@
 //! Simplified: the cluster always knows which objects a holder is missing. Ceph trims its logs, and must then
 //! compare the contents of servers. The copied data are the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use foretell_units::HostId;
 use smallvec::SmallVec;
@@ -27,7 +27,7 @@ pub(super) struct Holder {
     /// The number of the shard; for copies, a distinguishing number.
     pub(super) position: u8,
     /// Numbers of objects that it lacks.
-    pub(super) missing: BTreeSet<u64>,
+    pub(super) missing: SortedSet<u64>,
     /// Whether it has had all of the group's data at some time; false while it is being filled.
     pub(super) is_filled: bool,
     /// The host whose failure is the reason for missing objects, and how they are recovered.
@@ -74,17 +74,17 @@ pub(super) struct Group {
     /// The acting servers, as indices of holders, the primary's first.
     pub(super) acting: SmallVec<[usize; 6]>,
     /// Unanswered parts of clients' requests.
-    pub(super) ops: BTreeSet<u32>,
+    pub(super) ops: SortedSet<u32>,
     /// Number of outstanding writes, by object.
-    pub(super) writes: BTreeMap<u64, u32>,
+    pub(super) writes: SortedMap<u64, u32>,
     /// The primary, while the next object waits for one of its threads.
     pub(super) begins: Option<Osd>,
     /// Objects that are being recovered, with the number of their work.
-    pub(super) works: BTreeMap<u64, u64>,
+    pub(super) works: SortedMap<u64, u64>,
     /// Objects that will be recovered once no write to them is outstanding: new writes wait.
-    pub(super) wanted: BTreeSet<u64>,
+    pub(super) wanted: SortedSet<u64>,
     /// Parts that wait for an object to be recovered.
-    pub(super) blocked: BTreeMap<u64, Vec<u32>>,
+    pub(super) blocked: SortedMap<u64, Vec<u32>>,
     /// Whether it is counted as not whole.
     pub(super) is_lacking: bool,
 }
@@ -96,7 +96,7 @@ impl Group {
             Some(Holder {
                 osd: (*osd)?,
                 position,
-                missing: BTreeSet::new(),
+                missing: SortedSet::new(),
                 is_filled: true,
                 key: (HostId(0), Kind::CatchUp),
             })
@@ -112,12 +112,12 @@ impl Group {
             members: servers.iter().copied().collect(),
             acting: (0..holders.len()).collect(),
             holders,
-            ops: BTreeSet::new(),
-            writes: BTreeMap::new(),
+            ops: SortedSet::new(),
+            writes: SortedMap::new(),
             begins: None,
-            works: BTreeMap::new(),
-            wanted: BTreeSet::new(),
-            blocked: BTreeMap::new(),
+            works: SortedMap::new(),
+            wanted: SortedSet::new(),
+            blocked: SortedMap::new(),
             is_lacking: false,
         }
     }
@@ -261,7 +261,7 @@ mod tests {
         group.holders.push(Holder {
             osd: 2,
             position: 0,
-            missing: BTreeSet::from([5]),
+            missing: SortedSet::from([5]),
             is_filled: false,
             key: (HostId(4), Kind::Rebuild),
         });

@@ -7,7 +7,7 @@
 //! A server whose weight is less than one (`ceph osd reweight`) is rejected for some groups, chosen by a hash, as CRUSH
 //! does (`is_out` in Ceph's `mapper.c`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 use foretell_algorithms::crush::ClusterMap;
@@ -21,9 +21,9 @@ use super::super::pool::Target;
 /// The map of a volume.
 pub(crate) struct Mapper {
     kind: Kind,
-    out: BTreeSet<Target>,
+    out: SortedSet<Target>,
     /// Weights that have been set.
-    weights: BTreeMap<Target, u32>,
+    weights: SortedMap<Target, u32>,
 }
 
 enum Kind {
@@ -35,7 +35,7 @@ enum Kind {
 
 impl Mapper {
     fn new(kind: Kind) -> Self {
-        Self { kind, out: BTreeSet::new(), weights: BTreeMap::new() }
+        Self { kind, out: SortedSet::new(), weights: SortedMap::new() }
     }
 
     /// straw2 over `nodes`.
@@ -50,7 +50,7 @@ impl Mapper {
     }
 
     /// Sets the servers that are out from now on, and the new weights.
-    pub(super) fn set(&mut self, out: &BTreeSet<Target>, weights: &BTreeMap<Target, u32>) {
+    pub(super) fn set(&mut self, out: &SortedSet<Target>, weights: &SortedMap<Target, u32>) {
         self.out.clone_from(out);
         self.weights.clone_from(weights);
         if let Kind::Map { remap, without } = &mut self.kind {

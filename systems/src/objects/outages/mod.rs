@@ -22,7 +22,8 @@ mod peering;
 mod recovery;
 mod serve;
 
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_sorted::{SortedMap, SortedSet};
+use std::collections::BTreeMap;
 
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
@@ -56,20 +57,20 @@ pub(super) struct Outages {
     /// Number of hosts: where hosts and servers are numbered together, servers come after the hosts.
     hosts: u32,
     /// Servers on which the map places nothing.
-    out: BTreeSet<Target>,
+    out: SortedSet<Target>,
     /// Servers with a reduced weight in the map, and the server whose weight changed last.
-    weights: BTreeMap<Target, u32>,
+    weights: SortedMap<Target, u32>,
     reweighted: Option<Osd>,
     /// Unanswered parts of clients' requests.
     ops: BTreeMap<u32, ClientOp>,
     chores: Slab<Chore>,
     /// Objects that are being recovered.
-    works: BTreeMap<u64, Work>,
+    works: SortedMap<u64, Work>,
     last_work: u64,
     /// Groups that wait for their recovery reservations, in order.
     queue: Vec<usize>,
     /// Number of missing objects, by the host whose failure caused that and by how they are recovered.
-    open: BTreeMap<(HostId, Kind), u64>,
+    open: SortedMap<(HostId, Kind), u64>,
     /// Objects of each group, by volume; listed on first use.
     objects: Vec<Option<Vec<Vec<u64>>>>,
     sizes: Vec<u64>,
@@ -106,7 +107,7 @@ struct Server {
     /// Whether it pauses before the next object.
     sleeps: bool,
     /// Groups with reservations of which it is the primary.
-    led: BTreeSet<usize>,
+    led: SortedSet<usize>,
     /// The last of these groups in which it began an object.
     last: usize,
 }
@@ -153,7 +154,7 @@ impl Outages {
     }
 
     /// The objects of a group.
-    fn objects_of(&mut self, pool: &Pool, group: usize) -> BTreeSet<u64> {
+    fn objects_of(&mut self, pool: &Pool, group: usize) -> SortedSet<u64> {
         let Group { volume, number, .. } = self.groups[group];
         let size = self.sizes[volume as usize];
         let all = self.objects[volume as usize].get_or_insert_with(|| {
@@ -207,7 +208,7 @@ impl<R: Rules> Objects<R> {
                     remote: 0,
                     active: 0,
                     sleeps: false,
-                    led: BTreeSet::new(),
+                    led: SortedSet::new(),
                     last: 0,
                 });
             }
@@ -221,15 +222,15 @@ impl<R: Rules> Objects<R> {
             servers,
             first_server,
             hosts: scenario.hosts.len() as u32,
-            out: BTreeSet::new(),
-            weights: BTreeMap::new(),
+            out: SortedSet::new(),
+            weights: SortedMap::new(),
             reweighted: None,
             ops: BTreeMap::new(),
             chores: Slab::new(),
-            works: BTreeMap::new(),
+            works: SortedMap::new(),
             last_work: 0,
             queue: Vec::new(),
-            open: BTreeMap::new(),
+            open: SortedMap::new(),
             objects: scenario.volumes.iter().map(|_| None).collect(),
             sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),
         };
