@@ -305,7 +305,7 @@ mod tests {
                 let buffer = measured.write_buffer.as_ref().map_or(0, |buffer| buffer.bytes);
                 // where writes arrive hardly faster than the buffer drains, it takes long to fill
                 let before = if read_share < 1.0 { buffer / bytes * 12 } else { 400 };
-                let operations = (before.min(60_000), 4000);
+                let operations = (before.min(60_000), 20_000);
                 let found =
                     trial(&measured, scheduler, &Trial { bytes, depth, read_share, operations });
                 for (op, (found, known)) in ["reads", "writes"].iter().zip(found.iter().zip(known))
