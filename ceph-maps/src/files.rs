@@ -144,10 +144,6 @@ impl Parts {
             let keys = "of a list".to_owned();
             return Err(ReadError::Unknown { file, keys });
         }
-        #[expect(
-            clippy::zero_sized_map_values,
-            reason = "serde fills maps, and values are skipped"
-        )]
         let keys: SortedMap<String, IgnoredAny> = serde_json::from_str(text).map_err(json)?;
         let has = |key: &str| keys.contains_key(key);
         if has("osdmap") && has("crushmap") {

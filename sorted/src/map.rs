@@ -35,7 +35,6 @@ impl<K, V> SortedMap<K, V> {
     }
 
     /// The entries in the order of their keys.
-    #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
         self.entries.iter().map(pair)
     }
@@ -46,13 +45,11 @@ impl<K, V> SortedMap<K, V> {
     }
 
     /// The keys in order.
-    #[must_use]
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator + Clone {
         self.entries.iter().map(key)
     }
 
     /// The values in the order of their keys.
-    #[must_use]
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator + Clone {
         self.entries.iter().map(value)
     }
@@ -63,13 +60,11 @@ impl<K, V> SortedMap<K, V> {
     }
 
     /// The keys in order; the values are dropped.
-    #[must_use]
     pub fn into_keys(self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator {
         self.entries.into_iter().map(own_key)
     }
 
     /// The values in the order of their keys, which are dropped.
-    #[must_use]
     pub fn into_values(self) -> impl DoubleEndedIterator<Item = V> + ExactSizeIterator {
         self.entries.into_iter().map(own_value)
     }

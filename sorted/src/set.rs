@@ -37,7 +37,6 @@ impl<T> SortedSet<T> {
     }
 
     /// The members in order.
-    #[must_use]
     pub fn iter(&self) -> Iter<'_, T> {
         self.members.iter().map(member)
     }

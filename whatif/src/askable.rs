@@ -180,9 +180,9 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
             },
         ) => {
             let key = match () {
-                () if quiet_rps != new_quiet_rps => "quiet_rate",
+                () if quiet_rps.to_bits() != new_quiet_rps.to_bits() => "quiet_rate",
                 () if quiet != new_quiet => "quiet",
-                () if burst_rps != new_burst_rps => "burst_rate",
+                () if burst_rps.to_bits() != new_burst_rps.to_bits() => "burst_rate",
                 () => "burst",
             };
             Err(refused(
