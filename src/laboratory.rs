@@ -1,11 +1,11 @@
 //! `foretell laboratory`: lessons and the engine as one page.
 
-use foretell_sorted::SortedSet;
 use std::path::{Path, PathBuf};
 
 use foretell_input::Limit;
 use foretell_laboratory::{Engine, Lesson, LessonError, shipped, shipped_names, shipped_text};
 use foretell_scenarios::meant;
+use foretell_sorted::SortedSet;
 
 use crate::cli::LaboratoryArguments;
 use crate::failure::Failure;

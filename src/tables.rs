@@ -1,6 +1,5 @@
 //! Results of a run as tables.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use foretell_sim::truth::{
     FlashTruth, OutageTruth, PhaseTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth,
     Truth, WorkloadTruth,
 };
+use foretell_sorted::SortedMap;
 
 use foretell_units::Bytes;
 

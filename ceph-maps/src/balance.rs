@@ -1,9 +1,9 @@
 //! Upmaps: exceptions to CRUSH's placement that even out a cluster, or that keep data where they are.
 
-use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError, NONE, Pg, PoolKind, Workspace};
+use foretell_sorted::SortedMap;
 
 use crate::plan::{Domains, Limit, ideal, limits, reached};
 

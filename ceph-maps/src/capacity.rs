@@ -1,8 +1,7 @@
 //! Capacity of a cluster, and the failures that it survives.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::crush::{ClusterMap, NONE, Placed, PoolKind};
+use foretell_sorted::SortedMap;
 
 use crate::inventory::Inventory;
 use crate::plan::{Domains, osd_bytes, shard_bytes};

@@ -6,11 +6,10 @@
 //! `node.HOST.count=3` (two more hosts like it).
 #![allow(clippy::similar_names, reason = "the words of the domain")]
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::crush::{
     ClusterMap, CrushMap, DEFAULT_AFFINITY, MapParts, Osd, Pool, PoolKind, Rule,
 };
+use foretell_sorted::SortedMap;
 use thiserror::Error;
 
 use crate::inventory::Inventory;

@@ -1,8 +1,7 @@
 //! Compares the counts of each OSD in a report with those computed from the maps.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::crush::{ClusterMap, NONE, Placed};
+use foretell_sorted::SortedMap;
 
 use crate::inventory::Reported;
 

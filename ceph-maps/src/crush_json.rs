@@ -1,10 +1,9 @@
 //! A CRUSH map as JSON: `ceph osd crush dump`, and a part of a report.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::crush::{
     Algorithm, Bucket, ChooseArg, Item, MapParts, Mask, Mode, Rule, Setting, Step, Tunables,
 };
+use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::text::{did_you_mean, fixed};

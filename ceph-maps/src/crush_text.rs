@@ -2,13 +2,13 @@
 //!
 //! Weights are read as in `crushtool`: rounded to a 32-bit float, times 65536, truncated.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::str::FromStr;
 
 use foretell_algorithms::crush::{
     Algorithm, Bucket, ChooseArg, Item, MapParts, Mask, Mode, Rule, Setting, Step, Tunables,
     add_shadows,
 };
+use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::error::ReadError;
 use crate::text::did_you_mean;

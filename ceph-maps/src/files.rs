@@ -1,10 +1,10 @@
 //! Recognises files, and joins several into one cluster.
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, MapParts};
 use foretell_input::Limit;
+use foretell_sorted::SortedMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 

@@ -1,7 +1,6 @@
 //! Information in a report besides placement: drives, hosts, stored data, counts for checks.
 
 use foretell_sorted::SortedMap;
-
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Information in a report besides the maps.

@@ -1,11 +1,11 @@
 //! An OSD map as JSON: `ceph osd dump -f json`, and a part of a report.
 
-use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
     ClusterMap, ClusterMapError, CrushMap, MOST_ITEMS, Osd, Pg, Pool, PoolKind,
 };
+use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::{OsdFacts, PoolFacts};

@@ -9,11 +9,11 @@
 //! Left out: hosts' adapters and processors, the size of objects (small ones take longer), client writes
 //! meanwhile, PG log recovery after short outages.
 
-use foretell_sorted::SortedMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use foretell_algorithms::crush::{ClusterMap, PoolKind};
+use foretell_sorted::SortedMap;
 
 use crate::plan::{Moving, Plan};
 

@@ -1,11 +1,11 @@
 //! Effects of a change: placement groups and bytes that move, and the minimum that any placement must move.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
     ClusterMap, ClusterMapError, NONE, Pg, Placed, Pool, PoolKind, Rule, Step, stable_mod,
 };
+use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::inventory::Inventory;
 
@@ -362,13 +362,12 @@ pub(crate) struct Domains(SortedMap<(i32, u16), i32>);
 impl Domains {
     pub(crate) fn new(map: &ClusterMap) -> Self {
         let parts = map.crush.parts();
-        let mut domains = SortedMap::new();
-        for bucket in parts.buckets.iter().filter(|bucket| !bucket.is_shadow()) {
-            for device in parts.devices_below(bucket.id).into_keys() {
-                domains.insert((device, bucket.kind), bucket.id);
-            }
-        }
-        Self(domains)
+        let buckets = parts.buckets.iter().filter(|bucket| !bucket.is_shadow());
+        let domains = buckets.flat_map(|bucket| {
+            let below = parts.devices_below(bucket.id).into_keys();
+            below.map(|device| ((device, bucket.kind), bucket.id))
+        });
+        Self(domains.collect())
     }
 
     /// The bucket of type `kind` that holds a device; the device itself for type 0.

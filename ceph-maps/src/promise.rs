@@ -5,9 +5,8 @@
 //! result is exact if the rule's steps go down the tree, as in Ceph's own rules. A rule with several
 //! `emit` steps guarantees only that no device has two members, and nothing about hosts.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_algorithms::crush::{ClusterMap, Pool};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::plan::{Domains, Limit, limits, reached};
 

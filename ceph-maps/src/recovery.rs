@@ -3,9 +3,8 @@
 //! [`pace()`] needs a rate for each OSD. Here it follows from the OSD's device class: the rate that was asked for, or
 //! the part of a device's bandwidth that Ceph's mClock reserves for recovery.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::crush::ClusterMap;
+use foretell_sorted::SortedMap;
 use thiserror::Error;
 
 use crate::inventory::Inventory;

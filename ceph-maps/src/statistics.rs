@@ -4,7 +4,6 @@
 //! latencies, requests to pools. Only counters and sizes are read; labels with addresses are not.
 
 use foretell_sorted::SortedMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

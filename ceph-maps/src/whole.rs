@@ -4,11 +4,10 @@
 //! last only while data move, are left out. If a rule still finds too few members, the least loaded OSDs
 //! that it reaches fill the gaps; the number of such groups is counted.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::crush::{
     ClusterMap, ClusterMapError, CrushMap, DEFAULT_AFFINITY, NONE, Osd, Pg, Pool, Workspace,
 };
+use foretell_sorted::SortedMap;
 use thiserror::Error;
 
 use crate::plan::reached;

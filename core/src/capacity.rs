@@ -4,10 +4,9 @@
 //! takes the same space on each of its nodes, striped over the node's disks. There the smallest disk sets the
 //! limit.
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{LogPart, Scenario, Volume};
+use foretell_sorted::SortedMap;
 use foretell_systems::devices_of;
 use foretell_units::{HostId, VolumeId};
 use serde::Serialize;

@@ -1,10 +1,11 @@
 //! Independent jobs on several threads, with an observer.
 
-use foretell_sorted::SortedMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use foretell_sorted::SortedMap;
 
 use crate::error::Error;
 

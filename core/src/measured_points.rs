@@ -1,12 +1,12 @@
 //! Reads measured points from files: results of fio, COSBench and the simulator, and tables.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use foretell_estimate::{Point, ReadShare};
 use foretell_input::Limit;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, Op};
 use foretell_workloads::fio::{Order, quantity};
 use serde::Deserialize;

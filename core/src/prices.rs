@@ -4,10 +4,10 @@
 //! drive is found by its own name (a device of a scenario, a model of a report), or else by its class:
 //! `hdd`, `ssd`, `nvme`.
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_input::Limit;
+use foretell_sorted::SortedMap;
 
 use crate::error::Error;
 

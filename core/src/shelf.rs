@@ -3,11 +3,10 @@
 
 mod bench;
 
-use foretell_sorted::SortedMap;
-
 use foretell_ati::Facts;
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Scenario, Storage};
+use foretell_sorted::SortedMap;
 use foretell_units::Seed;
 use foretell_whatif::{Described, Measurement, Shelf, measurement_fact};
 

@@ -9,7 +9,6 @@
 
 mod tables;
 
-use foretell_sorted::SortedMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -18,6 +17,7 @@ use std::sync::{Condvar, Mutex};
 
 use foretell_datasets::{Factor, Run, Sweep as Design, Value};
 use foretell_scenarios::Change;
+use foretell_sorted::SortedMap;
 use serde::Serialize;
 
 use crate::error::Error;

@@ -26,9 +26,9 @@
 //! widths of the priors were chosen beforehand: exponents of sizes differ by a factor of 2, their
 //! mean differs from 1 by the same factor, and the form is accurate to 5 %.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::num::NonZeroU32;
 
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::Bytes;
 
 use crate::circuit::{Part, seconds_each};

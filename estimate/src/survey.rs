@@ -1,7 +1,6 @@
 //! Checks points and groups them by series, size and mix, with the spread of repeated runs.
 
 use foretell_sorted::SortedMap;
-
 use foretell_units::Bytes;
 use thiserror::Error;
 

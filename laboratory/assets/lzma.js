@@ -17,7 +17,7 @@ function unpackLzma(packed) {
   const settings = packed[0], farthest = Math.max(header.getUint32(1, true), 4096), size = header.getUint32(5, true);
   if (settings >= 9 * 5 * 5) damaged(`its settings are ${settings}, expected less than 225`);
   if (header.getUint32(9, true) !== 0 || size > MOST_BYTES) damaged(`its size is not given, or above ${MOST_BYTES} bytes`);
-  // of a literal's chances: how many bits of the byte before, and of its place, choose them; and of its place for matches
+  // a literal is predicted from some bits of the byte before it, and of its place; a match from some bits of its place
   const byteBits = settings % 9, placeBits = Math.floor(settings / 9) % 5, matchPlaceBits = Math.floor(settings / 45);
   const literalPlaces = (1 << placeBits) - 1, matchPlaces = (1 << matchPlaceBits) - 1;
 

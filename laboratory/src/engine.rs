@@ -5,7 +5,7 @@
 
 use crate::base85;
 use crate::error::LessonError;
-use crate::packed::{pack, unpack};
+use crate::packed::{is_gzip, pack, unpack};
 
 /// The first bytes of a WebAssembly file: its name and version 1.
 const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
@@ -52,12 +52,18 @@ fn packed(module: &[u8]) -> Option<Engine> {
     Some(Engine { text: base85::encode(&pack(module)?) })
 }
 
-/// The engine in a page. It is packed again, because pages of earlier versions have it packed otherwise.
+/// The engine in a page. Pages of earlier versions have it packed by gzip; it is packed again.
 fn in_page(page: &[u8]) -> Option<Engine> {
     let text = std::str::from_utf8(page).ok()?;
     let (_, rest) = text.rsplit_once(BEGINS)?;
     let (text, _) = rest.split_once(ENDS)?;
-    packed(&unpack(&base85::decode(text.trim())?)?)
+    let text = text.trim();
+    let bytes = base85::decode(text)?;
+    let module = unpack(&bytes)?;
+    if is_gzip(&bytes) {
+        return packed(&module);
+    }
+    is_ours(&module).then(|| Engine { text: text.to_owned() })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! An engine, packed: a file of LZMA (`.lzma`), which `assets/lzma.js` unpacks in the page.
 //!
 //! LZMA makes the engine a third smaller than gzip, because it finds repetitions at any distance; gzip looks 32 KB back.
-//! The format has no checksum: after a damaged bit, everything is decoded otherwise, and the end does not fit.
+//! The format has no checksum. But after a damaged bit other bytes are decoded, and the file does not end where it should.
 
 use std::io::{Read, Write};
 
@@ -14,8 +14,8 @@ const MOST_BYTES: u64 = 64 << 20;
 const MOST_KIB: u32 = (MOST_BYTES >> 10) as u32 + 1024;
 /// The smallest dictionary of LZMA.
 const LEAST_DICTIONARY: u32 = 4096;
-/// Settings, as sizes of the engine say: half a byte of the byte before says most about a byte; its place says nothing,
-/// because instructions of WebAssembly have all lengths.
+/// Number of bits of the byte before by which a byte is predicted. With 4, and without the byte's position (`lp`, `pb`),
+/// the packed engine is smallest: instructions of WebAssembly have any length, so positions predict nothing.
 const LITERAL_CONTEXT: u32 = 4;
 /// The first bytes of a file of gzip, in which pages of earlier versions have the engine.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
@@ -27,7 +27,7 @@ pub(crate) fn pack(module: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let options = LzmaOptions {
-        // all of it can be repeated; powers of two, because other programs open no other files
+        // any part of the module can be repeated; a power of two, because some programs read no other sizes
         dict_size: (size as u32).next_power_of_two().max(LEAST_DICTIONARY),
         lc: LITERAL_CONTEXT,
         lp: 0,
@@ -43,10 +43,15 @@ pub(crate) fn pack(module: &[u8]) -> Option<Vec<u8>> {
     writer.finish().ok()
 }
 
+/// Whether an engine is packed as in pages of earlier versions.
+pub(crate) fn is_gzip(packed: &[u8]) -> bool {
+    packed.starts_with(GZIP)
+}
+
 /// Unpacks a module; `None` if it is damaged or too large.
 pub(crate) fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     let mut module = Vec::new();
-    if packed.starts_with(GZIP) {
+    if is_gzip(packed) {
         GzDecoder::new(packed).take(MOST_BYTES).read_to_end(&mut module).ok()?;
         return Some(module);
     }

@@ -4,10 +4,10 @@
 //! treatment contrasts), so every model sees numbers only. Trees therefore split a factor one name
 //! at a time; subsets of names are several splits.
 
-use foretell_sorted::SortedMap;
 use std::num::NonZeroUsize;
 
 use foretell_input::{MOST_CELLS, MOST_COLUMNS};
+use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::LearnError;

@@ -6,10 +6,10 @@
 //! cell is empty or holds `NA`, `NaN` or `null`: it becomes a NaN among numbers, the name `NA` among
 //! names.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::io::{BufRead, BufReader, Read};
 
 use foretell_input::{MOST_NAMES, Rows};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::LearnError;
 use crate::error::nearest;

@@ -6,8 +6,9 @@
 //! larger `threshold`. A committee contains the smaller ones, and neighbours only correct its
 //! predictions. A test checks that the result equals fitting every point from scratch.
 
-use foretell_sorted::SortedMap;
 use std::sync::{Arc, Mutex, OnceLock};
+
+use foretell_sorted::SortedMap;
 
 use crate::LearnError;
 use crate::cart::Grown;

@@ -1,9 +1,10 @@
 //! Out-of-fold predictions: each row is predicted by a model that never saw it.
 
-use foretell_sorted::SortedSet;
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foretell_sorted::SortedSet;
 
 use crate::LearnError;
 use crate::dataset::Dataset;

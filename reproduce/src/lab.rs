@@ -4,14 +4,13 @@
 //! and the questions are answered from them. Jobs are independent, and their results are put in
 //! order, so nothing depends on the number of parallel jobs.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_ati::RUN;
 use foretell_core::jobs::Workers;
 use foretell_core::{PartsShelf, RunDirectory, SCENARIO_FILE, Simulation};
 use foretell_datasets::hex_of;
 use foretell_files::Directory;
 use foretell_sim::truth::Truth;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_whatif::{Answer, Model, Observed};
 
 use super::plan::{Plan, Setup};

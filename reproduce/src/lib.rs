@@ -22,11 +22,11 @@ mod statistics;
 mod summary;
 mod virtualized;
 
-use foretell_sorted::SortedSet;
 use std::path::Path;
 
 use foretell_core::jobs::Workers;
 use foretell_files::Directory;
+use foretell_sorted::SortedSet;
 
 use figures::Figure;
 use lab::Results;

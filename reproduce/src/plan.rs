@@ -1,8 +1,7 @@
 //! The plan: clusters to simulate, and questions to ask about their records.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_scenarios::{Change, Document, ScenarioErrors, ShippedKind};
+use foretell_sorted::{SortedMap, SortedSet};
 
 /// The scenarios of the papers: their name in figures, and their name among the shipped scenarios.
 const SCENARIOS: [(&str, &str); 9] = [

@@ -1,7 +1,6 @@
 //! `summary.json` of Thereska et al. 2006: the paper's claims, and the errors of the predictions.
 
 use foretell_sorted::SortedMap;
-
 use serde::Serialize;
 
 use super::lab::MODELS;

@@ -5,10 +5,10 @@
 //! such rule is below, with its reason. What only a run can show (a buffer that never fills, a
 //! timeout that never expires) is not found here.
 
-use foretell_sorted::SortedSet;
 use std::fmt::Write as _;
 
 use foretell_algorithms::codec;
+use foretell_sorted::SortedSet;
 use foretell_units::{HostId, SimSpan};
 
 use crate::change::Change;

@@ -3,7 +3,6 @@
 
 mod workload;
 
-use foretell_sorted::SortedMap;
 use std::sync::Arc;
 
 use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, Workspace};
@@ -12,6 +11,7 @@ pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::node::Settings;
 pub use foretell_algorithms::node::WritePolicy;
 use foretell_algorithms::{codec, placement};
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, VolumeId, WorkloadId};
 
 use crate::device::Device;

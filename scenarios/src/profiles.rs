@@ -1,9 +1,9 @@
 //! Profiles of processors and devices: from the scenario, from files beside it, from the program, in this order.
 
-use foretell_sorted::SortedMap;
 use std::path::{Path, PathBuf};
 
 use foretell_input::Limit;
+use foretell_sorted::SortedMap;
 
 use crate::error::{Problem, Problems};
 use crate::names::{is_profile_name, meant};

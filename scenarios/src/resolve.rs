@@ -4,8 +4,9 @@
 //! change of the resolved scenario has the same meaning as one of the original. Comments give their
 //! values.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write;
+
+use foretell_sorted::SortedMap;
 
 use crate::document::Document;
 use crate::error::ScenarioErrors;

@@ -1,8 +1,7 @@
 //! The true results of a run: the content of `truth.json`.
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::device;
+use foretell_sorted::SortedMap;
 use foretell_units::{HostId, Op, SimSpan, SimTime};
 use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
@@ -437,8 +436,9 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         unfinished.add(workload.unfinished);
     }
     let requests: u64 = workloads.values().map(|workload| workload.requests).sum();
-    let mut hosts = SortedMap::new();
-    let mut caches = SortedMap::new();
+    // sorted by name at the end: names such as brick2 and brick10 are not in order
+    let mut hosts = Vec::new();
+    let mut caches = Vec::new();
     let mut bottleneck = Bottleneck::default();
     for index in 0..cluster.engine.hosts.len() {
         let name = cluster.scenario.hosts[index].name.clone();
@@ -470,7 +470,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         if let Some(node) = &host.node {
             let (pages_read, hits) = node.hits().all();
             let read_hit_rate = ratio(hits as f64, pages_read);
-            caches.insert(name.clone(), CacheTruth { read_hit_rate, pages_read });
+            caches.push((name.clone(), CacheTruth { read_hit_rate, pages_read }));
         }
         if has_cable {
             let (transmit, receive) = cluster.engine.network.usage(now, HostId::from(index));
@@ -478,7 +478,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
             add("nic_transmit".to_owned(), transmit, by_host);
             add("nic_receive".to_owned(), receive, to_host);
         }
-        hosts.insert(name, resources);
+        hosts.push((name, resources));
     }
     let mut uplinks = SortedMap::new();
     let racks = cluster.scenario.uplinks.iter().flat_map(|uplinks| &uplinks.racks);
@@ -500,9 +500,9 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
     }
     Truth {
         workloads,
-        hosts,
+        hosts: hosts.into_iter().collect(),
         uplinks,
-        caches,
+        caches: caches.into_iter().collect(),
         bottleneck,
 
         network: network(cluster.engine.network.counts()),

@@ -1,8 +1,7 @@
 //! The part of the truth for scenarios with events.
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::outages::Action;
+use foretell_sorted::SortedMap;
 use foretell_systems::{RunPhase, Unit};
 use foretell_units::SimTime;
 use serde::Serialize;

@@ -2,14 +2,13 @@
 
 mod common;
 
-use foretell_sorted::SortedMap;
-
 use common::{cluster, run, ssio};
 use foretell_ati::{Recorder, Selection};
 use foretell_scenarios::model::{
     Ceph, Cost, Machine, OsdStore, Role, Scenario, System, WorkloadKind,
 };
 use foretell_sim::truth::Truth;
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId, Rate, SimSpan};
 
 /// `nodes` nodes that cache little of their disks, each volume block on one of them, and a client with

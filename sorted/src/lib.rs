@@ -5,8 +5,9 @@
 //! each pair of types, and these copies were a third of what most crates here gave to LLVM. A sorted vector needs far
 //! less, in compile time as in bytes.
 //!
-//! They are for maps that stay small, or that are filled in order: an entry that is added or removed moves all
-//! entries after it. A map that grows with the number of objects, groups or requests of a cluster is a `BTreeMap`.
+//! They are for maps that stay small, that are filled in order of their keys, or that are collected at once: an entry
+//! that is added or removed moves all entries after it. A map that grows with the number of objects, groups, requests
+//! or threads, and not in order, is a `BTreeMap`.
 //!
 //! [`BTreeMap`]: std::collections::BTreeMap
 //! [`BTreeSet`]: std::collections::BTreeSet
@@ -15,5 +16,5 @@ mod map;
 mod serial;
 mod set;
 
-pub use map::{Entry, OccupiedEntry, SortedMap, VacantEntry};
+pub use map::{Entry, SortedMap};
 pub use set::SortedSet;

@@ -1,7 +1,6 @@
 //! The report: knowledge about each size, estimates of the mixes asked for, and measurements beside
 //! estimates.
 
-use foretell_sorted::SortedSet;
 use std::fmt::Write as _;
 
 use foretell_core::measured_points::SEQUENTIAL;
@@ -9,6 +8,7 @@ use foretell_estimate::{
     Bottleneck, Estimate, Knowledge, Measured, ReadShare, Series, Survey, Throughput, Warning, Z95,
     total_of_sizes, warnings,
 };
+use foretell_sorted::SortedSet;
 use foretell_units::Bytes;
 use serde_json::{Value, json};
 

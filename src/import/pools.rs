@@ -1,12 +1,12 @@
 //! Capacity, fault tolerance and cost of the pools of a Ceph cluster.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, Placed};
 use foretell_ceph_maps::{
     Capacity, Inventory, Survives, Whole, capacity, osd_bytes, whole_capacity,
 };
+use foretell_sorted::SortedMap;
 use serde_json::{Value, json};
 
 use super::in_tib;

@@ -1,11 +1,11 @@
 //! Imported Ceph clusters, for `report`.
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::PoolKind;
 use foretell_ceph_maps::{Imported, osd_bytes, read_files};
 use foretell_report::{Ceph, Pool, Source};
+use foretell_sorted::SortedMap;
 
 use crate::failure::Failure;
 use crate::import::MAP_FILE;

@@ -1,6 +1,5 @@
 //! Checks and estimates of a sweep before its first run.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -8,6 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use foretell_datasets::{Invalid, Point};
+use foretell_sorted::SortedMap;
 use foretell_units::Seed;
 use serde_json::json;
 

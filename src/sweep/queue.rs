@@ -3,11 +3,11 @@
 //! Jobs begin in order. A job waits if the job [`WINDOW`] places before it is still running, so
 //! that results are written nearly in order.
 
-use foretell_sorted::SortedSet;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 use foretell_datasets::{Point, Run, WINDOW};
+use foretell_sorted::SortedSet;
 
 use crate::failure::Failure;
 use crate::interrupt;

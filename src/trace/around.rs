@@ -1,8 +1,7 @@
 //! Other events on a request's hosts while it was outstanding.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_ati::{Body, Header, Phase, Record, RecordKind, RunDb};
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::HostId;
 
 use crate::failure::Failure;

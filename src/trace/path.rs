@@ -7,9 +7,8 @@
 //! still reading it waits for that request's disk operation. A writer waits before its write is
 //! recorded if too much data is dirty.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_ati::{Body, Facts, Header, Phase, Record, RunDb};
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, Rate};
 
 use super::around::{AT_ONCE_NS, Around};

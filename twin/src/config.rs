@@ -3,11 +3,11 @@
 //! `docs/clusters.md` describes every key. Any value may be absent or `null`, which means unknown.
 //! Unknown keys are ignored.
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
+use foretell_sorted::SortedMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

@@ -6,7 +6,6 @@
 //! OSD competes with as many requests of each other OSD as of its own.
 
 use foretell_sorted::SortedMap;
-
 use foretell_units::{Bytes, SimSpan};
 use toml::{Table, Value};
 

@@ -4,10 +4,9 @@
 //! same seed, unless the point does not depend on the parameter. The result is the same with any number of
 //! threads, as each point is simulated separately.
 
-use foretell_sorted::SortedMap;
-
 use foretell_core::Error;
 use foretell_core::jobs::Workers;
+use foretell_sorted::SortedMap;
 
 use crate::drives;
 use crate::load::{Effort, Twin, predict};

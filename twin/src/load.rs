@@ -5,7 +5,6 @@
 //! outstanding requests. Each point is simulated separately with the scenario's own seed, so results do not depend on
 //! threads or order.
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
 use foretell_core::Error;
@@ -14,6 +13,7 @@ use foretell_core::jobs::Workers;
 use foretell_input::Limit;
 use foretell_scenarios::Document;
 use foretell_sim::truth::{Truth, WorkloadTruth};
+use foretell_sorted::SortedMap;
 use toml::{Table, Value};
 
 use crate::config::Drive;

@@ -8,12 +8,12 @@
 //! `fitted.toml` holds the factors, the ratio of measured to simulated tails, and the drives as they were
 //! measured alone.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
+use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 

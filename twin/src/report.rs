@@ -1,8 +1,8 @@
 //! Reports of measured beside predicted figures: by row, and errors by class.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
+use foretell_sorted::SortedMap;
 use serde_json::{Value, json};
 
 use crate::points::{Figures, Row};

@@ -3,9 +3,9 @@
 //! Values that the source does not state are assumed here, and every assumption is listed in the scenario and in the
 //! map. A system that cannot be simulated is refused by name.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
+use foretell_sorted::SortedMap;
 use foretell_units::Bytes;
 use toml::{Table, Value};
 

@@ -1,8 +1,8 @@
 //! The answer to a question: what the changed cluster would do.
 
-use foretell_sorted::SortedMap;
 use std::fmt;
 
+use foretell_sorted::SortedMap;
 use serde::Serialize;
 
 use crate::circumstances::Circumstances;

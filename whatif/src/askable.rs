@@ -167,28 +167,14 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
     let of_it = |key: &str| format!("workload.{}.{key}", workload.name);
     match (old, workload.arrivals) {
         (_, Arrivals::Times { .. }) => Err(refused(of_it("times"), OTHER_TIMES)),
-        (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) if old == new => {
-            Ok(())
-        }
-        (
-            Some(Arrivals::Bursty { quiet_rps, quiet, burst_rps, .. }),
-            Arrivals::Bursty {
-                quiet_rps: new_quiet_rps,
-                quiet: new_quiet,
-                burst_rps: new_burst_rps,
-                ..
-            },
-        ) => {
-            let key = match () {
-                () if quiet_rps.to_bits() != new_quiet_rps.to_bits() => "quiet_rate",
-                () if quiet != new_quiet => "quiet",
-                () if burst_rps.to_bits() != new_burst_rps.to_bits() => "burst_rate",
-                () => "burst",
-            };
-            Err(refused(
-                of_it(key),
-                "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
-            ))
+        (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) => {
+            match changed_burst_setting(old, new) {
+                None => Ok(()),
+                Some(key) => Err(refused(
+                    of_it(key),
+                    "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
+                )),
+            }
         }
         (_, Arrivals::Bursty { .. }) => Err(refused(
             of_it("arrivals=bursty"),
@@ -196,6 +182,21 @@ fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
         )),
         _ => Ok(()),
     }
+}
+
+/// The first setting in which two kinds of bursts differ.
+fn changed_burst_setting(old: Arrivals, new: Arrivals) -> Option<&'static str> {
+    let settings = |arrivals| match arrivals {
+        Arrivals::Bursty { quiet_rps, quiet, burst_rps, burst } => [
+            ("quiet_rate", quiet_rps.to_bits()),
+            ("quiet", quiet.as_ns()),
+            ("burst_rate", burst_rps.to_bits()),
+            ("burst", burst.as_ns()),
+        ],
+        _ => [("arrivals", 0); 4],
+    };
+    let mut both = settings(old).into_iter().zip(settings(new));
+    both.find(|(old, new)| old != new).map(|((key, _), _)| key)
 }
 
 /// Checks the volume's size. Only for some kinds of workloads is it known which addresses they would request

@@ -12,11 +12,11 @@
 //! Some past scores come with the program. They are from random questions about random clusters. Users can
 //! add their own.
 
-use foretell_sorted::SortedMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
+use foretell_sorted::SortedMap;
 use serde::Serialize;
 
 use crate::answer::{Model, WITH_EVENTS};

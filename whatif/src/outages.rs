@@ -2,7 +2,6 @@
 //! in the truth of a run.
 
 use foretell_sorted::SortedMap;
-
 use serde::Serialize;
 
 use crate::answer::ResponseTimeMs;

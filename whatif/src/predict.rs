@@ -1,11 +1,11 @@
 //! Answers a question: replays the changed cluster, and computes the answer of a model.
 
-use foretell_sorted::SortedMap;
 use std::str::FromStr;
 
 use foretell_ati::Resource;
 use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload};
+use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
 use thiserror::Error;
 
@@ -617,7 +617,7 @@ impl Prediction<'_> {
 
     /// Utilization of every resource, and the busiest.
     fn utilization(&self) -> (SortedMap<String, SortedMap<String, f64>>, Option<Busiest>) {
-        let mut utilization: SortedMap<String, SortedMap<String, f64>> = SortedMap::new();
+        let mut of_hosts = vec![SortedMap::new(); self.scenario.hosts.len()];
         let (mut busiest, mut bottleneck) = (f64::NEG_INFINITY, None);
         for found in &self.outcome.resources {
             let host = self.scenario.hosts[found.host].name.clone();
@@ -625,12 +625,15 @@ impl Prediction<'_> {
             // a device that drains a buffer while it reads can do more than the sum of both, each measured
             // alone
             let share = found.utilization.min(1.0);
-            utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
+            of_hosts[found.host].insert(resource.clone(), share);
             if busiest < found.occupancy {
                 busiest = found.occupancy;
                 bottleneck = Some(Busiest { host, resource, utilization: share });
             }
         }
+        let names = self.scenario.hosts.iter().map(|host| host.name.clone());
+        let of_hosts = names.zip(of_hosts).filter(|(_, resources)| !resources.is_empty());
+        let mut utilization: SortedMap<String, SortedMap<String, f64>> = of_hosts.collect();
         for (share, rack, direction) in self.uplinks() {
             let [host, resource] = uplink_name(&self.scenario, rack, direction);
             let share = share.min(1.0);

@@ -1,11 +1,11 @@
 //! A question: what would happen if these settings were changed?
 
-use foretell_sorted::SortedMap;
 use std::sync::Arc;
 
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Arrivals, Scenario, Storage, WorkloadKind};
 use foretell_scenarios::{Change, Document};
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
 use crate::askable;

@@ -13,10 +13,10 @@
 //! without them. So the sums are computed by `foretell-galois`, which detects the machine's
 //! instructions at run time. Tests compare the results with the crate's own encoding.
 
-use foretell_sorted::SortedMap;
 use std::fmt;
 
 use foretell_galois::multiply_add;
+use foretell_sorted::SortedMap;
 use foretell_units::Bytes;
 use thiserror::Error;
 

@@ -6,11 +6,11 @@
 //! `pg_temp` and `primary_temp` name the OSDs that serve while data move. Source: Ceph's
 //! `src/osd/OSDMap.cc` through Quincy; the code is our own.
 
-use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use foretell_sorted::SortedMap;
 use thiserror::Error;
 
 use super::choose::Workspace;

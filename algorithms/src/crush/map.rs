@@ -1,7 +1,6 @@
 //! A CRUSH map: buckets in a tree, rules, tunables, weight sets. It is checked once and then only read.
 
 use foretell_sorted::{SortedMap, SortedSet};
-
 use thiserror::Error;
 
 use super::bucket::{Draw, Straw2, Urn};

@@ -1,9 +1,9 @@
 //! Hosts of a scenario: those of the cluster, equal ones in a group.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::ClusterMap;
+use foretell_sorted::{SortedMap, SortedSet};
 
 use super::devices::{Drive, Sort, device};
 use super::names::{comment, letters, ranges};

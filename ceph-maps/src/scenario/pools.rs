@@ -1,9 +1,9 @@
 //! Volumes of a scenario, one for each pool.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError, Pool, PoolKind};
+use foretell_sorted::{SortedMap, SortedSet};
 
 use super::hosts::Cluster;
 use super::names::{Names, comment, quoted};

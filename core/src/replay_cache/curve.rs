@@ -1,8 +1,7 @@
 //! The curve of LRU: hit ratio against cache size, from one pass.
 
-use foretell_sorted::SortedSet;
-
 use foretell_algorithms::reuse::{ReuseDistances, SampledReuse};
+use foretell_sorted::SortedSet;
 use foretell_units::Op;
 
 use super::follow::Count;

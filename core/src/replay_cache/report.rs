@@ -1,9 +1,9 @@
 //! Results of a replay: hit ratios, as values and as JSON.
 
-use foretell_sorted::SortedSet;
 use std::path::{Path, PathBuf};
 
 use foretell_algorithms::cache::PolicyKind;
+use foretell_sorted::SortedSet;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

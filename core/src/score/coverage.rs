@@ -5,7 +5,6 @@
 //! cases.
 
 use foretell_sorted::SortedMap;
-
 use serde::Serialize;
 
 use super::Comparison;

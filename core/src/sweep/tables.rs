@@ -9,13 +9,14 @@ mod names;
 mod outages;
 mod scrub;
 
-use foretell_sorted::SortedMap;
+use std::collections::BTreeMap;
 
 use foretell_ati::{Body, Phase, Record, RecordKind};
 use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value};
 use foretell_metrics::Collected;
 use foretell_scenarios::model::{Role as HostRole, Scenario};
 use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
+use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
 
 use crate::error::Error;
@@ -593,7 +594,7 @@ fn request_table() -> TableSchema {
 }
 
 fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Record]) -> Vec<Row> {
-    let mut issued: SortedMap<u64, &Record> = SortedMap::new();
+    let mut issued: BTreeMap<u64, &Record> = BTreeMap::new();
     let mut rows = Vec::new();
     for record in records {
         let Body::Request { workload, client, op, file, offset, size, phase } = record.body else {

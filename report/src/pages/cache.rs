@@ -1,7 +1,6 @@
 //! Sections of cache simulations: hit ratios by size, as a curve of LRU and by policy.
 
 use foretell_sorted::{SortedMap, SortedSet};
-
 use serde_json::Value;
 
 use crate::chart::{Axis, Chart, Scale, Series, View};

@@ -1,7 +1,6 @@
 //! Sections of one run: the cluster, client latencies, time lines, distributions, time breakdowns, waterfalls.
 
 use foretell_sorted::SortedMap;
-
 use maud::{Markup, html};
 use serde_json::Value;
 

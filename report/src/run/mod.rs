@@ -6,9 +6,8 @@ mod requests;
 mod resources;
 mod spans;
 
-use foretell_sorted::SortedMap;
-
 use foretell_ati::{Facts, Record, RecordKind, Requests as Kept, RunDb, StoreError, open_run};
+use foretell_sorted::SortedMap;
 use foretell_units::Breadcrumb;
 
 use crate::words::cut;

@@ -4,11 +4,11 @@
 //!
 //! Memory is bounded: it holds histograms, bins, a sample of fixed size, and outstanding requests.
 
-use foretell_sorted::SortedMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use foretell_ati::{Body, Phase, RecordKind, RunDb, StoreError};
+use foretell_sorted::SortedMap;
 use foretell_units::Op;
 use hashbrown::HashMap;
 use hdrhistogram::{Counter, Histogram};

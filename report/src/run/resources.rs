@@ -6,10 +6,10 @@
 //! A processor is busy between the switch to a process and the next switch. The intervals in which sampled
 //! requests used each resource are also passed to [`Spans`].
 
-use foretell_sorted::SortedMap;
 use std::hash::Hash;
 
 use foretell_ati::{Body, FactValue, Facts, KindSet, Phase, RecordKind, RunDb, StoreError};
+use foretell_sorted::SortedMap;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 

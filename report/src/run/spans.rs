@@ -7,7 +7,6 @@
 //! counts only until its client has the answer.
 
 use foretell_sorted::SortedMap;
-
 use hashbrown::HashMap;
 
 use super::requests::Completed;

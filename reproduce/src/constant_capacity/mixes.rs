@@ -1,9 +1,8 @@
 //! Figures 2 and 3: the capacity by share of reads, the errors of estimates, and the cost of a
 //! write.
 
-use foretell_sorted::SortedMap;
-
 use foretell_pictures::Chart;
+use foretell_sorted::SortedMap;
 use foretell_units::Bytes;
 
 use super::load::{SIZES_KIB, Storage, read_percentages};

@@ -11,13 +11,12 @@ mod mixes;
 mod sizes;
 mod verdict;
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_algorithms::message::{SEGMENT_DATA, SEGMENT_WIRE};
 use foretell_estimate::{
     Bottleneck, Fault, Knowledge, Links, Point, ReadShare, Series, Survey, WritePath,
 };
 use foretell_files::Directory;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, Rate};
 
 use super::lab::{self, Results};

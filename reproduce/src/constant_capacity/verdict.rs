@@ -1,7 +1,6 @@
 //! `summary.json` and the table at the end: the paper's claims, and the errors of the estimators.
 
 use foretell_sorted::{SortedMap, SortedSet};
-
 use serde::Serialize;
 
 use super::load::{SIZES_KIB, Storage};

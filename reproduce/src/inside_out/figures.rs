@@ -1,11 +1,10 @@
 //! Tables and figures except Figure 8.
 
-use foretell_sorted::SortedMap;
-
 use foretell_core::jobs::Workers;
 use foretell_learn::{LinearModel, Model, Term};
 use foretell_metrics::TARGETS;
 use foretell_pictures::Chart;
+use foretell_sorted::SortedMap;
 
 use super::learners::{self, INSIDE_OUT, Learner, OURS, accuracy};
 use super::scenarios::{self, Change};

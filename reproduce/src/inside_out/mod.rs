@@ -11,12 +11,12 @@ mod online;
 mod runs;
 mod scenarios;
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 
 use foretell_core::jobs::Workers;
 use foretell_files::{Directory, Scratch};
 use foretell_metrics::TARGETS;
+use foretell_sorted::SortedMap;
 use serde::Serialize;
 
 use super::page::Page;

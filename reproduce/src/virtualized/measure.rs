@@ -4,7 +4,6 @@
 //! interrupted reproduction can continue. A line names its run. Lines of another version of the
 //! program, of another scenario, or of runs that are not wanted now, are ignored.
 
-use foretell_sorted::SortedMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -18,6 +17,7 @@ use foretell_files::Directory;
 use foretell_input::Limit;
 use foretell_scenarios::{Document, ShippedKind};
 use foretell_sim::truth::{OpTruth, Truth};
+use foretell_sorted::SortedMap;
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
 

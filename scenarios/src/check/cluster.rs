@@ -1,8 +1,7 @@
 //! Checks the storage system, and whether it can serve the rest of the scenario.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::placement::MOST_POWER;
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId};
 
 use super::host_list::AllowedHosts;

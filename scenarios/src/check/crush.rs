@@ -4,7 +4,6 @@
 //! nodes. A volume is a pool of the map (`pool`, or the volume's own name), or a new one that a
 //! rule places.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, Pool, PoolKind, Rule, Step};
@@ -12,6 +11,7 @@ use foretell_ceph_maps::{
     Imported, all_up, bare_cluster, keepable_text, read_text, survived, whole_sets,
 };
 use foretell_input::Limit;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::HostId;
 
 use super::topology::LEVELS;

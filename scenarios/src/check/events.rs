@@ -1,7 +1,6 @@
 //! Checks events: their targets, times and actions, and whether they are possible.
 
 use foretell_sorted::SortedMap;
-
 use foretell_units::{HostId, SimSpan};
 
 use super::host_list::AllowedHosts;

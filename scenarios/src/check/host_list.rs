@@ -1,7 +1,6 @@
 //! Lists of hosts: storage nodes of volumes, clients of workloads.
 
 use foretell_sorted::SortedSet;
-
 use foretell_units::HostId;
 
 use super::{Context, Hosts};

@@ -1,7 +1,6 @@
 //! Hosts: groups are expanded, and single hosts overlaid on their groups.
 
 use foretell_sorted::SortedMap;
-
 use foretell_units::{Bytes, HostId};
 
 use super::memory::gib;

@@ -1,7 +1,6 @@
 //! Virtual machines: the machine of each storage node, and the shared parts of a machine.
 
 use foretell_sorted::SortedMap;
-
 use foretell_units::{HostId, Rate};
 
 use super::{Context, section};

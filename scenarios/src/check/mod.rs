@@ -22,9 +22,9 @@ mod uplinks;
 mod volumes;
 mod workloads;
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Seed, SimSpan};
 use serde::de::DeserializeOwned;
 

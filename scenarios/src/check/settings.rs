@@ -5,9 +5,9 @@
 //! set are listed here. Weights of OSDs are not settings of a scenario, but are set in the same
 //! way.
 
-use foretell_sorted::SortedMap;
 use std::path::Path;
 
+use foretell_sorted::SortedMap;
 use foretell_units::{HostId, SimSpan, VolumeId};
 
 use super::{check_at_first, section};
@@ -122,13 +122,13 @@ pub(super) fn add(outages: &mut Outages, changes: Vec<Change>) {
 impl Osds {
     /// The OSDs of a scenario; empty if it has none.
     fn of(scenario: &Scenario) -> Self {
-        let (mut paths, mut weights) = (SortedMap::new(), SortedMap::new());
+        let (mut paths, mut weights) = (Vec::new(), SortedMap::new());
         let has_osds = scenario.system.traits().disks_are_servers();
         for (index, Host { name, role, .. }) in scenario.hosts.iter().enumerate() {
             let disks = role.storage().filter(|_| has_osds).map_or(0, |all| all.disks.len());
             for disk in 0..disks as u32 {
                 let osd = (HostId::from(index), disk);
-                paths.insert(format!("osd.{name}.disk{disk}.reweight"), osd);
+                paths.push((format!("osd.{name}.disk{disk}.reweight"), osd));
             }
         }
         // the CRUSH map of a cluster may have other weights
@@ -142,7 +142,7 @@ impl Osds {
                 weights.insert(*osd, weight);
             }
         }
-        Self { paths, weights }
+        Self { paths: paths.into_iter().collect(), weights }
     }
 
     /// Handles an event that sets the weight of an OSD.

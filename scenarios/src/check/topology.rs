@@ -4,12 +4,11 @@
 //! Buckets are numbered from the leaves upwards, by name, so that a map depends only on the
 //! scenario. Left out: chassis, rows, pods; weights other than capacities.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_algorithms::crush::{
     Algorithm, Bucket, Item, MapParts, Mode, PoolKind, Rule, Setting, Step, add_shadows,
 };
 use foretell_ceph_maps::rule_steps;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::HostId;
 
 use super::crush::{Device, key};

@@ -1,7 +1,6 @@
 //! Uplinks of racks: which hosts share one.
 
 use foretell_sorted::SortedMap;
-
 use foretell_units::HostId;
 
 use super::crush::key;

@@ -1,10 +1,9 @@
 //! Checks volumes, and whether the disks have room for them.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_algorithms::codec::{self, Encoding, EncodingError};
 use foretell_algorithms::distribution::Distribution;
 use foretell_algorithms::placement;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, HostId, SECTOR_BYTES, VolumeId};
 
 use super::host_list::AllowedHosts;

@@ -5,9 +5,9 @@
 //! virtual disks, drives with only benchmark results. `foretell calibrate disk` writes such a
 //! profile from results of fio.
 
-use foretell_sorted::SortedSet;
 use std::fmt::Write as _;
 
+use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SimSpan};
 use schemars::JsonSchema;
 use serde::Deserialize;

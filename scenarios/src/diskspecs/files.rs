@@ -1,11 +1,11 @@
 //! Imports a description whose files are given together.
 
-use foretell_sorted::SortedSet;
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use foretell_input::Limit;
+use foretell_sorted::SortedSet;
 
 use super::{Import, ImportError, import};
 

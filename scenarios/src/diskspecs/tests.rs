@@ -1,6 +1,6 @@
-use foretell_sorted::SortedMap;
 use std::io::{Error, ErrorKind};
 
+use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
 use proptest::prelude::*;
 

@@ -8,10 +8,9 @@ mod checker;
 mod complete;
 mod words;
 
-use foretell_sorted::SortedSet;
-
 use checker::Checker;
 pub(crate) use complete::{complete, complete_node};
+use foretell_sorted::SortedSet;
 
 use crate::error::{Problem, Problems};
 use crate::names::{self, nearest};

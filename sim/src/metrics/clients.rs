@@ -1,9 +1,8 @@
 //! The measurements of workload drivers: requests, bytes and response times of each interval.
 
-use foretell_sorted::SortedMap;
-
 use foretell_metrics::ClientSample;
 use foretell_scenarios::model::Scenario;
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 
 /// Reporting interval of COSBench's drivers (Hsu et al. 2016, IV-A).

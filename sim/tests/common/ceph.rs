@@ -1,8 +1,7 @@
 //! Ceph settings for tests.
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::model::{Ceph, Cost, OsdStore};
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Rate, SimSpan};
 
 /// A fixed time in microseconds, and a rate of 4 GB/s.

@@ -5,11 +5,11 @@
 //! outstanding for longer than the 95th percentile. Simplified: a client uses the response times of its own
 //! reads of a volume, regardless of their size. A superfluous request is not withdrawn.
 
-use foretell_sorted::SortedMap;
 use std::collections::VecDeque;
 
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_scenarios::model::{Hedge, Scenario};
+use foretell_sorted::SortedMap;
 use foretell_units::{HostId, SimSpan};
 
 /// Number of reads that a client remembers.

@@ -5,13 +5,13 @@
 //! fragment's *hole*. If a fragment must be rebuilt, its hole is the whole fragment at first. Each node's
 //! file has spare room after the volume's own part, for fragments that are given to the node.
 
-use foretell_sorted::SortedMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::mix::mix;
 use foretell_scenarios::model::Scenario;
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId};
 use smallvec::SmallVec;
 

@@ -20,10 +20,9 @@ mod plan;
 mod recovery;
 mod routes;
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Outages, Recovery as Settings};
+use foretell_sorted::SortedMap;
 use foretell_units::{Beat, HostId, SimTime};
 
 pub(crate) use blocks::Blocks;

@@ -9,9 +9,9 @@
 //! from the old place what they do not find. In this model redundancy is never lower than before. The order
 //! in which fragments move is an assumption.
 
-use foretell_sorted::SortedMap;
 use std::ops::Range;
 
+use foretell_sorted::SortedMap;
 use foretell_units::HostId;
 use smallvec::SmallVec;
 

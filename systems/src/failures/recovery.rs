@@ -1,9 +1,9 @@
 //! Recoveries: their jobs, who does them, and their costs.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, HostId, SimTime};
 
 use super::{Blocks, Holder, Slot};

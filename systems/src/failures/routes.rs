@@ -4,8 +4,9 @@
 //! with the same blocks and groups. Such a *successor* is a separate volume for the software. Successors are
 //! numbered after the volumes of the scenario.
 
-use foretell_sorted::SortedMap;
 use std::sync::Arc;
+
+use foretell_sorted::SortedMap;
 
 use crate::volume::Volume;
 

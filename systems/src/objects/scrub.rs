@@ -7,9 +7,8 @@
 //! Left out: the lock of the placement group that is scrubbed, writes that wait for its scrub, and that all OSDs
 //! of a group scrub it together.
 
-use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_algorithms::mix;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, SimSpan};
 
 use super::daemon::{Job, Next, Place};

@@ -1,10 +1,9 @@
 //! The places of disks that hold data of volumes when a run begins.
 
-use foretell_sorted::SortedMap;
-
 use foretell_algorithms::node::AddressSpace;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Action, Outages};
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId};
 
 use crate::objects::Target;

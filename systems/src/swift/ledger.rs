@@ -13,10 +13,10 @@
 //! Simplified: Swift replaces whole objects. Here a write may replace some blocks of an object, and a hand-off has
 //! those blocks alone. A real hand-off waits for a primary whose disk has failed before it drops a partition.
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::HostId;
 use smallvec::SmallVec;
 

@@ -6,9 +6,8 @@
 //! too many errors at once. Simplified: one count for each proxy. A real
 //! proxy has one for each of its worker processes, each of which finds out for itself.
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::outages::SwiftRecovery;
+use foretell_sorted::SortedMap;
 use foretell_units::{HostId, SimTime};
 
 use super::ledger::Osd;

@@ -19,11 +19,10 @@ mod proxy;
 mod replicator;
 mod rings;
 
-use foretell_sorted::SortedSet;
-
 use foretell_algorithms::placement::{Ring, RingDevice};
 use foretell_scenarios::model::{self, Cost, CpuProfile, Scenario};
 use foretell_scenarios::outages::Outages;
+use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;

@@ -4,10 +4,10 @@
 //! replicators find out when they connect or wait for an answer. The cluster never gives up on a host: the ring stays
 //! as it is, as in Swift, until an operator changes it (`rings`).
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::collections::BTreeMap;
 
 use foretell_scenarios::model::Scenario;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Beat, Bytes, HostId, SimTime, VolumeId};
 
 use super::VolumeRing;

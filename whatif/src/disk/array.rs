@@ -7,7 +7,6 @@
 //!
 //! Left out: failed members, and the division of the controller into two halves.
 
-use foretell_sorted::SortedMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use foretell_algorithms::array::{
 use foretell_algorithms::cache::PolicyKind;
 use foretell_algorithms::io_scheduler::{Io, SchedulerKind};
 use foretell_algorithms::slab::Slab;
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
 
 use super::buffer::by_size;

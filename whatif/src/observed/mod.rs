@@ -3,13 +3,13 @@
 
 mod requests;
 
-use foretell_sorted::SortedMap;
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
 use foretell_ati::{Facts, RecordKind, Records, Requests, StoreError};
 use foretell_scenarios::Document;
 use foretell_scenarios::model::{Host, Scenario, Workload};
+use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;

@@ -1,11 +1,10 @@
 //! A storage node: the software of the storage system on models of measured disks.
 
-use foretell_sorted::SortedSet;
-
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::node::{DiskOperation, Machine, Note, SetAside};
 use foretell_ati::RecordKind;
 use foretell_scenarios::model::Storage;
+use foretell_sorted::SortedSet;
 use foretell_systems::{Access, Software};
 use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
 

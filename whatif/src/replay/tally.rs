@@ -1,8 +1,7 @@
 //! What clients see of the replayed cluster.
 
-use foretell_sorted::SortedMap;
-
 use foretell_scenarios::model::Host;
+use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
 use super::outages::OutageOutcome;

@@ -43,7 +43,7 @@ pub fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dy
     })
 }
 
-/// A decompressor whose errors do not speak of dictionaries: a trace has none.
+/// A decompressor of zstd. Its errors about dictionaries are reworded: traces are compressed without one.
 #[cfg(feature = "zstd")]
 struct Zstd<R>(R);
 
@@ -55,7 +55,7 @@ impl<R: Read> Read for Zstd<R> {
                 text if text.starts_with("Dictionary mismatch") => {
                     "it was compressed with a dictionary of zstd, which a trace cannot have"
                 }
-                // also zstd's error for a block that refers to an earlier one, of which there is none
+                // zstd also gives this error for damaged data that need no dictionary
                 text if text.starts_with("Dictionary") => "its compressed data are damaged",
                 _ => return error,
             };

@@ -28,7 +28,7 @@
 
 mod habits;
 
-use foretell_sorted::{SortedMap, SortedSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
 use foretell_units::{Op, Sectors, SimSpan, SimTime};
@@ -124,8 +124,8 @@ struct Turn {
 
 #[derive(Debug)]
 pub(super) struct Cfq<T> {
-    queues: SortedMap<Owner, Queue<T>>,
-    round: SortedSet<(Place, Owner)>,
+    queues: BTreeMap<Owner, Queue<T>>,
+    round: BTreeSet<(Place, Owner)>,
     lined_up: u64,
     turn: Option<Turn>,
     /// Requests in the drive: those that threads wait for, and writes that none waits for.
@@ -138,8 +138,8 @@ impl<T: Copy> Cfq<T> {
     /// `disk_queues`: whether the disk holds several commands at once.
     pub(super) fn new(disk_queues: bool, writes: Writes) -> Self {
         Self {
-            queues: SortedMap::new(),
-            round: SortedSet::new(),
+            queues: BTreeMap::new(),
+            round: BTreeSet::new(),
             lined_up: 0,
             turn: None,
             in_drive: [0; 2],

@@ -4,11 +4,11 @@
 //! processes of one job (`numjobs`) count as one job, whether fio reported them together or
 //! separately.
 
-use foretell_sorted::SortedSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use foretell_input::Limit;
+use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SimSpan};
 use foretell_workloads::fio::{FioError, Job, Order};
 use foretell_workloads::results::fio::{JobResult, parse};

@@ -14,9 +14,8 @@
 //! % of the measured requests. It takes at least so long that fewer outstanding requests do not have a higher
 //! throughput than more.
 
-use foretell_sorted::SortedSet;
-
 use foretell_scenarios::device::{Curve, Curves, Order};
+use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SECTOR_BYTES, SimSpan};
 use foretell_workloads::fio;
 

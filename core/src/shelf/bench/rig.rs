@@ -1,11 +1,10 @@
 //! A device on the test bench: starts operations, and measures their times.
 
-use foretell_sorted::SortedSet;
-
 use foretell_algorithms::io_scheduler::Io;
 use foretell_scenarios::device::Device as Profile;
 use foretell_scenarios::model::{Disk, Scheduler};
 use foretell_sim::device::Device;
+use foretell_sorted::SortedSet;
 use foretell_units::{Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime, Stream};
 
 /// A device on the bench.

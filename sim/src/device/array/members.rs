@@ -4,12 +4,12 @@
 //! the parity of a stripe, and then its writes. Jobs that write to the same stripe with parity are done one
 //! after the other, because the parity must match all data of the stripe.
 
-use foretell_sorted::SortedMap;
 use std::collections::VecDeque;
 
 use foretell_algorithms::array::{Layout, Piece, Plan, Range, Way};
 use foretell_scenarios::device::Array as Spec;
 use foretell_scenarios::model;
+use foretell_sorted::SortedMap;
 use foretell_units::{Op, Owner, Sectors, SimSpan, SimTime};
 
 use crate::agenda::Agenda;

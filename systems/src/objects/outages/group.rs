@@ -11,7 +11,6 @@
 //! compare the contents of servers. The copied data are the same.
 
 use foretell_sorted::{SortedMap, SortedSet};
-
 use foretell_units::HostId;
 use smallvec::SmallVec;
 

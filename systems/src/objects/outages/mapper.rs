@@ -7,13 +7,13 @@
 //! A server whose weight is less than one (`ceph osd reweight`) is rejected for some groups, chosen by a hash, as CRUSH
 //! does (`is_out` in Ceph's `mapper.c`).
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::sync::Arc;
 
 use foretell_algorithms::crush::ClusterMap;
 use foretell_algorithms::mix;
 use foretell_algorithms::placement::Crush;
 use foretell_scenarios::model::Remap;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::HostId;
 
 use super::super::pool::Target;

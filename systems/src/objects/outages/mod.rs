@@ -22,12 +22,12 @@ mod peering;
 mod recovery;
 mod serve;
 
-use foretell_sorted::{SortedMap, SortedSet};
 use std::collections::BTreeMap;
 
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::Action;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Beat, Bytes, HostId, VolumeId};
 
 use chore::Chore;
