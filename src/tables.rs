@@ -57,6 +57,9 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
         }
     }
     let _ = writeln!(text, "How busy resources were\n{}\n", fitted(&resources(scenario, truth), 1));
+    if let Some(uplinks) = uplinks(truth) {
+        let _ = writeln!(text, "How busy the uplinks of racks were\n{}\n", fitted(&uplinks, 1));
+    }
     if let Some(arrays) = arrays(truth) {
         let _ = writeln!(text, "What caches of arrays found\n{}\n", fitted(&arrays, 2));
     }
@@ -297,6 +300,16 @@ fn benchmarks(truth: &Truth) -> Option<Table> {
 
 /// One row a host; with many hosts one row a group, with the mean over its hosts and the highest
 /// value.
+/// The uplinks of racks, if there are any.
+fn uplinks(truth: &Truth) -> Option<Table> {
+    let mut table = table(&["rack", "to the core", "from the core"]);
+    for (rack, resources) in &truth.uplinks {
+        let busy = |resource: &str| percent(resources.get(resource).map(|of| of.utilization));
+        table.add_row([rack.clone(), busy("uplink_transmit"), busy("uplink_receive")]);
+    }
+    (!truth.uplinks.is_empty()).then_some(table)
+}
+
 fn resources(scenario: &Scenario, truth: &Truth) -> Table {
     let grouped = scenario.hosts.len() > MOST_HOSTS;
     let mut rows: SortedMap<(usize, &str), Vec<&str>> = SortedMap::new();
@@ -481,10 +494,12 @@ fn bottleneck(truth: &Truth) -> String {
         "cpu" => "processor",
         "nic_transmit" => "network adapter (transmit)",
         "nic_receive" => "network adapter (receive)",
+        "uplink_transmit" => "uplink to the core",
+        "uplink_receive" => "uplink from the core",
         disk => disk,
     };
     let share = percent(Some(bottleneck.utilization));
-    let all = truth.hosts.values().flat_map(SortedMap::values);
+    let all = truth.hosts.values().chain(truth.uplinks.values()).flat_map(SortedMap::values);
     let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
     let others = match as_busy {
         0 | 1 => String::new(),

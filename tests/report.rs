@@ -115,6 +115,25 @@ fn a_run_is_shown_as_its_truth_has_it() {
     assert!(html.len() < 1_000_000, "{}", html.len());
 }
 
+#[test]
+fn uplinks_are_drawn_with_the_network() {
+    let place = Place::with(SMALL);
+    let slow = "switch.uplink=\"10 Mbit/s\"";
+    let racks = "node.brick.rack=[\"left\", \"right\"]";
+    let kept = place.keep("racks", &["--set", slow, "--set", racks]);
+    let (html, _) = page(&[&kept]);
+    let truth = truth_of(&kept);
+    let bottleneck = &truth["bottleneck"];
+    assert!(bottleneck["resource"].as_str().unwrap().starts_with("uplink_"), "{bottleneck}");
+    let rack = bottleneck["host"].as_str().unwrap();
+    assert!(html.contains(&format!("aria-label=\"uplink of {rack}, the bottleneck: from core ")));
+    assert!(html.contains("2 uplinks of racks"));
+    let answer = succeed(["ask", kept.to_str().unwrap(), "--json"]);
+    fs::write(place.path("ask.json"), &answer).unwrap();
+    let (html, _) = page(&[&place.path("ask.json")]);
+    assert!(html.contains(&format!("aria-label=\"uplink of {rack}, the bottleneck: from core ")));
+}
+
 /// The utilization of disks over time must average to that of the truth: 1 s, all of it measured.
 #[test]
 fn what_is_drawn_over_time_averages_to_the_truth() {

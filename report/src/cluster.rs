@@ -14,13 +14,40 @@ const MOST_DISKS: usize = 6;
 /// any number.
 const MOST_OTHERS: usize = 6;
 
-/// A host and the utilization of its resources.
+/// What a drawn part of the cluster is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A host with clients.
+    Client,
+    /// A storage node.
+    Node,
+    /// The uplink of a rack, which has the rack's name.
+    Uplink,
+}
+
+impl Kind {
+    /// The kind of a host.
+    pub(crate) fn of_host(is_client: bool) -> Self {
+        if is_client { Self::Client } else { Self::Node }
+    }
+
+    /// Its name in the plural.
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Client => "clients",
+            Self::Node => "storage nodes",
+            Self::Uplink => "uplinks",
+        }
+    }
+}
+
+/// A host or an uplink, and the utilization of its resources.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
     /// Its name.
     pub name: String,
-    /// Whether it is a client.
-    pub is_client: bool,
+    /// What it is.
+    pub kind: Kind,
     /// Utilization, as a share of time, by resource (`cpu`, `disk0`).
     pub resources: Vec<(String, f64)>,
 }
@@ -31,18 +58,26 @@ impl Busy {
     }
 }
 
-/// The hosts of a `truth.json` or an answer. `is_client` says whether a host is a client, if that is known.
+/// The hosts and uplinks of a `truth.json` or an answer. `is_client` says whether a host is a client, if that
+/// is known.
 pub(crate) fn hosts(document: &Value, is_client: impl Fn(&str) -> Option<bool>) -> Vec<Busy> {
     let of_truth = document.get("hosts").is_some();
-    let list = entries(document, if of_truth { "hosts" } else { "utilization" });
-    list.map(|(name, resources)| {
+    // in an answer, uplinks stand among the hosts
+    let lists: &[&str] = if of_truth { &["hosts", "uplinks"] } else { &["utilization"] };
+    let all = lists.iter().flat_map(|list| entries(document, list));
+    all.map(|(name, resources)| {
         let shares = resources.as_object().into_iter().flatten().filter_map(|(resource, value)| {
             let share = if of_truth { at(value, &["utilization"]) } else { value.as_f64() };
             share.map(|share| (resource.clone(), share))
         });
         let resources: Vec<_> = shares.collect();
-        let has_disk = resources.iter().any(|(resource, _)| resource.starts_with("disk"));
-        Busy { name: name.clone(), is_client: is_client(name).unwrap_or(!has_disk), resources }
+        let any = |prefix| resources.iter().any(|(resource, _)| resource.starts_with(prefix));
+        let kind = if any("uplink_") && !any("cpu") {
+            Kind::Uplink
+        } else {
+            Kind::of_host(is_client(name).unwrap_or(!any("disk")))
+        };
+        Busy { name: name.clone(), kind, resources }
     })
     .collect()
 }
@@ -57,10 +92,10 @@ pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
     Some((host.to_owned(), text(document, &["bottleneck", "resource"])?.to_owned()))
 }
 
-/// Draws hosts: clients above, then the network, then nodes.
+/// Draws hosts: clients above, then the network with the uplinks of racks, then nodes.
 pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Markup {
-    let group = |clients: bool| {
-        let mut all: Vec<&Busy> = hosts.iter().filter(|host| host.is_client == clients).collect();
+    let group = |kind: Kind| {
+        let mut all: Vec<&Busy> = hosts.iter().filter(|host| host.kind == kind).collect();
         let more = all.len().saturating_sub(MOST_DRAWN);
         if more > 0 {
             all.sort_by(|a, b| b.most().total_cmp(&a.most()));
@@ -71,13 +106,14 @@ pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Ma
     let list = |(hosts, more): (Vec<&Busy>, usize)| {
         html! {
             ul.hosts { @for one in &hosts { li { (host(one, bottleneck)) } } }
-            @if more > 0 { p.faint { "Drawn are the " (MOST_DRAWN) " busiest of " (MOST_DRAWN + more) (if hosts[0].is_client { " clients." } else { " storage nodes." }) } }
+            @if more > 0 { p.faint { "Drawn are the " (MOST_DRAWN) " busiest of " (MOST_DRAWN + more) " " (hosts[0].kind.plural()) "." } }
         }
     };
     html! {
-        (list(group(true)))
+        (list(group(Kind::Client)))
         div.wire { "network" }
-        (list(group(false)))
+        @if hosts.iter().any(|host| host.kind == Kind::Uplink) { (list(group(Kind::Uplink))) }
+        (list(group(Kind::Node)))
     }
 }
 
@@ -100,16 +136,20 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
         .iter()
         .map(|(resource, share)| format!("{} {}", label(resource), percent(*share)))
         .collect();
+    let title = match host.kind {
+        Kind::Uplink => format!("uplink of {}", short_name(&host.name)),
+        Kind::Client | Kind::Node => short_name(&host.name),
+    };
     let label_of = format!(
         "{}{}: {}",
-        short_name(&host.name),
+        title,
         if marked.is_some() { ", the bottleneck" } else { "" },
         shares.join(", ")
     );
-    let name: String = if host.name.chars().count() > 16 {
-        host.name.chars().take(15).chain(['…']).collect()
+    let name: String = if title.chars().count() > 16 {
+        title.chars().take(15).chain(['…']).collect()
     } else {
-        host.name.clone()
+        title
     };
     html! {
         svg.host.bottleneck[marked.is_some()] width="196" height=(height) viewBox={ "0 0 196 " (height) } role="img" aria-label=(label_of) {
@@ -135,6 +175,8 @@ fn label(resource: &str) -> String {
         "cpu" => "processor".to_owned(),
         "nic_transmit" => "sends".to_owned(),
         "nic_receive" => "receives".to_owned(),
+        "uplink_transmit" => "to core".to_owned(),
+        "uplink_receive" => "from core".to_owned(),
         other => other.chars().take(9).collect(),
     }
 }

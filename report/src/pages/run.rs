@@ -75,8 +75,8 @@ impl Run {
         }
         let hosts = by_host.into_iter().map(|(host, resources)| {
             let name = self.host(host);
-            let is_client = is_client(&name).unwrap_or(false);
-            cluster::Busy { name, is_client, resources }
+            let kind = cluster::Kind::of_host(is_client(&name).unwrap_or(false));
+            cluster::Busy { name, kind, resources }
         });
         hosts.collect()
     }
@@ -129,11 +129,15 @@ fn cluster_section(run: &Run) -> Section {
                 percent(share)
             )
         });
-        let nodes = hosts.iter().filter(|host| !host.is_client).count() as u64;
+        let number = |kind| hosts.iter().filter(|host| host.kind == kind).count() as u64;
+        let uplinks = match number(cluster::Kind::Uplink) {
+            0 => String::new(),
+            some => format!(", {}", count(some, "uplink of a rack", "uplinks of racks")),
+        };
         let summary = format!(
-            "{} and {}, with the share of the measured time for which each resource was busy.{busiest_text}",
-            count(hosts.len() as u64 - nodes, "client", "clients"),
-            count(nodes, "storage node", "storage nodes"),
+            "{} and {}{uplinks}, with the share of the measured time for which each resource was busy.{busiest_text}",
+            count(number(cluster::Kind::Client), "client", "clients"),
+            count(number(cluster::Kind::Node), "storage node", "storage nodes"),
         );
         section.push(Part::Figure {
             title: "Hosts and how busy they were".to_owned(),

@@ -50,8 +50,8 @@ pub(super) enum State {
 pub(super) enum Turn {
     /// There is nothing to do.
     Idle,
-    /// It waits for a reservation on each of its servers.
-    Waiting,
+    /// It waits for a reservation on each of its servers. The number is higher for groups that began later.
+    Waiting(u64),
     /// It has its reservations.
     Reserved,
 }

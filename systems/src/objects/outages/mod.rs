@@ -21,6 +21,7 @@ mod mapper;
 mod peering;
 mod recovery;
 mod serve;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,7 @@ use group::{Group, Osd};
 pub(crate) use mapper::Mapper;
 use recovery::Work;
 use serve::ClientOp;
+use turns::Waiting;
 
 use super::pool::{Target, capacities};
 use super::{Objects, Pool, Rules};
@@ -67,8 +69,8 @@ pub(super) struct Outages {
     /// Objects that are being recovered.
     works: SortedMap<u64, Work>,
     last_work: u64,
-    /// Groups that wait for their recovery reservations, in order.
-    queue: Vec<usize>,
+    /// Groups that wait for their recovery reservations.
+    waiting: Waiting,
     /// Number of missing objects, by the host whose failure caused that and by how they are recovered.
     open: SortedMap<(HostId, Kind), u64>,
     /// Objects of each group, by volume; listed on first use.
@@ -214,6 +216,7 @@ impl<R: Rules> Objects<R> {
             }
         }
         first_server.push(servers.len() as u32);
+        let waiting = Waiting::new(servers.len());
         failures.add_units(beats.into_iter());
         let mut all = Outages {
             mappers,
@@ -229,7 +232,7 @@ impl<R: Rules> Objects<R> {
             chores: Slab::new(),
             works: SortedMap::new(),
             last_work: 0,
-            queue: Vec::new(),
+            waiting,
             open: SortedMap::new(),
             objects: scenario.volumes.iter().map(|_| None).collect(),
             sizes: scenario.volumes.iter().map(|volume| volume.size.get()).collect(),
@@ -372,6 +375,7 @@ impl<R: Rules> Objects<R> {
     fn server_changed<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, osd: Osd) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
+        out.look_at_all_waiting();
         let server = &mut out.servers[osd as usize];
         server.standing = core.failed().hosts[(out.hosts + osd) as usize].standing;
         let target = server.target;

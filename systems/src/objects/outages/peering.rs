@@ -7,7 +7,7 @@
 
 use foretell_units::{Bytes, HostId};
 
-use super::group::{Group, Holder, Osd, State, Turn};
+use super::group::{Group, Holder, Osd, State};
 use super::{Chore, Membership, What};
 use crate::failures::Kind;
 use crate::hosts::Hosts;
@@ -215,20 +215,5 @@ impl super::Outages {
             Some(from) => (from.cause, Kind::Rebuild),
             None => (server.cause, Kind::Rebuild),
         }
-    }
-
-    /// Releases a group's recovery reservations, if it has any.
-    pub(super) fn release(&mut self, index: usize) {
-        let reserved = std::mem::take(&mut self.groups[index].reserved);
-        for (place, osd) in reserved.into_iter().enumerate() {
-            let server = &mut self.servers[osd as usize];
-            if place == 0 {
-                server.local -= 1;
-                server.led.remove(&index);
-            } else {
-                server.remote -= 1;
-            }
-        }
-        self.groups[index].turn = Turn::Idle;
     }
 }

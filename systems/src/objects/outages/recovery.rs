@@ -1,8 +1,6 @@
 //! Recovery of objects that holders are missing, object by object.
 //!
-//! A group first waits for its reservations. A server takes part in at most `backfills` recoveries as a
-//! primary, and in the same number as a target (`osd_max_backfills`, the local and remote reservations). Then
-//! the group's primary recovers objects: at most one of a group, and `parallel` of all its groups, at a time
+//! A group first waits for its reservations (`turns`). Then the group's primary recovers objects: at most one of a group, and `parallel` of all its groups, at a time
 //! (`osd_recovery_max_single_start`, `osd_recovery_max_active`). After it has begun an object, the primary
 //! pauses for `pause` (`osd_recovery_sleep`). To recover an object, it has one copy or any m shards read,
 //! computes the missing shards, and pushes them to all servers that are missing them.
@@ -17,7 +15,7 @@
 use foretell_units::{Bytes, HostId, SimTime};
 use smallvec::SmallVec;
 
-use super::group::{Group, Osd, State, Turn};
+use super::group::{Osd, State, Turn};
 use super::{Chore, Outages, What};
 use crate::failures::Kind;
 use crate::hosts::{Copied, Hosts, Timer};
@@ -48,74 +46,13 @@ fn whole(pool: &Pool, size: u64, object: u64) -> Piece {
 }
 
 impl<R: Rules> Objects<R> {
-    /// A group asks for reservations if a server is missing something.
-    pub(super) fn seek_turn<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize) {
-        let out = self.out();
-        let group = &out.groups[index];
-        let is_up = out.is_up();
-        let lacks = group.holders.iter().any(|one| is_up(one.osd) && !one.missing.is_empty());
-        if !lacks {
-            return self.settle_group(core, hosts, index);
-        }
-        out.groups[index].turn = Turn::Waiting;
-        out.queue.push(index);
-        self.take_turns(core, hosts);
-    }
-
-    /// A group releases its reservations, or no longer waits for them.
-    pub(super) fn end_turn(&mut self, index: usize) {
-        let out = self.out();
-        match out.groups[index].turn {
-            Turn::Idle => {}
-            Turn::Waiting => {
-                out.queue.retain(|other| *other != index);
-                out.groups[index].turn = Turn::Idle;
-            }
-            Turn::Reserved => out.release(index),
-        }
-    }
-
-    /// Gives reservations to groups whose servers are free.
-    pub(super) fn take_turns<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H) {
-        let most = core.failed().settings.backfills;
-        let out = self.out();
-        let mut begun = Vec::new();
-        let mut queue = std::mem::take(&mut out.queue);
-        queue.retain(|&index| {
-            let reserved = out.takes_part(index);
-            let is_free = |(place, osd): (usize, &Osd)| {
-                let server = &out.servers[*osd as usize];
-                if place == 0 { server.local < most } else { server.remote < most }
-            };
-            if !reserved.iter().enumerate().all(is_free) {
-                return true;
-            }
-            for (place, osd) in reserved.iter().enumerate() {
-                let server = &mut out.servers[*osd as usize];
-                if place == 0 {
-                    server.local += 1;
-                    server.led.insert(index);
-                } else {
-                    server.remote += 1;
-                }
-            }
-            let group = &mut out.groups[index];
-            (group.turn, group.reserved) = (Turn::Reserved, reserved);
-            begun.push(index);
-            false
-        });
-        out.queue = queue;
-        for index in begun {
-            self.pump_group(core, hosts, index);
-        }
-    }
-
     /// The limits of parallel recoveries have changed.
     pub(in crate::objects) fn throttle_changes<H: Hosts>(
         &mut self,
         core: &mut Core,
         hosts: &mut H,
     ) {
+        self.out().look_at_all_waiting();
         self.take_turns(core, hosts);
         for osd in 0..self.out().servers.len() as Osd {
             self.pump(core, hosts, osd);
@@ -369,8 +306,11 @@ impl<R: Rules> Objects<R> {
                 |holder: &&mut super::group::Holder| (holder.position, holder.osd) == *target;
             let holder = holders.iter_mut().find(is_it).expect("it was to get it");
             if holder.missing.remove(&object) {
-                let key = holder.key;
+                let (key, lacks_nothing) = (holder.key, holder.missing.is_empty());
                 out.close(core, key, 1, now);
+                if lacks_nothing {
+                    out.look_at(index);
+                }
             }
         }
         if hosts.has_payload() {
@@ -415,21 +355,6 @@ impl Outages {
             self.servers[primary as usize].active -= 1;
             core.failed().objects.under_way -= 1;
         }
-    }
-
-    /// Servers that take part in the recovery of a group, the primary first.
-    fn takes_part(&self, index: usize) -> SmallVec<[Osd; 4]> {
-        let Group { holders, .. } = &self.groups[index];
-        let primary = self.groups[index].primary().expect("it serves");
-        let mut all: SmallVec<[Osd; 4]> = SmallVec::new();
-        all.push(primary);
-        for holder in holders {
-            let lacks = self.servers[holder.osd as usize].is_up() && !holder.missing.is_empty();
-            if lacks && !all.contains(&holder.osd) {
-                all.push(holder.osd);
-            }
-        }
-        all
     }
 
     /// `count` objects of a kind are no longer missing, which may end a recovery.
