@@ -105,6 +105,15 @@ fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage])
         fitted(&table, 1),
         coverage_table(held)
     );
+    let refused = || scored.iter().filter_map(|scored| scored.refused.as_ref());
+    if let Some(why) = refused().next() {
+        let of = scored.len();
+        let text_of = match refused().count() {
+            1 => format!("One of {of} questions has no answer: {why}"),
+            some => format!("{some} of {of} questions have no answer; the first: {why}"),
+        };
+        text.insert_str(0, &format!("{text_of}\n\n"));
+    }
     let worst = |scored: &ScoredCase| {
         let of = |found: &&Comparison| {
             let metric = found.metric.strip_prefix("degraded.").unwrap_or(&found.metric);

@@ -26,8 +26,11 @@ pub struct ScoredCase {
     pub case: u32,
     /// The changes that the question asks about, each `PATH=VALUE`.
     pub changes: Vec<String>,
-    /// The answer beside the truth.
+    /// The answer beside the truth. Empty if there is no answer.
     pub comparisons: Vec<Comparison>,
+    /// Why there is no answer, if the model refuses the question or predicts that it has no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// Processor time of the prediction, seconds.
     pub predicted_in_s: f64,
     /// Processor time of the simulation, seconds.
@@ -126,19 +129,34 @@ fn try_one(
         Err(WhatIfError::TooFew { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let predicted = judge.ask(&observed, &case.changes)?;
-    let answer = &predicted.answer;
+    let predicted = match judge.ask(&observed, &case.changes) {
+        Ok(predicted) => Ok(predicted),
+        Err(Error::WhatIf(
+            refused @ (WhatIfError::Refused { .. } | WhatIfError::Overload { .. }),
+        )) => Err(refused.to_string()),
+        Err(error) => return Err(error),
+    };
     let predicted_in_s = start.elapsed().as_secs_f64();
-    Ok(Some(ScoredCase {
+    let mut scored = ScoredCase {
         case: index,
         changes: case.changes.iter().map(ToString::to_string).collect(),
-        comparisons: compare(answer, &truth),
+        comparisons: Vec::new(),
+        refused: None,
         predicted_in_s,
         simulated_in_s,
-        reasons: reasons(answer, &truth),
-        learned: predicted.learned(&case.changes, &truth),
+        reasons: Vec::new(),
+        learned: Vec::new(),
         scenario: document.resolved()?,
-    }))
+    };
+    match predicted {
+        Ok(predicted) => {
+            scored.comparisons = compare(&predicted.answer, &truth);
+            scored.reasons = reasons(&predicted.answer, &truth);
+            scored.learned = predicted.learned(&case.changes, &truth);
+        }
+        Err(refused) => scored.refused = Some(refused),
+    }
+    Ok(Some(scored))
 }
 
 /// The truth. `None` if clients ask for more than the cluster can do.

@@ -389,6 +389,7 @@ impl<R: Rules> Objects<R> {
             thread: exchange_thread(exchange, SERVER),
             workload: asked.workload,
             reader: asked.reader(),
+            cached: true,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);
@@ -419,6 +420,7 @@ impl<R: Rules> Objects<R> {
             thread: exchange_thread(exchange, SERVER),
             workload: asked.workload,
             reader: asked.reader(),
+            cached: true,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);

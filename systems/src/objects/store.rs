@@ -85,6 +85,8 @@ pub struct StoreAccess {
     pub workload: u32,
     /// The reader on whose behalf it is, for schedulers of devices that give threads turns.
     pub reader: u64,
+    /// Whether the cache admits what is read or written. If not, only pages that are cached already are found.
+    pub cached: bool,
 }
 
 /// The stores of a node.
@@ -261,11 +263,16 @@ impl Stores {
         for number in first..=last {
             let found = number < last && {
                 let key = u64::from(access.file) << 48 | number;
-                self.devices[disk as usize].cache.access(key).is_hit()
+                let cache = &mut self.devices[disk as usize].cache;
+                if access.cached {
+                    cache.access(key).is_hit()
+                } else {
+                    cache.contains(key).is_some()
+                }
             };
             hits += u64::from(found);
             let missing = number < last && !found;
-            self.entered += u64::from(missing);
+            self.entered += u64::from(missing && access.cached);
             match (from, missing) {
                 (None, true) => from = Some(number),
                 (Some(begin), false) => {
@@ -359,7 +366,7 @@ impl Stores {
         let (file, offset) = (access.file, key.get());
         let note = Note::Write(Stretch { file, offset, size: size.get() as u32 });
         machine.note(access.thread, access.breadcrumb, note);
-        if self.settings.cache_writes {
+        if self.settings.cache_writes && access.cached {
             let (first, last) = pages(access.shard, self.page);
             for number in first..last {
                 let key = u64::from(file) << 48 | number;

@@ -295,6 +295,7 @@ impl<R: Rules> System for Objects<R> {
                         thread: exchange_thread(0, SERVER),
                         workload,
                         reader: u64::from(machine.0) << 32 | u64::from(workload),
+                        cached: true,
                     });
                     store(target.host, &access);
                 }

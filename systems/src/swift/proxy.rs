@@ -425,6 +425,7 @@ impl Cluster {
             thread: exchange_thread(exchange, SERVER),
             workload: asked.workload,
             reader: asked.reader(),
+            cached: true,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);

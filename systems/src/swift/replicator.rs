@@ -420,6 +420,7 @@ impl Cluster {
             thread: exchange_thread(exchange, SERVER),
             workload: NO_CLIENT,
             reader: asked.reader(),
+            cached: true,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);

@@ -232,7 +232,8 @@ impl<R: Rules> Objects<R> {
         let out = self.out();
         let Chore { exchange, to, group, work, .. } = out.chores[id];
         let target = out.servers[to as usize].target;
-        let (file, shard) = (out.groups[group].volume, out.works[&work].shard);
+        let (file, recovered) = (out.groups[group].volume, &out.works[&work]);
+        let (shard, cached) = (recovered.shard, recovered.for_request);
         // from now on the server has the exchange with itself
         let asked = &mut core.exchanges[exchange];
         (asked.client, asked.node) = (target.host, target.host);
@@ -247,6 +248,7 @@ impl<R: Rules> Objects<R> {
             thread: exchange_thread(exchange, SERVER),
             workload: NO_CLIENT,
             reader: asked.reader(),
+            cached,
         });
         let waits = hosts.store(target.host, &access);
         core.wait(exchange, waits);

@@ -11,6 +11,9 @@
 //! Recently written objects are recovered first; then new servers are filled. If a request waits for an
 //! object, the object is recovered at once, even if another group has the reservations. An object that is
 //! being written is recovered after the write, and new writes to it wait.
+//!
+//! What is read and written for a recovery stays out of caches (`CEPH_OSD_OP_FLAG_FADVISE_DONTNEED`), unless a request
+//! waits for the object (`cache_dont_need` in `PrimaryLogPG.cc`).
 
 use foretell_units::{Bytes, HostId, SimTime};
 use smallvec::SmallVec;
@@ -34,6 +37,8 @@ pub(super) struct Work {
     awaiting: u32,
     /// The range of each shard.
     pub(super) shard: Shard,
+    /// Whether a request waits for it.
+    pub(super) for_request: bool,
     /// Index of its recovery.
     recovery: usize,
 }
@@ -111,7 +116,7 @@ impl<R: Rules> Objects<R> {
             if self.daemons.is_some() {
                 self.queue_work(core, hosts, index, osd);
             } else {
-                self.begin_work(core, hosts, index, object);
+                self.begin_work(core, hosts, (index, object), false);
             }
         }
     }
@@ -138,7 +143,7 @@ impl<R: Rules> Objects<R> {
             if group.writes.contains_key(&object) {
                 out.groups[index].wanted.insert(object);
             } else {
-                self.begin_work(core, hosts, index, object);
+                self.begin_work(core, hosts, (index, object), false);
             }
         }
         self.pump(core, hosts, primary);
@@ -175,11 +180,17 @@ impl<R: Rules> Objects<R> {
             && group.sources(object, m, out.is_up()).len() >= m
             && !group.lacking(object, out.is_up()).is_empty();
         if can {
-            self.begin_work(core, hosts, index, object);
+            self.begin_work(core, hosts, (index, object), true);
         }
     }
 
-    fn begin_work<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, index: usize, object: u64) {
+    fn begin_work<H: Hosts>(
+        &mut self,
+        core: &mut Core,
+        hosts: &mut H,
+        (index, object): (usize, u64),
+        for_request: bool,
+    ) {
         let Self { outages, pools, .. } = self;
         let out = outages.as_mut().expect("there are events");
         let group = &out.groups[index];
@@ -211,6 +222,7 @@ impl<R: Rules> Objects<R> {
             targets,
             awaiting,
             shard,
+            for_request,
             recovery,
         };
         out.works.insert(serial, work);
