@@ -76,12 +76,11 @@ impl<R: Rules> Objects<R> {
                 continue;
             }
             let reserved = out.takes_part(index);
-            match out.keeps_waiting(&reserved, most) {
-                Some(osd) => out.waiting.behind[osd as usize].push(place),
-                None => {
-                    out.reserve(index, reserved);
-                    begun.push(index);
-                }
+            if let Some(osd) = out.keeps_waiting(&reserved, most) {
+                out.waiting.behind[osd as usize].push(place);
+            } else {
+                out.reserve(index, reserved);
+                begun.push(index);
             }
         }
         debug_assert!(out.nobody_waits_for_nothing(most));
