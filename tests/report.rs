@@ -120,7 +120,7 @@ fn uplinks_are_drawn_with_the_network() {
     let place = Place::with(SMALL);
     let slow = "switch.uplink=\"10 Mbit/s\"";
     let racks = "node.brick.rack=[\"left\", \"right\"]";
-    let kept = place.keep("racks", &["--set", slow, "--set", racks]);
+    let kept = place.keep("racks", &["--set", slow, "--set", racks, "--set", "duration=\"5 s\""]);
     let (html, _) = page(&[&kept]);
     let truth = truth_of(&kept);
     let bottleneck = &truth["bottleneck"];
