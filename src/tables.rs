@@ -490,13 +490,14 @@ fn bottleneck(truth: &Truth) -> String {
     if bottleneck.utilization < 0.005 {
         return "Bottleneck: none, nothing was busy".to_owned();
     }
+    let host = &bottleneck.host;
     let resource = match bottleneck.resource.as_str() {
-        "cpu" => "processor",
-        "nic_transmit" => "network adapter (transmit)",
-        "nic_receive" => "network adapter (receive)",
-        "uplink_transmit" => "uplink to the core",
-        "uplink_receive" => "uplink from the core",
-        disk => disk,
+        "cpu" => format!("processor of {host}"),
+        "nic_transmit" => format!("network adapter (transmit) of {host}"),
+        "nic_receive" => format!("network adapter (receive) of {host}"),
+        "uplink_transmit" => format!("uplink of rack {host}, to the core"),
+        "uplink_receive" => format!("uplink of rack {host}, from the core"),
+        disk => format!("{disk} of {host}"),
     };
     let share = percent(Some(bottleneck.utilization));
     let all = truth.hosts.values().chain(truth.uplinks.values()).flat_map(SortedMap::values);
@@ -506,7 +507,7 @@ fn bottleneck(truth: &Truth) -> String {
         2 => " (and one other nearly as busy)".to_owned(),
         count => format!(" (and {} others nearly as busy)", count - 1),
     };
-    format!("Bottleneck: {resource} of {}, {share} busy{others}", bottleneck.host)
+    format!("Bottleneck: {resource}, {share} busy{others}")
 }
 
 pub(crate) fn table(header: &[&str]) -> Table {
