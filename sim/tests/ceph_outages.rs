@@ -106,7 +106,8 @@ fn drawn(seed: u64) -> (Scenario, String) {
 
 #[test]
 fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
-    nothing_is_lost(&[], drawn);
+    // a server acted for two shards of a group, so one failure lost both
+    nothing_is_lost(&[1147, 2474], drawn);
 }
 
 /// The effect of events on an idle cluster with slow cables.

@@ -142,6 +142,8 @@ impl Group {
             let of = |position: usize| {
                 let its = (0..holders.len()).filter(can);
                 let its = its.filter(|&at| usize::from(holders[at].position) == position);
+                // a member of another position might otherwise act for two
+                let is_member = |at: usize| members[position] == Some(holders[at].osd);
                 its.min_by_key(|&at| (holders[at].missing.len(), !is_member(at), at))
             };
             (0..places).filter_map(of).collect()
@@ -282,5 +284,13 @@ mod tests {
         assert_eq!(group.sources(3, 2, |_| true).as_slice(), [(0, 4), (2, 9)]);
         assert_eq!(group.next_object(2, |_| true), Some(3));
         assert_eq!(group.next_object(2, |osd| osd != 9), None, "too few are left");
+        // the map gives server 9 the shard of 4, and 2 that of 9; both have been filled
+        let mut group = self::group(&[4, 7, 9]);
+        group.members = [9, 7, 2].map(Some).into_iter().collect();
+        for (osd, position) in [(9, 0), (2, 2)] {
+            group.holders.push(Holder { osd, position, ..group.holders[0].clone() });
+        }
+        group.choose_acting(true, |_| true);
+        assert_eq!(acting(&group), [9, 7, 2], "one failure must not take two shards");
     }
 }

@@ -1,7 +1,7 @@
 //! Placement of a placement group by the map when some of its servers are out.
 //!
-//! Servers that stay keep their shards. A vacant place goes to the next server that the map finds for the group. With
-//! straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule finds when
+//! Servers that stay keep their shards, also those that replace others. A vacant place goes to the next server that the
+//! map finds for the group. With straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule finds when
 //! servers that are out have weight zero.
 //!
 //! A server whose weight is less than one (`ceph osd reweight`) is rejected for some groups, chosen by a hash, as CRUSH
@@ -69,8 +69,13 @@ impl Mapper {
         (mix(server ^ group as u64) & 0xffff) as u32 >= *weight
     }
 
-    /// Servers for a group whose `usual` servers are those while no server is out.
-    pub(super) fn members(&self, group: usize, usual: &[Target]) -> Vec<Option<Target>> {
+    /// Servers for a group whose `usual` servers are those while no server is out, and whose servers are `now` these.
+    pub(super) fn members(
+        &self,
+        group: usize,
+        usual: &[Target],
+        now: &[Option<Target>],
+    ) -> Vec<Option<Target>> {
         // with a CRUSH map: its result, if weights have been set
         let found = match &self.kind {
             Kind::Map { remap, without } if !self.weights.is_empty() => {
@@ -111,6 +116,12 @@ impl Mapper {
                     add(Target { host, disk }, false);
                 }
             }
+        }
+        fresh.truncate(members.iter().filter(|member| member.is_none()).count());
+        // else a server would have two shards of the group, and one failure would lose both
+        for (member, now) in members.iter_mut().zip(now).filter(|(member, _)| member.is_none()) {
+            let at = fresh.iter().position(|target| Some(*target) == *now);
+            *member = at.map(|at| fresh.remove(at));
         }
         let mut fresh = fresh.into_iter();
         for member in members.iter_mut().filter(|member| member.is_none()) {

@@ -30,6 +30,7 @@ use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::Action;
 use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Beat, Bytes, HostId, VolumeId};
+use smallvec::SmallVec;
 
 use chore::Chore;
 pub(crate) use chore::What;
@@ -155,6 +156,12 @@ impl Outages {
         }
     }
 
+    /// The servers on which the map places a group.
+    fn targets(&self, group: &Group) -> SmallVec<[Option<Target>; 6]> {
+        let target = |osd: Osd| self.servers[osd as usize].target;
+        group.members.iter().map(|member| member.map(target)).collect()
+    }
+
     /// The objects of a group.
     fn objects_of(&mut self, pool: &Pool, group: usize) -> SortedSet<u64> {
         let Group { volume, number, .. } = self.groups[group];
@@ -249,7 +256,8 @@ impl<R: Rules> Objects<R> {
             mapper.set(&all.out, &all.weights);
             all.first_group.push(all.groups.len());
             for number in 0..pool.groups() {
-                let members = all.mappers[volume as usize].members(number, pool.targets_of(number));
+                let usual = pool.targets_of(number);
+                let members = all.mappers[volume as usize].members(number, usual, &[]);
                 let number_of = |target: &Option<Target>| target.map(|target| all.number(target));
                 let members: Vec<Option<Osd>> = members.iter().map(number_of).collect();
                 all.groups.push(Group::whole(volume, number as u32, &members));
@@ -345,7 +353,8 @@ impl<R: Rules> Objects<R> {
         for index in 0..out.groups.len() {
             let group = &out.groups[index];
             let (volume, number) = (group.volume as usize, group.number as usize);
-            let members = out.mappers[volume].members(number, pools[volume].targets_of(number));
+            let usual = pools[volume].targets_of(number);
+            let members = out.mappers[volume].members(number, usual, &out.targets(group));
             let place = |target: &Option<Target>| target.map(|target| out.number(target));
             let members = members.iter().map(place).collect();
             if group.members != members {
@@ -405,7 +414,8 @@ impl<R: Rules> Objects<R> {
                 let is_moved = !usual.iter().zip(&group.members).all(usually);
                 if is_usual || is_moved || group.members.contains(&Some(osd)) {
                     let mapper = &out.mappers[group.volume as usize];
-                    let members = mapper.members(group.number as usize, usual);
+                    let now = out.targets(group);
+                    let members = mapper.members(group.number as usize, usual, &now);
                     let number = |target: &Option<Target>| target.map(|target| out.number(target));
                     let members = members.iter().map(number).collect();
                     meets |= group.members != members;
