@@ -293,6 +293,7 @@ impl<R: Rules> Objects<R> {
             server.is_wiped |= !keeps;
             core.failed().fails(hosts, unit, keeps);
             if !keeps {
+                self.save_payload(core, hosts, osd);
                 hosts.payload_wiped(HostId(osd));
             }
             if let Some(daemons) = &mut self.daemons {

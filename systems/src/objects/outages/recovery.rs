@@ -39,6 +39,8 @@ pub(super) struct Work {
     pub(super) shard: Shard,
     /// Whether a request waits for it.
     pub(super) for_request: bool,
+    /// Whether the targets have the real bytes, because a source has lost them since.
+    has_payload: bool,
     /// Index of its recovery.
     recovery: usize,
 }
@@ -223,6 +225,7 @@ impl<R: Rules> Objects<R> {
             awaiting,
             shard,
             for_request,
+            has_payload: false,
             recovery,
         };
         out.works.insert(serial, work);
@@ -307,6 +310,9 @@ impl<R: Rules> Objects<R> {
         let out = outages.as_mut().expect("there are events");
         let work = out.works.remove(&serial).expect("it goes on");
         let (index, object) = (work.group, work.object);
+        if !work.has_payload {
+            out.copy_payload(core, hosts, pools, &work);
+        }
         let now = hosts.now();
         out.servers[work.primary as usize].active -= 1;
         core.failed().objects.under_way -= 1;
@@ -325,19 +331,6 @@ impl<R: Rules> Objects<R> {
                 }
             }
         }
-        if hosts.has_payload() {
-            let volume = out.groups[index].volume;
-            let pool = &pools[volume as usize];
-            let piece = whole(pool, out.sizes[volume as usize], object);
-            let block = core.volumes[volume as usize].distribution.block().get();
-            let first_block = piece.object.get() / block;
-            let blocks = (piece.object + piece.size).get().div_ceil(block) - first_block;
-            let node = |(fragment, osd): &(u8, Osd)| (*fragment, HostId(*osd));
-            let sources: Vec<_> = work.sources.iter().map(node).collect();
-            let targets: Vec<_> = work.targets.iter().map(node).collect();
-            let (sources, targets) = (&sources[..], &targets[..]);
-            hosts.payload_copied(&Copied { volume, first_block, blocks, sources, targets });
-        }
         self.unblock(core, hosts, index, object);
         self.pump(core, hosts, work.primary);
         // one that was recovered out of turn, for a request, may have been the last
@@ -345,6 +338,24 @@ impl<R: Rules> Objects<R> {
         if group.turn == Turn::Idle && group.state == State::Active && group.works.is_empty() {
             self.seek_turn(core, hosts, index);
         }
+    }
+
+    /// A server is about to lose its data. What was read from it for recoveries is on its way to their targets. No
+    /// source changes meanwhile, because writes of the object wait.
+    pub(super) fn save_payload<H: Hosts>(&mut self, core: &Core, hosts: &mut H, osd: Osd) {
+        if !hosts.has_payload() {
+            return;
+        }
+        let Self { outages, pools, .. } = self;
+        let out = outages.as_mut().expect("there are events");
+        let mut works = std::mem::take(&mut out.works);
+        for work in works.values_mut() {
+            if !work.has_payload && work.sources.iter().any(|(_, source)| *source == osd) {
+                out.copy_payload(core, hosts, pools, work);
+                work.has_payload = true;
+            }
+        }
+        out.works = works;
     }
 
     /// Cancels all recoveries of objects in a group.
@@ -361,6 +372,24 @@ impl<R: Rules> Objects<R> {
 }
 
 impl Outages {
+    /// The targets of a recovery get the real bytes of its sources.
+    fn copy_payload<H: Hosts>(&self, core: &Core, hosts: &mut H, pools: &[Pool], work: &Work) {
+        if !hosts.has_payload() {
+            return;
+        }
+        let volume = self.groups[work.group].volume;
+        let pool = &pools[volume as usize];
+        let piece = whole(pool, self.sizes[volume as usize], work.object);
+        let block = core.volumes[volume as usize].distribution.block().get();
+        let first_block = piece.object.get() / block;
+        let blocks = (piece.object + piece.size).get().div_ceil(block) - first_block;
+        let node = |(fragment, osd): &(u8, Osd)| (*fragment, HostId(*osd));
+        let sources: Vec<_> = work.sources.iter().map(node).collect();
+        let targets: Vec<_> = work.targets.iter().map(node).collect();
+        let (sources, targets) = (&sources[..], &targets[..]);
+        hosts.payload_copied(&Copied { volume, first_block, blocks, sources, targets });
+    }
+
     /// A group's next object no longer waits for a thread.
     fn unqueue(&mut self, core: &mut Core, index: usize) {
         if let Some(primary) = self.groups[index].begins.take() {
