@@ -559,6 +559,19 @@ fn random_clusters_are_drawn_and_scored_alike_each_time() {
 }
 
 #[test]
+fn a_random_question_that_the_model_refuses_is_counted() {
+    // `fast` does not follow other loads, and half of the questions of `v4` are about these
+    let score = ["score", "--random", "1", "--generator", "v4", "--seed", "4", "--model", "fast"];
+    let text = succeed(score);
+    assert!(text.starts_with("Questions without an answer: 1 of 1. The first: `"), "{text}");
+    assert!(!text.contains("case 0"), "a case without an answer has no error: {text}");
+    let found = json(&succeed(score.iter().copied().chain(["--json"])));
+    let case = &found["cases"][0];
+    assert!(case["refused"].as_str().unwrap().contains("ask with `replay`"), "{case}");
+    assert_eq!(case["comparisons"].as_array().unwrap().len(), 0);
+}
+
+#[test]
 fn a_score_over_seeds_has_means_and_deviations() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "duration=10 s"]);

@@ -72,6 +72,7 @@ pub(crate) fn hosts(document: &Value, is_client: impl Fn(&str) -> Option<bool>) 
         });
         let resources: Vec<_> = shares.collect();
         let any = |prefix| resources.iter().any(|(resource, _)| resource.starts_with(prefix));
+        // a host and a rack of the same name have one entry in an answer
         let kind = if any("uplink_") && !any("cpu") {
             Kind::Uplink
         } else {

@@ -100,20 +100,18 @@ fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage])
             percent(spread.worst),
         ]);
     }
-    let mut text = format!(
+    let mut text = String::new();
+    let refused = || scored.iter().filter_map(|scored| scored.refused.as_ref());
+    if let Some(why) = refused().next() {
+        let (some, of) = (refused().count(), scored.len());
+        let _ = writeln!(text, "Questions without an answer: {some} of {of}. The first: {why}\n");
+    }
+    let _ = write!(
+        text,
         "{}\n\n{}\nThe worst cases, and the reasons for their errors\n",
         fitted(&table, 1),
         coverage_table(held)
     );
-    let refused = || scored.iter().filter_map(|scored| scored.refused.as_ref());
-    if let Some(why) = refused().next() {
-        let of = scored.len();
-        let text_of = match refused().count() {
-            1 => format!("One of {of} questions has no answer: {why}"),
-            some => format!("{some} of {of} questions have no answer; the first: {why}"),
-        };
-        text.insert_str(0, &format!("{text_of}\n\n"));
-    }
     let worst = |scored: &ScoredCase| {
         let of = |found: &&Comparison| {
             let metric = found.metric.strip_prefix("degraded.").unwrap_or(&found.metric);
@@ -121,7 +119,8 @@ fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage])
         };
         scored.comparisons.iter().filter(of).map(|found| found.error).fold(0.0, f64::max)
     };
-    let mut order: Vec<&ScoredCase> = scored.iter().collect();
+    let mut order: Vec<&ScoredCase> =
+        scored.iter().filter(|scored| scored.refused.is_none()).collect();
     order.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
     for scored in order.into_iter().take(10) {
         let _ = writeln!(

@@ -28,7 +28,7 @@ pub struct ScoredCase {
     pub changes: Vec<String>,
     /// The answer beside the truth. Empty if there is no answer.
     pub comparisons: Vec<Comparison>,
-    /// Why there is no answer, if the model refuses the question or predicts that it has no end.
+    /// Why there is no answer: the model refuses the question, or more than a million requests pile up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// Processor time of the prediction, seconds.
@@ -129,13 +129,7 @@ fn try_one(
         Err(WhatIfError::TooFew { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let predicted = match judge.ask(&observed, &case.changes) {
-        Ok(predicted) => Ok(predicted),
-        Err(Error::WhatIf(
-            refused @ (WhatIfError::Refused { .. } | WhatIfError::Overload { .. }),
-        )) => Err(refused.to_string()),
-        Err(error) => return Err(error),
-    };
+    let predicted = judge.ask(&observed, &case.changes);
     let predicted_in_s = start.elapsed().as_secs_f64();
     let mut scored = ScoredCase {
         case: index,
@@ -154,7 +148,10 @@ fn try_one(
             scored.reasons = reasons(&predicted.answer, &truth);
             scored.learned = predicted.learned(&case.changes, &truth);
         }
-        Err(refused) => scored.refused = Some(refused),
+        Err(Error::WhatIf(
+            refused @ (WhatIfError::Refused { .. } | WhatIfError::Overload { .. }),
+        )) => scored.refused = Some(refused.to_string()),
+        Err(error) => return Err(error),
     }
     Ok(Some(scored))
 }

@@ -39,8 +39,8 @@ pub(super) struct Work {
     pub(super) shard: Shard,
     /// Whether a request waits for it.
     pub(super) for_request: bool,
-    /// Whether the targets have the real bytes, because a source has lost them since.
-    has_payload: bool,
+    /// Whether the targets have the real bytes already, because a source is about to lose them.
+    is_copied: bool,
     /// Index of its recovery.
     recovery: usize,
 }
@@ -225,7 +225,7 @@ impl<R: Rules> Objects<R> {
             awaiting,
             shard,
             for_request,
-            has_payload: false,
+            is_copied: false,
             recovery,
         };
         out.works.insert(serial, work);
@@ -310,7 +310,7 @@ impl<R: Rules> Objects<R> {
         let out = outages.as_mut().expect("there are events");
         let work = out.works.remove(&serial).expect("it goes on");
         let (index, object) = (work.group, work.object);
-        if !work.has_payload {
+        if !work.is_copied {
             out.copy_payload(core, hosts, pools, &work);
         }
         let now = hosts.now();
@@ -350,9 +350,9 @@ impl<R: Rules> Objects<R> {
         let out = outages.as_mut().expect("there are events");
         let mut works = std::mem::take(&mut out.works);
         for work in works.values_mut() {
-            if !work.has_payload && work.sources.iter().any(|(_, source)| *source == osd) {
+            if !work.is_copied && work.sources.iter().any(|(_, source)| *source == osd) {
                 out.copy_payload(core, hosts, pools, work);
-                work.has_payload = true;
+                work.is_copied = true;
             }
         }
         out.works = works;

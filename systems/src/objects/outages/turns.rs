@@ -18,8 +18,8 @@ use crate::hosts::Hosts;
 use crate::objects::{Objects, Rules};
 use crate::protocol::Core;
 
-/// A waiting group: when it began to wait, as a number that grows, and its index. It is out of date if the
-/// group has another turn by now.
+/// A waiting group: the number of its turn, which is higher for groups that began to wait later, and its index. It
+/// is out of date if the group has another turn by now.
 type Place = (u64, usize);
 
 /// The groups that wait for reservations.
@@ -33,7 +33,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// No group waits for any of this number of servers.
+    /// No group waits. `servers`: number of servers of the cluster.
     pub(super) fn new(servers: usize) -> Self {
         Self { last: 0, due: BTreeSet::new(), behind: vec![Vec::new(); servers] }
     }
