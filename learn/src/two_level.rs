@@ -17,7 +17,6 @@
 //!   from all values seen, the effect is not small;
 //! - `boost`, gradient boosting of the columns that are best for a lasso. The lasso chooses α here too, as
 //!   boosting at each α would take long.
-//!   boost at each α would take long.
 
 use crate::LearnError;
 use crate::boost;
