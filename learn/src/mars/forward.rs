@@ -219,7 +219,8 @@ impl<'a> Pass<'a> {
             let mut offered = -1.0_f64;
             for (column, offer) in self.offers(parent, legal, &mut sums) {
                 let linear = offer.pair.then_some((None, false, offer.linear));
-                let hinges = offer.knot.map(|(knot, reduction)| (Some(knot), offer.pair, reduction));
+                let hinges =
+                    offer.knot.map(|(knot, reduction)| (Some(knot), offer.pair, reduction));
                 for (knot, pair, reduction) in linear.into_iter().chain(hinges) {
                     offered = offered.max(reduction);
                     let choice = Choice { parent, column, knot, pair, reduction };
