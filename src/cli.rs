@@ -116,7 +116,7 @@ pub enum Command {
     Serve(ServeArguments),
     /// Show the path of one request, step by step.
     Trace(TraceArguments),
-    /// Replay a block trace against caches, and print hit ratios.
+    /// Replay a block trace against caches, and print hit rates.
     ReplayCache(ReplayCacheArguments),
     /// Write profiles from measurements of real hardware.
     Calibrate(CalibrateArguments),

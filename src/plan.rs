@@ -159,7 +159,7 @@ fn text(
     let floor = &plan.floor;
     let _ = writeln!(
         text,
-        "at the least {} must move: {} may not stay; even shares of the weight take {}",
+        "at least {} must move: {} may not stay; even shares of the weight take {}",
         in_tib(floor.bytes(plan.bytes)),
         in_tib(floor.misplaced_bytes),
         in_tib(floor.balance_bytes)

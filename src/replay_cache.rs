@@ -1,4 +1,4 @@
-//! `foretell replay-cache`: hit ratios of simulated caches on a real trace.
+//! `foretell replay-cache`: hit rates of simulated caches on a real trace.
 
 mod text;
 

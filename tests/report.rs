@@ -449,7 +449,7 @@ fn caches_are_shown() {
     fs::write(&file, &document).unwrap();
     let (html, outline) = page(&[&file]);
     let document: Value = serde_json::from_str(&document).unwrap();
-    let lines = chart_data(&html, "Hit ratio by size, LRU");
+    let lines = chart_data(&html, "Hit rate by size, LRU");
     let curve = document["curve"]["points"].as_array().unwrap();
     let last = lines["views"][0]["series"][0]["values"]
         .as_array()
@@ -460,7 +460,7 @@ fn caches_are_shown() {
         .unwrap();
     let truth = 100.0 * curve.last().unwrap()["hit_ratio"].as_f64().unwrap();
     assert!((last - truth).abs() < 0.01, "{last}, not {truth}");
-    assert!(chart(&outline, "Hit ratio by size and policy").is_some());
+    assert!(chart(&outline, "Hit rate by size and policy").is_some());
     assert_eq!(table(&outline, "By size and policy")["rows"].as_array().unwrap().len(), 4);
 }
 

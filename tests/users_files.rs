@@ -138,7 +138,7 @@ fn snapshot(path: &Path) -> BTreeMap<PathBuf, String> {
                 walk(&path, found);
                 "directory".to_owned()
             } else if kind.is_file() {
-                // a run's store may be large: its check sum tells as well what it holds
+                // a run's store may be large: its checksum tells as well what it holds
                 let sum = crc32fast::hash(&fs::read(&path).unwrap());
                 format!("{} {} bytes {sum:08x}", about.ino(), about.len())
             } else {

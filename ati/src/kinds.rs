@@ -8,6 +8,7 @@ use std::fmt;
 
 use foretell_units::Op;
 
+#[cfg(feature = "sqlite")]
 use crate::column::{Cell, Range};
 use crate::record::Phase;
 
@@ -72,7 +73,7 @@ macro_rules! record_kinds {
             }
 
             /// The ranges of these columns' values, in the same order.
-            #[cfg(test)]
+            #[cfg(all(test, feature = "sqlite"))]
             pub(crate) const fn payload_ranges(self) -> &'static [Range] {
                 match self {
                     $(Self::$kind => &[$(Range::$range),+],)+

@@ -19,6 +19,7 @@
 //! Stores in files require the feature `sqlite`. Without it, records are kept in memory ([`MemoryRun`]): no C
 //! code, no threads, no files.
 
+#[cfg(feature = "sqlite")]
 mod column;
 #[cfg(feature = "sqlite")]
 mod columns;

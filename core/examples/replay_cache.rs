@@ -1,4 +1,4 @@
-//! Hit ratios of two policies over a trace of blocks that are read in a loop.
+//! Hit rates of two policies over a trace of blocks that are read in a loop.
 //!
 //!     cargo run --release -p foretell-core --example replay_cache
 

@@ -35,7 +35,7 @@
 //!
 //! # What else there is
 //!
-//! - [`replay_cache()`]: hit ratios of caches over a block trace.
+//! - [`replay_cache()`]: hit rates of caches over a block trace.
 //! - [`estimate`]: throughput of mixed loads from a few measured points.
 //! - [`Capacities`]: what volumes hold, which failures they survive, what they cost.
 //! - [`Sweep`]: the runs of a design of experiments, on several threads; [`sweep`]: the tables of its data set.

@@ -1,7 +1,7 @@
 //! Random forests (Breiman 2001).
 //!
 //! Each tree is grown on as many rows as there are, drawn with replacement. It splits nodes of more
-//! than 5 rows and is not pruned. A node may split on a random choice of `mtry` columns: a third of
+//! than 5 rows (`minsplit` says otherwise) and is not pruned. A node may split on a random choice of `mtry` columns: a third of
 //! them, but at least 8 (or all). If there are few columns, a third would leave most nodes without the
 //! column that matters.
 
@@ -20,8 +20,8 @@ pub struct Forest {
     pub trees: Vec<Tree>,
 }
 
-/// Minimum rows of a node to be split, in a usual forest.
-const SPLIT: usize = 6;
+/// Minimum rows of a node to be split, as in ranger and randomForest; scikit-learn has 2.
+pub(crate) const MIN_SPLIT: usize = 6;
 
 /// Grows trees and passes each on, with the number of times it drew each row.
 fn grow_trees(
@@ -147,8 +147,14 @@ impl Quantiles {
 }
 
 impl Forest {
-    pub(crate) fn fit(x: &Matrix, y: &[f64], trees: usize, mtry: Option<usize>) -> Self {
-        grow_trees(x, y, (trees, mtry), (SPLIT, 1), |_, _| {})
+    pub(crate) fn fit(
+        x: &Matrix,
+        y: &[f64],
+        trees: usize,
+        mtry: Option<usize>,
+        min_split: usize,
+    ) -> Self {
+        grow_trees(x, y, (trees, mtry), (min_split, 1), |_, _| {})
     }
 
     /// Whether there are trees and all their columns exist.

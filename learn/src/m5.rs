@@ -1,14 +1,20 @@
-//! M5 model trees (Quinlan 1992) as Wang & Witten (1997) describe them.
+//! M5 model trees (Quinlan 1992) as Weka's M5P builds them (Wang & Witten 1997).
 //!
 //! A tree is grown to lower the deviation of the target in its nodes. Then every node gets a linear model of the
-//! features that its subtree tests. Models lose features, and subtrees become leaves, as long as error × (n + v) /
-//! (n − v) does not grow, with v parameters; the factor is a penalty against overfitting. A prediction is smoothed
-//! on the way up: p' = (n·p + k·q) / (n + k), with q from the parent's model and k = 15 (`smoothing`; 0: no
-//! smoothing).
+//! features that its subtree tests. Models lose features, and subtrees become leaves, as long as that lowers an error
+//! with a penalty for parameters. A prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q from the
+//! parent's model and k = 15 (`smoothing`; 0: no smoothing).
 //!
-//! The paper gives ∆e = σ(T) − Σ |Tᵢ|/|T|·σ(Tᵢ). We use Weka's form of it (Wang & Witten do not say): the fifth
-//! root of the variance in place of σ, and at least a fifth of a node's rows on each side. The node with the
-//! largest ∆e·n is split first, so that `nsplits` keeps the best splits.
+//! Where Weka differs from the paper, we follow Weka:
+//! - A split's worth is not ∆e = σ(T) − Σ |Tᵢ|/|T|·σ(Tᵢ), but the same with the fifth root of the variance in place
+//!   of σ. Each side of a split has more than a fifth of the node's rows.
+//! - A model loses features by Akaike's criterion, not by the adjusted error; features that look collinear leave first
+//!   ([`simplified`]).
+//! - A subtree becomes a leaf if the leaf's error × (n + 2v) / (n − v), with v parameters, is not larger than the
+//!   subtree's. The paper has (n + v) / (n − v).
+//!
+//! The node whose split lowers the deviation most, weighted by its rows, is split first, so that `nsplits` keeps the
+//! best splits.
 
 use std::fmt::Write;
 
@@ -23,6 +29,9 @@ use crate::segments::Segments;
 const LEAST_ROWS: usize = 4;
 /// A node whose deviation is below this share of all rows' deviation is not split either.
 const LEAST_DEVIATION: f64 = 0.05;
+
+/// A column with a larger standardised coefficient is taken for collinear with others.
+const COLLINEAR: f64 = 1.5;
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -192,7 +201,7 @@ impl Grower<'_> {
         if rows < LEAST_ROWS || deviation < least || deviation <= 0.0 {
             return None;
         }
-        let part = if rows < 5 { 1 } else { rows / 5 };
+        let part = if rows < 5 { 1 } else { rows / 5 } + 1;
         let root = |squares: f64, sum: f64, n: f64| {
             (squares / n - (sum / n) * (sum / n)).max(0.0).powf(0.2)
         };
@@ -291,38 +300,56 @@ impl Grower<'_> {
     }
 }
 
-/// Root mean squared error × (n + v) / (n − v); the factor is 10 where n ≤ v, as in Weka.
+/// Root mean squared error × (n + 2v) / (n − v); the factor is 10 where n ≤ v.
 fn adjusted(error: f64, rows: usize, parameters: usize) -> f64 {
     let (n, v) = (rows as f64, parameters as f64);
-    let factor = if rows <= parameters { 10.0 } else { (n + v) / (n - v) };
+    let factor = if rows <= parameters { 10.0 } else { (n + 2.0 * v) / (n - v) };
     (error / n).sqrt() * factor
 }
 
-/// The columns that lower the adjusted error. Those that matter least (by standardised coefficient) are dropped
-/// first, and the best set on the way is returned.
+/// The columns that a node's model keeps, with their coefficients and its squared error.
+///
+/// Columns whose standardised coefficient is above 1.5 leave first, the largest each time: they are nearly collinear.
+/// Then the column with the smallest standardised coefficient leaves, as long as Akaike's criterion falls.
 fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
-    let mut active: Vec<usize> = (0..moments.count()).collect();
-    let mut best: Option<(f64, Vec<usize>, Vec<f64>, f64)> = None;
-    loop {
-        let solution = moments.solve(&active);
-        let kept: Vec<(usize, f64)> = active
-            .iter()
-            .zip(&solution)
-            .filter_map(|(&place, beta)| beta.map(|beta| (place, beta)))
-            .collect();
-        let (places, beta): (Vec<usize>, Vec<f64>) = kept.into_iter().unzip();
-        let error = moments.error(&places, &beta);
-        let price = adjusted(error, rows, places.len() + 1);
-        if best.as_ref().is_none_or(|best| price <= best.0) {
-            best = Some((price, places.clone(), beta.clone(), error));
-        }
-        let weight = |place: usize| beta[place].abs() * moments.squares(places[place]).sqrt();
-        let weakest = (0..places.len()).min_by(|&a, &b| weight(a).total_cmp(&weight(b)));
-        active.clone_from(&places);
-        match weakest {
-            Some(weakest) => active.remove(weakest),
-            None => break,
-        };
+    let fit = |places: &[usize]| -> (Vec<usize>, Vec<f64>) {
+        let solution = moments.solve(places);
+        places.iter().zip(solution).filter_map(|(&place, beta)| Some((place, beta?))).unzip()
+    };
+    let deviation = moments.target_squares.sqrt();
+    let weight = |place: usize, beta: f64| beta.abs() * moments.squares(place).sqrt() / deviation;
+    let (mut places, mut beta) = fit(&(0..moments.count()).collect::<Vec<usize>>());
+    let heaviest = |places: &[usize], beta: &[f64]| {
+        (0..places.len())
+            .map(|at| (at, weight(places[at], beta[at])))
+            .filter(|(_, weight)| *weight > COLLINEAR)
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    while let Some((at, _)) = heaviest(&places, &beta) {
+        places.remove(at);
+        (places, beta) = fit(&places);
     }
-    best.map_or((Vec::new(), Vec::new(), moments.target_squares), |best| (best.1, best.2, best.3))
+    let full_parameters = places.len() + 1;
+    let full_error = moments.error(&places, &beta);
+    let criterion = |error: f64, parameters: usize| {
+        let ratio = if full_error > 0.0 { error / full_error } else { 1.0 };
+        ratio * (rows as f64 - full_parameters as f64) + 2.0 * parameters as f64
+    };
+    let mut best = criterion(full_error, full_parameters);
+    let lightest = |places: &[usize], beta: &[f64]| {
+        (0..places.len())
+            .min_by(|&a, &b| weight(places[a], beta[a]).total_cmp(&weight(places[b], beta[b])))
+    };
+    while let Some(at) = lightest(&places, &beta) {
+        let mut fewer = places.clone();
+        fewer.remove(at);
+        let (fewer, fewer_beta) = fit(&fewer);
+        let price = criterion(moments.error(&fewer, &fewer_beta), fewer.len() + 1);
+        if price >= best {
+            break;
+        }
+        (best, places, beta) = (price, fewer, fewer_beta);
+    }
+    let error = moments.error(&places, &beta);
+    (places, beta, error)
 }

@@ -13,7 +13,7 @@ use crate::cart::{Pruning, Tree};
 use crate::cubist::{self, Cubist};
 use crate::error::nearest;
 use crate::folds::Folds;
-use crate::forest::Forest;
+use crate::forest::{self, Forest};
 use crate::gp::{self, Gp};
 use crate::linear::LinearModel;
 use crate::m5::{self, M5};
@@ -436,6 +436,13 @@ impl Kind {
                 None,
                 "columns that a node may split on; derived: a third, at least 8",
             ),
+            parameter(
+                "minsplit",
+                Values::Whole(2, MOST),
+                Some(6.0),
+                None,
+                "minimum number of rows of a node that is split",
+            ),
         ];
         const M5: &[Parameter] = &[
             parameter(
@@ -717,7 +724,8 @@ impl Spec {
             Kind::Tree => Model::Tree(Tree::full(x, y, self.count("minleaf").unwrap_or(1))),
             Kind::Forest => {
                 let trees = self.count("ntrees").unwrap_or(500);
-                Model::Forest(Forest::fit(x, y, trees, self.count("mtry")))
+                let min_split = self.count("minsplit").unwrap_or(forest::MIN_SPLIT);
+                Model::Forest(Forest::fit(x, y, trees, self.count("mtry"), min_split))
             }
             Kind::M5 => Model::M5(M5::fit(
                 x,

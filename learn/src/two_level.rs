@@ -17,12 +17,11 @@
 //!   from all values seen, the effect is not small;
 //! - `boost`, gradient boosting of the columns that are best for a lasso. The lasso chooses α here too, as
 //!   boosting at each α would take long.
-//!   boost at each α would take long.
 
 use crate::LearnError;
 use crate::boost;
 use crate::cart::{Tree, taken};
-use crate::forest::Forest;
+use crate::forest::{Forest, MIN_SPLIT};
 use crate::matrix::{Matrix, median};
 use crate::model::{Model, Selected};
 use crate::penalized::{Choice, Fitter};
@@ -133,7 +132,7 @@ fn weights(x: &Matrix, y: &[f64], first: First, fitter: &Fitter) -> Vec<f64> {
         First::Lasso => penalized(LASSO),
         First::ElasticNet => penalized(0.5),
         First::Tree => taken(&[Tree::full(x, y, LEAF)], x.columns()),
-        First::Forest => taken(&Forest::fit(x, y, TREES, None).trees, x.columns()),
+        First::Forest => taken(&Forest::fit(x, y, TREES, None, MIN_SPLIT).trees, x.columns()),
     }
 }
 

@@ -187,7 +187,7 @@ impl Sheet {
         let Row { series, x, metric, measured, .. } = row;
         let (measured, predicted) = (figure(measured.mean), figure(row.predicted[0].mean));
         Some(format!(
-            "the farthest off is {series}, {x}: {metric} {predicted} predicted, {measured} measured, {:.1} % off",
+            "the largest error is that of {series}, {x}: {metric} {predicted} predicted, {measured} measured, {:.1} % off",
             100.0 * error
         ))
     }

@@ -20,7 +20,7 @@ pub struct ReplayCacheArguments {
     #[arg(long = "policy", value_name = "P", value_delimiter = ',', default_value = "lru")]
     pub policies: Vec<PolicyChoice>,
     /// Sizes of the cache: a number of objects (or pages, with --pages), an amount with a unit (with --pages
-    /// or --by-size), or a share of all different objects, such as `10%`. Without it, the hit ratios of LRU
+    /// or --by-size), or a share of all different objects, such as `10%`. Without it, the hit rates of LRU
     /// caches of all sizes.
     #[arg(long = "size", value_name = "N", value_delimiter = ',')]
     pub sizes: Vec<CacheSize>,
@@ -32,7 +32,7 @@ pub struct ReplayCacheArguments {
     /// bytes.
     #[arg(long, conflicts_with = "pages")]
     pub by_size: bool,
-    /// Print the hit ratio of LRU caches of all sizes, from one pass.
+    /// Print the hit rate of LRU caches of all sizes, from one pass.
     #[arg(long, conflicts_with = "by_size")]
     pub curve: bool,
     /// Estimate this curve with SHARDS, from this share of the objects (`0.01`, `1%`), or from at most this

@@ -143,7 +143,7 @@ pub(super) fn coverage_text(coverage: &IntervalCoverage, level: f64) -> String {
     );
     let all = 100.0 * coverage.all;
     format!(
-        "{level} % intervals hold {all:.1} %; by tenth of the prediction {}; {width}",
+        "{level} % intervals cover {all:.1} % of the rows; by decile of the prediction {}; {width}",
         tenths.join(" ")
     )
 }

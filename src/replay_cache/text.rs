@@ -1,4 +1,4 @@
-//! Hit ratios as a table.
+//! Hit rates as a table.
 
 use std::fmt::Write;
 

@@ -463,7 +463,7 @@ fn first_journal(shards: &Path) -> std::path::PathBuf {
 
 /// A journal whose frames are whole, with other rows in them.
 fn rows_changed(case: &mut Case<'_>, whole: &[u8]) -> Vec<u8> {
-    // two lines, then frames: length, check sum, run, content
+    // two lines, then frames: length, checksum, run, content
     let head = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
     let mut changed = whole[..head].to_vec();
     let mut rest = &whole[head..];

@@ -34,7 +34,7 @@ const WAY: &str = "18 us";
 const LOCAL_WAY: &str = "12 us";
 /// `bluestore_cache_meta_ratio`: the share of an OSD's caches for onodes.
 const META_RATIO: f64 = 0.45;
-/// `bluestore_max_blob_size_ssd`; memory in bytes for an object, and for each of its blobs: the blob, its check sums (4
+/// `bluestore_max_blob_size_ssd`; memory in bytes for an object, and for each of its blobs: the blob, its checksums (4
 /// bytes for 4 KiB) and its extent. Assumed from the sizes of these structures.
 const BLOB: f64 = 65_536.0;
 const ONODE: f64 = 1024.0;

@@ -1,4 +1,4 @@
-//! Hit ratio against cache size.
+//! Hit rate against cache size.
 
 /// The hits of an LRU cache of any size, for the counted references.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl HitCurve {
         1.0 - self.hit_ratio(size)
     }
 
-    /// The smallest size at which the hit ratio reaches its maximum.
+    /// The smallest size at which the hit rate reaches its maximum.
     pub fn largest_useful_size(&self) -> u64 {
         match &self.hits {
             Hits::Exact(hits) => hits.partition_point(|count| count < &hits[hits.len() - 1]) as u64,

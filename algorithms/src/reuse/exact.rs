@@ -60,7 +60,7 @@ impl ReuseDistances {
         self.recency.len()
     }
 
-    /// Hit ratio against cache size, of the references counted so far.
+    /// Hit rate against cache size, of the references counted so far.
     pub fn curve(&self) -> HitCurve {
         HitCurve::exact(&self.distances, self.references)
     }

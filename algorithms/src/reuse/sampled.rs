@@ -100,7 +100,7 @@ impl SampledReuse {
         self.references
     }
 
-    /// Hit ratio against cache size, estimated.
+    /// Hit rate against cache size, estimated.
     pub fn curve(&self) -> HitCurve {
         let mut hits = self.references as f64 - self.seen;
         let mut points = vec![(0.0, 0.0)];

@@ -1,4 +1,4 @@
-//! The curve of LRU: hit ratio against cache size, from one pass.
+//! The curve of LRU: hit rate against cache size, from one pass.
 
 use foretell_algorithms::reuse::{ReuseDistances, SampledReuse};
 use foretell_sorted::SortedSet;
@@ -87,7 +87,7 @@ impl Curve {
         }
     }
 
-    /// The smallest cache that has the highest hit ratio.
+    /// The smallest cache that has the highest hit rate.
     pub(crate) fn largest_useful_size(&self) -> u64 {
         match self {
             Self::Exact(curve) => curve.end() as u64,

@@ -1,4 +1,4 @@
-//! Results of a replay: hit ratios, as values and as JSON.
+//! Results of a replay: hit rates, as values and as JSON.
 
 use std::path::{Path, PathBuf};
 

@@ -203,7 +203,7 @@ impl Tables {
             |name: &str, about: &str| Column::new(name, Kind::Text, Role::Identity, "", about);
         columns.push(text(
             "scenario_hash",
-            "SHA-256 of the scenario with all its defaults, but for the seed",
+            "SHA-256 of the scenario with all its defaults, without the seed",
         ));
         columns.push(text("tool_version", "version of the program"));
         columns.push(text("split", "`train`, `validation`, `test` or `test_extrapolation`"));

@@ -144,6 +144,13 @@ struct Grower<'a> {
     residuals: Vec<f64>,
 }
 
+/// Mean deviations of what a model is made of.
+struct Spreads {
+    /// By column of the moments.
+    columns: Vec<f64>,
+    target: f64,
+}
+
 impl Tree {
     pub(super) fn grow(shared: &Shared<'_>, segments: Segments, y: &[f64]) -> Self {
         let residuals = y.to_vec();
@@ -318,7 +325,8 @@ impl Grower<'_> {
             return constant;
         }
         let moments = Moments::new(x, self.y, rows, columns.clone());
-        let mut model = self.simplified(&moments, rows, n);
+        let spreads = self.spreads(&moments, rows);
+        let mut model = self.simplified(&moments, rows, &spreads);
         if model.slopes.is_empty() {
             return model;
         }
@@ -336,7 +344,7 @@ impl Grower<'_> {
                 .map(|(row, _)| *row)
                 .collect();
             let moments = Moments::new(x, self.y, &kept, columns);
-            model = self.simplified(&moments, &kept, kept.len());
+            model = self.simplified(&moments, &kept, &spreads);
         }
         model
     }
@@ -346,18 +354,21 @@ impl Grower<'_> {
         self.shared.range.clamp(model.of_row(|column| x.get(row as usize, column)))
     }
 
-    /// Drops the column that contributes least, again and again, and returns the best model seen.
-    fn simplified(&self, moments: &Moments, rows: &[u32], n: usize) -> Plane {
-        let deviations: Vec<f64> = (0..moments.count())
-            .map(|place| {
-                let values = self.shared.x.column(moments.columns[place]);
-                let off = |&row: &u32| (values[row as usize] - moments.means[place]).abs();
-                rows.iter().map(off).sum::<f64>() / n as f64
-            })
-            .collect();
-        let target_deviation =
-            rows.iter().map(|&row| (self.y[row as usize] - moments.target_mean).abs()).sum::<f64>()
-                / n as f64;
+    /// The mean deviation of each column, and of the target, in these rows.
+    fn spreads(&self, moments: &Moments, rows: &[u32]) -> Spreads {
+        let n = rows.len() as f64;
+        let columns = moments.columns.iter().zip(&moments.means).map(|(&column, middle)| {
+            let values = self.shared.x.column(column);
+            rows.iter().map(|&row| (values[row as usize] - middle).abs()).sum::<f64>() / n
+        });
+        let target = rows.iter().map(|&row| (self.y[row as usize] - moments.target_mean).abs());
+        Spreads { columns: columns.collect(), target: target.sum::<f64>() / n }
+    }
+
+    /// Drops the column that contributes least, again and again, and returns the best model seen. `spreads` are those
+    /// of all rows, even where `rows` has no outliers.
+    fn simplified(&self, moments: &Moments, rows: &[u32], spreads: &Spreads) -> Plane {
+        let n = rows.len();
         let mut active: Vec<usize> = (0..moments.count()).collect();
         let mut best: Option<(f64, Plane)> = None;
         loop {
@@ -375,8 +386,8 @@ impl Grower<'_> {
                     .zip(beta.iter().copied())
                     .collect(),
             };
-            let weight = |index: usize| (beta[index] * deviations[places[index]]).abs();
-            let stable = (0..places.len()).all(|index| weight(index) <= 1000.0 * target_deviation);
+            let weight = |index: usize| (beta[index] * spreads.columns[places[index]]).abs();
+            let stable = (0..places.len()).all(|index| weight(index) <= 1000.0 * spreads.target);
             if stable && n >= 2 * places.len() {
                 let missed: f64 = rows
                     .iter()

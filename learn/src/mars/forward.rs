@@ -5,7 +5,10 @@ use super::{Basis, Hinge, Settings, Shape, gcv};
 use crate::matrix::{Matrix, add_scaled, dot, mean};
 
 /// Reductions of the squared error (of a target of unit deviation) closer than this are equal.
-const EQUAL: f64 = 1e-10;
+const EQUAL: f64 = 1e-9;
+/// A knot may reduce the squared error by at most this multiple of the last step's reduction, as in earth. This
+/// keeps out knots whose reduction is a rounding error.
+const RISE: f64 = 10.0;
 /// A pass whose 1 − GCV/GCV₀ falls below this has gone astray and ends.
 const LEAST_GRSQ: f64 = -10.0;
 
@@ -59,6 +62,8 @@ struct Pass<'a> {
     orthonormal: Vec<Vec<f64>>,
     with_y: Vec<f64>,
     rss: f64,
+    /// The reduction of the squared error by the last step.
+    last_reduction: f64,
 }
 
 impl Forward {
@@ -76,7 +81,9 @@ impl Forward {
         let mut r2 = 0.0;
         while pass.slots.len() + 2 <= most {
             let Some(choice) = pass.best() else { break };
+            let before = pass.rss;
             pass.add(&choice);
+            pass.last_reduction = before - pass.rss;
             let now = 1.0 - pass.rss / null;
             let terms = pass.orthonormal.len() + 1;
             let step = Step {
@@ -163,6 +170,7 @@ impl<'a> Pass<'a> {
             orthonormal: Vec::new(),
             with_y: Vec::new(),
             rss,
+            last_reduction: f64::INFINITY,
         };
         pass.push_slot(Basis { hinges: Vec::new() }, vec![1.0; x.rows()], true);
         pass
@@ -200,9 +208,8 @@ impl<'a> Pass<'a> {
 
     /// The term that lowers the squared error most.
     fn best(&mut self) -> Option<Choice> {
-        let legal = 1.01 * self.rss;
+        let legal = (1.01 * self.rss).min(RISE * self.last_reduction);
         let mut best: Option<Choice> = None;
-        let most = |best: &Option<Choice>| best.as_ref().map_or(0.0, |best| best.reduction);
         let mut sums = Vec::new();
         for parent in self.parents() {
             let slot = &self.slots[parent];
@@ -211,28 +218,31 @@ impl<'a> Pass<'a> {
             }
             let mut offered = -1.0_f64;
             for (column, offer) in self.offers(parent, legal, &mut sums) {
-                let mut linear = offer.linear;
-                if offer.pair {
-                    if (linear - most(&best)).abs() < EQUAL {
-                        linear = most(&best);
-                    }
-                    offered = offered.max(linear);
-                    if linear > most(&best) {
-                        let pair = false;
-                        best = Some(Choice { parent, column, knot: None, pair, reduction: linear });
-                    }
-                }
-                if let Some((knot, reduction)) = offer.knot {
+                let linear = offer.pair.then_some((None, false, offer.linear));
+                let hinges =
+                    offer.knot.map(|(knot, reduction)| (Some(knot), offer.pair, reduction));
+                for (knot, pair, reduction) in linear.into_iter().chain(hinges) {
                     offered = offered.max(reduction);
-                    if reduction > most(&best) {
-                        let (knot, pair) = (Some(knot), offer.pair);
-                        best = Some(Choice { parent, column, knot, pair, reduction });
+                    let choice = Choice { parent, column, knot, pair, reduction };
+                    let is_better = match &best {
+                        Some(best) => self.is_better(&choice, best),
+                        None => reduction > 0.0,
+                    };
+                    if is_better {
+                        best = Some(choice);
                     }
                 }
             }
             self.queue[parent] = (offered, self.slots.len());
         }
         best
+    }
+
+    /// Whether a term lowers the error more than another, or as much with fewer factors.
+    fn is_better(&self, one: &Choice, other: &Choice) -> bool {
+        let factors = |choice: &Choice| self.slots[choice.parent].basis.hinges.len();
+        let gain = one.reduction - other.reduction;
+        gain > EQUAL || (gain > -EQUAL && factors(one) < factors(other))
     }
 
     /// The offers of this parent with each feature that it does not contain.

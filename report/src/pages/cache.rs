@@ -1,4 +1,4 @@
-//! Sections of cache simulations: hit ratios by size, as a curve of LRU and by policy.
+//! Sections of cache simulations: hit rates by size, as a curve of LRU and by policy.
 
 use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::Value;
@@ -22,7 +22,7 @@ const RATIOS: [(&str, &str); 4] = [
 
 /// Sections of `replay-cache --json`.
 pub(super) fn sections(document: &Value) -> Vec<Section> {
-    let mut section = Section::new("Hit ratios");
+    let mut section = Section::new("Hit rates");
     let whole = |key| at(document, &[key]).map_or_else(|| "unknown".to_owned(), |n| format!("{n}"));
     section.text(format!(
         "{}: {} requests, {} reads and {} writes.",
@@ -57,7 +57,7 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
 
 fn axes(unit: &'static str) -> (Axis, Axis) {
     let x = Axis::new("size of the cache", unit).scaled(Scale::Log);
-    (x, Axis::new("hit ratio", "%").up_to(100.0))
+    (x, Axis::new("hit rate", "%").up_to(100.0))
 }
 
 fn curve_of(
@@ -101,7 +101,7 @@ fn curve_of(
     );
     let (x, y) = axes(unit);
     let xs = points.iter().map(|(size, _)| *size).collect();
-    section.chart("Hit ratio by size, LRU", summary, Chart::Lines { x, y, xs, views });
+    section.chart("Hit rate by size, LRU", summary, Chart::Lines { x, y, xs, views });
 }
 
 fn policies(
@@ -155,7 +155,7 @@ fn policies(
         };
         let (x, y) = axes(unit);
         section.chart(
-            "Hit ratio by size and policy",
+            "Hit rate by size and policy",
             format!("{best_text}{more}"),
             Chart::Lines { x, y, xs, views },
         );
@@ -164,7 +164,7 @@ fn policies(
     let mut table = Table::new(
         "By size and policy",
         1,
-        &["policy", &size_head, "hit ratio", "byte hit ratio", "read hit ratio", "write hit ratio"],
+        &["policy", &size_head, "hit rate", "byte hit rate", "read hit rate", "write hit rate"],
     );
     for row in results {
         let mut cells = vec![

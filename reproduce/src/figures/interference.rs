@@ -50,7 +50,7 @@ fn report(results: &Results, sheet: &mut Sheet) {
     let (before, after) = (hits("original"), hits("workload 2 added"));
     sheet.claim(
         "Fig. 10",
-        "beside workload 2, workload 1 misses in the cache that it lived in",
+        "with workload 2, workload 1 misses in the cache that it fitted into before",
         // if everything is read from disk, every 16th page misses, as reads are in steps of at
         // least 64 KiB
         (

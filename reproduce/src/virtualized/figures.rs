@@ -145,7 +145,7 @@ pub(super) fn spread(runs: &Runs) -> Page {
     page.chart(chart);
     let (least, most) = extremes(&all);
     page.claim(
-        ("Fig. 1a", "the response time spreads by more than the factor of 35"),
+        ("Fig. 1a", "the longest mean response time is more than 35 times the shortest"),
         (most > 35.0 * least, format!("{:.0}: from {least:.2} to {most:.1} ms", most / least)),
         None,
     );

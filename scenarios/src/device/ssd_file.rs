@@ -167,8 +167,8 @@ pub(crate) struct RawSsd {
     /// Pages of a block, the unit of erasure.
     #[schemars(extend("default" = 256, "minimum" = 2, "maximum" = 65_536))]
     pub(crate) pages_per_block: At<i64>,
-    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A shorter write first
-    /// reads the rest of them.
+    /// Bytes that one entry of the mapping table maps: `page`, or a part of a page. A write that is
+    /// shorter than this first reads the rest.
     #[schemars(extend("default" = "page", "x-words" = ["page"], "examples" = ["4 KiB"]))]
     pub(crate) mapping: At<String>,
     /// Time to read a page from its cells into the die's register.

@@ -188,7 +188,7 @@ pub(crate) struct RawOpScheduler {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub(crate) enum RawOpQueue {
-    /// By priority: 63 for clients, 3 for recovery.
+    /// By priority: 63 for clients, 5 for scrubbing, 3 for recovery.
     Wpq,
     /// By reservation, weight and limit.
     Mclock,
@@ -236,9 +236,9 @@ pub(crate) struct RawSwift {
     /// The ring has 2 to the power of this number of partitions.
     #[schemars(extend("default" = 10, "minimum" = 1, "maximum" = 24))]
     pub(crate) partition_power: At<i64>,
-    /// Whether clients send `X-Newest` with each read. The proxy then asks all servers that it may ask for the version
-    /// that they have, and reads from the one with the newest. Without it, it reads from the first server that has the
-    /// data, which may be stale.
+    /// Whether clients send `X-Newest` with each read. If so, the proxy asks up to `request_node_count` servers for
+    /// their versions, and reads from the server with the newest. Otherwise it reads from the first server that has
+    /// the data, which may be stale.
     #[schemars(extend("default" = false))]
     pub(crate) x_newest: At<bool>,
     /// Metadata that an object server writes with an object: its extended attributes, directory entries,

@@ -19,8 +19,8 @@ pub(crate) struct RawEvent {
     pub(crate) what: At<RawWhat>,
     /// Storage nodes, written like `nodes` of a volume. If there are several, they fail at the same time.
     pub(crate) host: Option<At<HostPatterns>>,
-    /// A disk of a storage node: `brick3.disk0`. With Ceph, the disk is an OSD, and only this OSD fails.
-    /// Otherwise files are striped over all disks of a node, so a node that has lost a disk serves
+    /// A disk of a storage node: `brick3.disk0`. With Ceph, only this OSD fails; with Swift, only this device.
+    /// With `ursa-minor`, files are striped over all disks of a node, so a node that has lost a disk serves
     /// nothing. With `slow`, only this disk is slow.
     #[schemars(extend("examples" = ["brick3.disk0"]))]
     pub(crate) disk: Option<At<String>>,
@@ -60,8 +60,8 @@ pub(crate) enum RawWhat {
     Return,
     /// The host's processor, the disk or the cable takes `factor` times as long.
     Slow,
-    /// It joins the cluster. Until then it holds nothing: volumes that name it in their `nodes` do not use
-    /// it, and neither does Ceph's map.
+    /// It joins the cluster. Until then it holds nothing: volumes that name it in `nodes`, Ceph's map and
+    /// Swift's rings leave it out.
     Add,
     /// Its data move elsewhere while it continues to serve requests.
     Drain,
@@ -90,7 +90,7 @@ pub(crate) struct RawRecovery {
     /// such timeout: they wait for a new map.
     #[schemars(extend("default" = "1 s"))]
     pub(crate) timeout: Time,
-    /// Time from a request's issue after which it fails if it is not complete.
+    /// Time after which a request fails if it is not complete.
     #[schemars(extend("default" = "60 s"))]
     pub(crate) give_up: Time,
     /// Number of fragments that a node rebuilds at the same time. With Ceph: number of objects that an OSD
@@ -120,7 +120,7 @@ pub(crate) struct RawRecovery {
     /// Without it, 10.
     #[schemars(extend("minimum" = 0, "maximum" = 1_000_000))]
     pub(crate) error_suppression_limit: Option<At<i64>>,
-    /// With Swift: time without an error of a server after which a proxy forgets its errors
+    /// With Swift: a proxy forgets the errors of a server that has had no error for this time
     /// (`error_suppression_interval`). Without it, 60 s.
     pub(crate) error_suppression_interval: Option<Time>,
     /// With Swift: time between two passes of a server's replicator (`interval` of the object replicator).
@@ -130,7 +130,7 @@ pub(crate) struct RawRecovery {
     /// Without it, 1.
     #[schemars(extend("minimum" = 1, "maximum" = 1000))]
     pub(crate) replicator_concurrency: Option<At<i64>>,
-    /// With Swift: time from a move of a replica of a partition during which no other replica of it is moved
-    /// (`min_part_hours` of the ring). Without it, 1 h.
+    /// With Swift: minimum time between moves of two replicas of the same partition (`min_part_hours` of the
+    /// ring). Without it, 1 h.
     pub(crate) min_part_hours: Option<Time>,
 }

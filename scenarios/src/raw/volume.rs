@@ -55,8 +55,8 @@ pub(crate) struct RawVolume {
     /// Which fragments a read asks for.
     #[schemars(extend("default" = "primary"))]
     pub(crate) read_from: At<RawReadFrom>,
-    /// Time for which a read waits for its nodes. It then asks one more node and takes the answers that
-    /// come first. The value is a time, or a percentile of the client's own recent read times (`p50` to
+    /// A read that has waited this long for its nodes asks one more node, and takes the answers that come
+    /// first. The value is a time, or a percentile of the client's own recent read times (`p50` to
     /// `p99`). Without it, a read asks no further node. Not with Ceph, Swift and guests.
     #[schemars(extend("examples" = ["20 ms", "p95"]))]
     pub(crate) hedge: Option<At<String>>,

@@ -20,7 +20,7 @@
 //!   `M_MMAP_THRESHOLD`), so each of their pages faults. Allocated and freed pages are these, those of
 //!   received data, and those that enter and leave the cache.
 //! - *Disks and network* are counted when operations complete. Frames are counted as `/proc/net/dev`
-//!   does: without preamble, gap and check sum. A connection is counted once it has been used.
+//!   does: without preamble, gap and checksum. A connection is counted once it has been used.
 //!
 //! Left out, and therefore zero: swapping, major faults (files are not mapped), sockets that open and close.
 //! Interrupt costs and the memory of an idle system are assumed. Nothing else depends on them.
@@ -47,7 +47,7 @@ const TIMER_HZ: f64 = 250.0;
 const ACKNOWLEDGEMENT: u64 = 66;
 /// Segments for each acknowledgement (RFC 1122, delayed acknowledgements).
 const ACKNOWLEDGED: u64 = 2;
-/// Uncounted bytes of a segment on the wire: preamble, check sum, gap.
+/// Uncounted bytes of a segment on the wire: preamble, checksum, gap.
 const UNCOUNTED: u64 = 24;
 /// Bytes in a page of memory.
 const PAGE: u64 = 4096;

@@ -1,6 +1,6 @@
 //! The objects whose metadata an OSD holds in memory.
 //!
-//! `BlueStore` keeps an object's onode (the places of its extents, their check sums) in a separate cache. On
+//! `BlueStore` keeps an object's onode (the places of its extents, their checksums) in a separate cache. On
 //! a miss it reads from `RocksDB`: first the onode, and then the part of its extent map that is needed, each
 //! a block of the device. Under random access, the cache holds as many of a volume's objects as fit: a random
 //! subset, and the most recently used ones.

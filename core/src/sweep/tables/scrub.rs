@@ -11,7 +11,7 @@ pub(super) fn columns(columns: &mut Vec<Column>) {
     add("scrubbed_bytes", Kind::Whole, "bytes", "bytes that scrubbers read in the measured time");
     let passes = "times that a scrubber reached the end of its disk's data in the measured time";
     add("scrub_passes", Kind::Whole, "", passes);
-    let rate = "bytes that a scrubber read per second, in the mean of the disks";
+    let rate = "bytes that a scrubber read per second, mean over all disks";
     add("scrub_disk_bytes_per_s", Kind::Number, "bytes per second", rate);
 }
 

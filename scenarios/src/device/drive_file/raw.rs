@@ -456,8 +456,8 @@ pub(super) struct OverheadTable {
     /// Time to take the bus again after leaving it.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) first_reselect: Span,
-    /// Time to take the bus again, for a write that left the bus before its data (see
-    /// `extra_disconnect`), once it is on the medium.
+    /// Time to take the bus again when a write is on the medium. Only for a write that left the bus before
+    /// its data (see `extra_disconnect`).
     #[schemars(extend("default" = "0 ms"))]
     pub(super) other_reselect: Span,
     /// Time for a read to leave the bus.
@@ -495,8 +495,8 @@ pub(super) struct ExtraTable {
     /// Time between `command` and the start of the arm.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) seek_delay: Span,
-    /// Number of sectors of a write that must be in the buffer before the first one goes to the medium;
-    /// of a shorter write, all sectors. It applies to all writes except those that join one in progress.
+    /// Minimum number of sectors of a write in the buffer before the first one goes to the medium. A
+    /// shorter write must be in the buffer as a whole. It applies to all writes except those that join one in progress.
     #[schemars(extend("default" = 0))]
     pub(super) gathered_sectors: u64,
     /// The same number for a long write.
@@ -631,7 +631,7 @@ pub(super) struct CacheTable {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) stops_in_sector: bool,
-    /// Whether a command leaves the bus if read-ahead cannot be stopped at once when it comes. It takes
+    /// Whether a command that arrives leaves the bus if the drive cannot stop reading ahead at once. It takes
     /// the bus again when read-ahead has stopped.
     #[serde(default)]
     #[schemars(extend("default" = false))]
