@@ -201,7 +201,7 @@ pub(crate) fn nothing_is_lost(
     let seeds: Vec<u64> = if let Some(seed) = number("FORETELL_SCHEDULE") {
         vec![seed]
     } else {
-        let count = number("FORETELL_SCHEDULES").unwrap_or(200);
+        let count = number("FORETELL_SCHEDULES").unwrap_or(60);
         let others = once_failed.iter().copied().filter(|seed| *seed >= count);
         (0..count).chain(others).collect()
     };
