@@ -1,7 +1,7 @@
-//! Which settings a question may change: those that the model follows and about which the records contain
-//! something.
+//! Which settings a question may change: those that the model includes, and that the records say something
+//! about.
 //!
-//! A change that the model does not follow is refused, and the error names it. Otherwise the answer would
+//! A change that the model does not include is refused, and the error names it. Otherwise the answer would
 //! describe the unchanged cluster but look like an answer about the changed one.
 
 use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
