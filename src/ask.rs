@@ -138,7 +138,7 @@ fn table(answer: &Answer) -> String {
     if !misfits.is_empty() {
         let _ = writeln!(
             text,
-            "For the recorded run itself the replay is off by: {}",
+            "Error of the replay for the recorded run itself: {}",
             misfits.join("; ")
         );
     }
@@ -155,8 +155,11 @@ fn table(answer: &Answer) -> String {
     });
     let intervals: Vec<String> = intervals.collect();
     if !intervals.is_empty() {
-        let _ =
-            writeln!(text, "Between these in 9 of 10 cases like this: {}", intervals.join("; "));
+        let _ = writeln!(
+            text,
+            "In 9 of 10 cases like this, the true values are within: {}",
+            intervals.join("; ")
+        );
     }
     for (name, found) in &answer.workloads {
         if let Some(unlike) = &found.unlike {

@@ -155,7 +155,7 @@ pub struct RunArguments {
     /// trace, which is replayed against one storage node.
     pub scenario: PathBuf,
     /// Keep the run here: `run.db` (activity records and facts), `run.toml` (the scenario with
-    /// all defaults), `truth.json` (the clients' results). Without it results are only printed.
+    /// all defaults), `truth.json` (the clients' results). Without it, results are only printed.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Replace foretell's files in DIR even if another command made them, or if they were changed since.
@@ -181,7 +181,7 @@ pub struct RunArguments {
     pub jobs: Option<NonZeroUsize>,
     /// Run until a figure is known with this precision: `mail mean 2%`. That is a workload, `mean` (response
     /// time) or `throughput`, and half the width of the 95 % confidence interval. The method MSER-5 finds the
-    /// warm-up.
+    /// warm-up, in place of the scenario's `warmup`.
     #[arg(long, value_name = "GOAL", conflicts_with = "replicates")]
     pub precision: Option<Precision>,
     /// With --precision: maximum simulated time to measure.

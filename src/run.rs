@@ -88,7 +88,7 @@ fn in_words(reached: &Reached) -> String {
         .map_or_else(|| "not known".to_owned(), |share| format!("± {:.2} %", 100.0 * share));
     let verdict = if reached.reached { "" } else { ", which is less precise than requested" };
     format!(
-        "{}: {what} {known}{verdict}; warm-up {:.3} s (MSER-5), measured for {:.3} s\n\n",
+        "{}: {what} {known}{verdict}; warm-up {:.6} s (MSER-5), measured for {:.3} s\n\n",
         reached.workload, reached.warmup_s, reached.duration_s
     )
 }

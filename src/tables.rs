@@ -398,7 +398,7 @@ fn flash(scenario: &Scenario, truth: &Truth) -> Option<Table> {
         }
     }
     let mut table =
-        table(&["", "drives", "GB/day each", "amplified", "erased", "endurance", "worn in"]);
+        table(&["", "drives", "GB/day each", "amplified", "erased", "endurance", "worn out in"]);
     for (label, flash) in &rows {
         let drives = f64::from(flash.drives);
         let each = |bytes: f64| bytes / drives;
@@ -458,7 +458,7 @@ fn failures(outages: &OutageTruth) -> String {
             0 => String::new(),
             failed => format!(", {failed} failed"),
         };
-        format!("{} {} s ({seen}{failed})", phase.phase, number(phase.seconds))
+        format!("{}, for {} s ({seen}{failed})", phase.phase, number(phase.seconds))
     };
     let recovery = |one: &RecoveryTruth| {
         let duration = match one.ended_s {

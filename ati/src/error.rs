@@ -61,7 +61,7 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// The file is not a store.
-    #[error("`{path}` is not a store of `foretell`: {found}")]
+    #[error("`{path}` is not a `run.db` of `foretell`: {found}")]
     NotAStore {
         /// The file.
         path: PathBuf,

@@ -34,7 +34,7 @@ pub struct RecoveryLimits {
     /// Rates; of several for one class the last counts. A class without any gets half of the bandwidth that mClock
     /// assumes of its devices.
     pub rates: Vec<RecoveryRate>,
-    /// Number of backfills that an OSD does at a time as a primary, and as a target: `osd_max_backfills`.
+    /// Number of backfills that an OSD does at a time as a primary, and separately as a target: `osd_max_backfills`.
     pub max_backfills: u32,
 }
 

@@ -97,7 +97,12 @@ fn some(found: Vec<PathBuf>, directory: &Path, what: &str) -> Result<Vec<PathBuf
 }
 
 fn with_extension(extension: &'static str) -> impl Fn(&Path) -> bool {
-    move |path| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+    move |path| {
+        // as in a shell, `*` matches no hidden file: `.foretell.json` is a manifest
+        let is_hidden =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        !is_hidden && path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
+    }
 }
 
 /// Runs of fio. Each order and each number of outstanding requests is a series of its own.

@@ -5,8 +5,8 @@
 //! 2000) finds the end of its transient. It takes means of five responses each, and cuts off means at the
 //! beginning so that the standard error of the rest is as small as possible. If the cut lies in the second
 //! half, the run was too short, and is repeated with twice the length. After that warm-up, the cluster runs
-//! until the 95 % confidence interval by batch means is narrow enough. The result is the run that the
-//! scenario gives with this `warmup` and this `duration`.
+//! until the 95 % confidence interval by batch means is narrow enough. The result is the same as that of the
+//! scenario with this `warmup` and this `duration`.
 //!
 //! Left out: transients that MSER-5 cannot see, such as caches that take hours to fill if the first run lasts
 //! minutes. A longer `duration` makes the first run longer.

@@ -36,7 +36,12 @@ impl Scenario {
             let near = meant(inner, shipped_names()).unwrap_or_default();
             format!("name a file, or a scenario that comes with the program. {near}")
         };
-        let message = format!("there is no scenario `{shown}`");
+        let is_other_file = path.extension().is_some_and(|ending| ending != "toml");
+        let message = if is_other_file {
+            format!("there is no file `{shown}`")
+        } else {
+            format!("there is no scenario `{shown}`")
+        };
         Err(Error::Scenario(ScenarioError::nowhere(message, Some(help)).into()))
     }
 

@@ -2,10 +2,10 @@
 //!
 //! A sweep file names a base scenario, factors with their values, and a design. `docs/sweep.md` describes it.
 //! The runs are independent of each other, and several threads share them. The results come in the order of
-//! runs, and do not depend on the number of threads. [`Tables`] defines the tables of a sweep's data set: their
-//! columns, and the rows of a run. Here, each result is given to a callback, and nothing is written. The command
-//! `foretell sweep` makes the same runs and writes these tables. It can also divide the runs into shards, and
-//! resume them.
+//! runs, and do not depend on the number of threads. [`Tables`] defines the tables of a sweep's data set:
+//! their columns, and the rows of a run. This module gives each result to a callback and writes nothing. The
+//! command `foretell sweep` makes the same runs and writes these tables. It can also divide the runs into
+//! shards, and resume them.
 
 mod tables;
 

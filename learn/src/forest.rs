@@ -1,9 +1,8 @@
 //! Random forests (Breiman 2001).
 //!
-//! Each tree is grown on as many rows as there are, drawn with replacement. It splits nodes of more
-//! than 5 rows (`minsplit` says otherwise) and is not pruned. A node may split on a random choice of `mtry` columns: a third of
-//! them, but at least 8 (or all). If there are few columns, a third would leave most nodes without the
-//! column that matters.
+//! Each tree is grown on as many rows as there are, drawn with replacement. It splits nodes of at least `minsplit` rows
+//! and is not pruned. A node may split on a random choice of `mtry` columns: a third of them, but at least 8 (or all).
+//! If there are few columns, a third would leave most nodes without the column that matters.
 
 use foretell_units::Seed;
 use serde::{Deserialize, Serialize};
@@ -83,7 +82,8 @@ pub(crate) struct Quantiles {
 const QUANTILE_LEAF: usize = 5;
 
 impl Quantiles {
-    /// Fits it with the trees that `spec`, the spec of a forest, asks for.
+    /// Fits it with as many trees and columns as `spec`, the spec of a forest, asks for. Its leaves have at least 5 rows,
+    /// whatever `minsplit` is.
     pub(crate) fn fit(x: &Matrix, y: &[f64], spec: &Spec) -> Self {
         let count = |name: &str| spec.value(name).map(|value| value as usize);
         let wanted = (count("ntrees").unwrap_or(500), count("mtry"));

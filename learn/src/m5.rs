@@ -1,8 +1,7 @@
 //! M5 model trees (Quinlan 1992) as Weka's M5P builds them (Wang & Witten 1997).
 //!
 //! A tree is grown to lower the deviation of the target in its nodes. Then every node gets a linear model of the
-//! features that its subtree tests. Models lose features, and subtrees become leaves, as long as that lowers an error
-//! with a penalty for parameters. A prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q from the
+//! features that its subtree tests. Models lose features, and subtrees become leaves, so that they do not overfit. A prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q from the
 //! parent's model and k = 15 (`smoothing`; 0: no smoothing).
 //!
 //! Where Weka differs from the paper, we follow Weka:
@@ -13,7 +12,7 @@
 //! - A subtree becomes a leaf if the leaf's error × (n + 2v) / (n − v), with v parameters, is not larger than the
 //!   subtree's. The paper has (n + v) / (n − v).
 //!
-//! The node whose split lowers the deviation most, weighted by its rows, is split first, so that `nsplits` keeps the
+//! The node whose split gains most, weighted by its rows, is split first, so that `nsplits` keeps the
 //! best splits.
 
 use std::fmt::Write;
@@ -30,8 +29,10 @@ const LEAST_ROWS: usize = 4;
 /// A node whose deviation is below this share of all rows' deviation is not split either.
 const LEAST_DEVIATION: f64 = 0.05;
 
-/// A column with a larger standardised coefficient is taken for collinear with others.
+/// A column with a larger standardised coefficient is taken to be nearly collinear with others.
 const COLLINEAR: f64 = 1.5;
+/// A model whose squared error is a smaller share of the target's is exact.
+const EXACT: f64 = 1e-12;
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -201,7 +202,8 @@ impl Grower<'_> {
         if rows < LEAST_ROWS || deviation < least || deviation <= 0.0 {
             return None;
         }
-        let part = if rows < 5 { 1 } else { rows / 5 } + 1;
+        // more than a fifth on each side
+        let part = (rows / 5).max(1) + 1;
         let root = |squares: f64, sum: f64, n: f64| {
             (squares / n - (sum / n) * (sum / n)).max(0.0).powf(0.2)
         };
@@ -309,9 +311,13 @@ fn adjusted(error: f64, rows: usize, parameters: usize) -> f64 {
 
 /// The columns that a node's model keeps, with their coefficients and its squared error.
 ///
-/// Columns whose standardised coefficient is above 1.5 leave first, the largest each time: they are nearly collinear.
+/// Columns whose standardised coefficient is above 1.5 leave first, the largest each time: this is a sign of
+/// collinearity.
 /// Then the column with the smallest standardised coefficient leaves, as long as Akaike's criterion falls.
 fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
+    if moments.target_squares <= 0.0 {
+        return (Vec::new(), Vec::new(), 0.0);
+    }
     let fit = |places: &[usize]| -> (Vec<usize>, Vec<f64>) {
         let solution = moments.solve(places);
         places.iter().zip(solution).filter_map(|(&place, beta)| Some((place, beta?))).unzip()
@@ -321,6 +327,7 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
     let (mut places, mut beta) = fit(&(0..moments.count()).collect::<Vec<usize>>());
     let heaviest = |places: &[usize], beta: &[f64]| {
         (0..places.len())
+            .rev()
             .map(|at| (at, weight(places[at], beta[at])))
             .filter(|(_, weight)| *weight > COLLINEAR)
             .max_by(|a, b| a.1.total_cmp(&b.1))
@@ -331,8 +338,10 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
     }
     let full_parameters = places.len() + 1;
     let full_error = moments.error(&places, &beta);
+    // a smaller error is a rounding error: a model without it is exact
+    let rounding = EXACT * moments.target_squares;
     let criterion = |error: f64, parameters: usize| {
-        let ratio = if full_error > 0.0 { error / full_error } else { 1.0 };
+        let ratio = error.max(rounding) / full_error.max(rounding);
         ratio * (rows as f64 - full_parameters as f64) + 2.0 * parameters as f64
     };
     let mut best = criterion(full_error, full_parameters);
@@ -352,4 +361,35 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
     }
     let error = moments.error(&places, &beta);
     (places, beta, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTINGS: Settings = Settings { nsplits: None, smoothing: 0.0, prune: true };
+
+    fn fitted(y: impl Fn(f64, f64) -> f64) -> (M5, f64) {
+        let a: Vec<f64> = (0..200).map(f64::from).collect();
+        let b: Vec<f64> = (0..200).map(|row| f64::from(row * 37 % 101)).collect();
+        let y: Vec<f64> = a.iter().zip(&b).map(|(a, b)| y(*a, *b)).collect();
+        let x = Matrix::from_columns(&[a, b]).unwrap();
+        let model = M5::fit(&x, &y, &SETTINGS);
+        let off = |row: usize| (model.predict_row(|column| x.get(row, column)) - y[row]).abs();
+        let worst = (0..y.len()).map(off).fold(0.0, f64::max);
+        (model, worst)
+    }
+
+    #[test]
+    fn a_model_that_fits_exactly_keeps_its_columns() {
+        let (model, worst) = fitted(|a, b| 2.0 * a - b);
+        assert!(worst < 1e-6, "{worst}");
+        assert_eq!(model.nodes.len(), 1);
+    }
+
+    #[test]
+    fn a_constant_target_needs_no_columns() {
+        let (model, worst) = fitted(|_, _| 7.0);
+        assert!(worst < 1e-12 && model.nodes.len() == 1 && model.nodes[0].model.slopes.is_empty());
+    }
 }

@@ -29,7 +29,7 @@ impl Document {
         let shown = path.display();
         let bytes = foretell_input::bytes(path, Limit::SCENARIO).map_err(|error| {
             let (message, help) = if path.is_dir() {
-                (format!("`{shown}` is a directory, and a scenario is a file"), None)
+                (format!("`{shown}` is a directory; a scenario is a file"), None)
             } else if error.kind() == std::io::ErrorKind::NotFound {
                 (format!("there is no scenario `{shown}`"), None)
             } else {

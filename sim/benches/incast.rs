@@ -1,5 +1,5 @@
-//! TCP's throughput collapse under synchronised reads: the model beside the measurement, and its
-//! speed.
+//! TCP's throughput collapse under synchronized reads. Compares the model with the measurement, and measures
+//! the speed of the model.
 
 #[path = "../tests/common/incast.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests")]

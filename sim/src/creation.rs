@@ -4,8 +4,8 @@
 //! these gigabytes would take longer than the rest of the run. So both phases take no simulated time, and
 //! change only the caches of arrays (as the warming of Wunderlich et al., SMARTS, ISCA 2003):
 //!
-//! 1. *creation*: each instance's files are written one after the other, with all instances side by side. A file is
-//!    skipped if more than a cache holds is written after it;
+//! 1. *creation*: each instance's files are written one after the other, with all instances side by side. A
+//!    file is skipped if the data written after it fill the cache;
 //! 2. *warm-up*: all threads do operations that are drawn from a separate random stream, one request each in
 //!    turn (where destaged data lie on the disks depends on how the writes of threads mix). The warm-up ends
 //!    when they have written as much as the write cache holds. It has at most two million requests, or half a

@@ -1,4 +1,4 @@
-//! What scrubbers read in the measured time.
+//! The data that scrubbers read in the measured time.
 
 use serde::Serialize;
 

@@ -1,5 +1,4 @@
-//! TCP's throughput collapse under synchronised reads, compared with measurements of real Linux
-//! TCP.
+//! TCP's throughput collapse under synchronized reads, compared with measurements of real Linux TCP.
 
 #[path = "common/incast.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]

@@ -40,7 +40,7 @@ pub struct AskArguments {
 /// Arguments of `score`.
 #[derive(Debug, Args)]
 pub struct ScoreArguments {
-    /// Directory of a complete run.
+    /// Directory of a run, with `run.db` and `run.toml`.
     #[arg(required_unless_present_any = ["random", "suite"])]
     pub directory: Option<PathBuf>,
     /// The change to predict and to simulate: `volume.mail.encoding=3-of-5`. May be given several times.

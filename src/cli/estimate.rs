@@ -11,9 +11,10 @@ use foretell_workloads::fio::quantity;
 
 /// Arguments of `estimate`.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("source").required(true).multiple(true).args(["fio", "cosbench", "csv", "run"]))]
 pub struct EstimateArguments {
     /// Results of fio (`--output-format=json`): all `*.json` in this directory and below.
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["cosbench", "csv", "run"])]
+    #[arg(long, value_name = "DIR")]
     pub fio: Vec<PathBuf>,
     /// Reports of COSBench workloads: all of them among the `*.csv` in this directory and below.
     #[arg(long, value_name = "DIR")]

@@ -114,7 +114,7 @@ pub struct DataArguments {
     /// This column holds names, even if they look like numbers.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub factor: Vec<String>,
-    /// The split of a data set; without it `train`, or `all`.
+    /// The split of a data set. By default `train`, or `all` if there is no `train`.
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
     /// Rows with the same number in this column were observed together: they share a fold. The column is not
@@ -253,7 +253,7 @@ pub struct LearnScoreArguments {
     /// The rows. If it is a data set, `--train` and `--test` name the splits.
     #[command(flatten)]
     pub data: DataArguments,
-    /// The split to learn from, by default `train`. Of a table, all rows of `--data`.
+    /// The split to learn from, by default `train`. If `--data` is a table, all its rows.
     #[arg(long, value_name = "SPLIT")]
     pub train: Option<String>,
     /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.
@@ -416,7 +416,7 @@ pub struct PredictArguments {
     /// Percentage of future observations that intervals should contain. By default that of the training.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub level: Option<f64>,
-    /// The split of a data set; without it `test`, or `all`.
+    /// The split of a data set. By default `test`, or `all` if there is no `test`.
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
     /// Write the predictions here, instead of printing them.

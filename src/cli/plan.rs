@@ -34,7 +34,7 @@ pub struct PlanArguments {
     /// assumes for a device: 75 MiB/s for disks, 600 MiB/s for flash.
     #[arg(long, value_name = "[CLASS=]RATE")]
     pub recovery_rate: Vec<ClassRate>,
-    /// Maximum number of backfills that an OSD does at a time as a primary, and as a target:
+    /// Maximum number of backfills that an OSD does at a time as a primary, and separately as a target:
     /// `osd_max_backfills`.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_backfills: u32,

@@ -1,9 +1,9 @@
 //! Routing of requests in volumes that change while the cluster runs.
 //!
-//! A request may span several groups of a volume, and some of them may already have the new encoding. Each
-//! end of the request is treated as its group requires, and each group gets its own piece. Groups do not
-//! change while a request touches them: a conversion waits for outstanding requests, and later requests wait
-//! for the conversion.
+//! A request may span several groups of a volume, and some of them may already have the new encoding. The
+//! first and the last block of the request are treated as their groups require, and each group gets its own
+//! piece. Groups do not change while a request touches them: a conversion waits for outstanding requests, and
+//! later requests wait for the conversion.
 
 use foretell_algorithms::distribution::Piece;
 use foretell_units::Bytes;

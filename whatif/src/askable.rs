@@ -1,7 +1,7 @@
-//! Which settings a question may change: those that the model follows and about which the records contain
-//! something.
+//! Which settings a question may change: those that the model includes, and that the records say something
+//! about.
 //!
-//! A change that the model does not follow is refused, and the error names it. Otherwise the answer would
+//! A change that the model does not include is refused, and the error names it. Otherwise the answer would
 //! describe the unchanged cluster but look like an answer about the changed one.
 
 use foretell_scenarios::model::{Arrivals, Host, Scenario, Switch, Workload, WorkloadKind};
@@ -11,14 +11,14 @@ use crate::error::WhatIfError;
 use crate::load;
 use crate::observed::Observed;
 
-const OTHER_SYSTEM: &str = "another storage system is not a change of a setting: simulate the changed \
+const OTHER_SYSTEM: &str = "the records of one storage system do not predict another; simulate the changed \
                             scenario instead";
 
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
 
-const RECORDED_FAILURES: &str = "the recorded run had this event itself, and what a cluster without failures would do is not in its \
-     records; ask of a run without events";
+const RECORDED_FAILURES: &str = "the recorded run already has this event, so its records do not show the cluster without failures; \
+     ask about a run without events";
 
 /// Returns an error if the records say nothing about the changed setting.
 ///
@@ -44,7 +44,8 @@ pub(crate) fn by_its_path(
             "the records contain its measurements, but not its construction; describe a whole device under \
              another name, `device.new={ kind = ..., ... }`, and use it, `node.NAME.disk.0.device=new`"
         }
-        ("seed" | "warmup" | "duration" | "intervals" | "payload" | "record", _) => {
+        ("seed", _) => "a prediction uses the recorded requests; run the scenario with it instead",
+        ("warmup" | "duration" | "intervals" | "payload" | "record", _) => {
             "a prediction covers the recorded time; run the scenario with it instead"
         }
         ("tracking", Some("metrics" | "clock_skew" | "sample_delay")) => {

@@ -1,4 +1,4 @@
-//! Errors of a question, or of the records that should answer it.
+//! Errors in a question, or in the records that should answer it.
 
 use std::path::PathBuf;
 

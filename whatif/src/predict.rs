@@ -432,10 +432,10 @@ impl Prediction<'_> {
             };
             // the peak is corrected like the throughput
             let corrected = throughput_rps / found.throughput_rps.max(1e-9);
-            let peak = if model == Model::Bounds || model == Model::Mva {
-                peak
-            } else {
-                (peak * corrected).max(throughput_rps)
+            let peak = match model {
+                Model::Bounds => peak,
+                Model::Mva => peak.max(throughput_rps),
+                Model::Replay | Model::Fast => (peak * corrected).max(throughput_rps),
             };
             let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
             let before = self.before(workload);

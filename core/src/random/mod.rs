@@ -1,7 +1,8 @@
 //! Random clusters and random questions about them.
 //!
-//! Every property that a question can be about is drawn. The module of each system lists these properties.
-//! The length of a run follows from a short run of the same cluster, so that the truth is accurate.
+//! Every property that a question can change is drawn at random. The module of each system lists these
+//! properties. The length of a run follows from a short run of the same cluster, so that the truth is
+//! accurate.
 
 pub mod failures;
 mod guest;

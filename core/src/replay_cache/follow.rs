@@ -1,4 +1,5 @@
-//! Caches and curves that follow a trace. Each is independent of the others, and all need one pass together.
+//! Caches and curves that follow a trace. Each is independent of the others, and one pass over the trace
+//! serves all of them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -144,9 +144,9 @@ struct Grower<'a> {
     residuals: Vec<f64>,
 }
 
-/// Mean deviations of what a model is made of.
+/// Mean absolute deviations of a model's columns and of the target.
 struct Spreads {
-    /// By column of the moments.
+    /// In the order of the columns of [`Moments`].
     columns: Vec<f64>,
     target: f64,
 }
@@ -366,7 +366,7 @@ impl Grower<'_> {
     }
 
     /// Drops the column that contributes least, again and again, and returns the best model seen. `spreads` are those
-    /// of all rows, even where `rows` has no outliers.
+    /// of all rows of the node, even if `rows` leaves out the outliers.
     fn simplified(&self, moments: &Moments, rows: &[u32], spreads: &Spreads) -> Plane {
         let n = rows.len();
         let mut active: Vec<usize> = (0..moments.count()).collect();

@@ -83,7 +83,9 @@ impl Forward {
             let Some(choice) = pass.best() else { break };
             let before = pass.rss;
             pass.add(&choice);
-            pass.last_reduction = before - pass.rss;
+            if pass.rss < before {
+                pass.last_reduction = before - pass.rss;
+            }
             let now = 1.0 - pass.rss / null;
             let terms = pass.orthonormal.len() + 1;
             let step = Step {

@@ -32,7 +32,7 @@ impl JsonSchema for RawCluster {
     }
 }
 
-/// Clients encode data themselves and send the fragments to all nodes, as in Thereska et al. 2006.
+/// Clients encode data themselves and send the fragments to the nodes themselves, as in Thereska et al. 2006.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -222,7 +222,7 @@ pub(crate) enum RawStore {
 }
 
 /// Swift: clients send requests to proxies. A ring determines the object servers that have the copies. A
-/// write is complete when most of them have it.
+/// write is complete when a majority of these servers has it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

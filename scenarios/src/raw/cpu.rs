@@ -67,32 +67,32 @@ pub(crate) struct RawCpuUse {
     /// Name of the profile.
     #[schemars(extend("examples" = ["pentium4-2.6"]))]
     pub(crate) profile: At<String>,
-    /// Cores. Without it, as in the profile.
+    /// Cores. Default: as in the profile.
     #[schemars(extend("minimum" = 1, "maximum" = 1024))]
     pub(crate) cores: Option<At<i64>>,
     /// Throughput of the two hardware threads of a physical core together, as a multiple of one alone.
-    /// Without it, as in the profile.
+    /// Default: as in the profile.
     #[schemars(extend("minimum" = 1.0, "maximum" = 2.0, "examples" = [1.3]))]
     pub(crate) smt: Option<At<f64>>,
-    /// Longest time that a thread runs while others wait. Without it, as in the profile.
+    /// Longest time that a thread runs while others wait. Default: as in the profile.
     pub(crate) quantum: Option<Time>,
-    /// Time lost at every switch from one thread to another. Without it, as in the profile.
+    /// Time lost at every switch from one thread to another. Default: as in the profile.
     pub(crate) context_switch: Option<Time>,
-    /// Handling one request. Without it, as in the profile.
+    /// Handling one request. Default: as in the profile.
     pub(crate) request: Option<RawCostChange>,
-    /// TCP processing of a message sent. Without it, as in the profile.
+    /// TCP processing of a message sent. Default: as in the profile.
     pub(crate) send: Option<RawCostChange>,
-    /// TCP processing of a message received. Without it, as in the profile.
+    /// TCP processing of a message received. Default: as in the profile.
     pub(crate) receive: Option<RawCostChange>,
-    /// Copying between the buffer cache and the network. Without it, as in the profile.
+    /// Copying between the buffer cache and the network. Default: as in the profile.
     pub(crate) copy: Option<RawCostChange>,
-    /// Encryption. Without it, as in the profile.
+    /// Encryption. Default: as in the profile.
     pub(crate) encrypt: Option<RawCostChange>,
-    /// Decryption. Without it, as in the profile.
+    /// Decryption. Default: as in the profile.
     pub(crate) decrypt: Option<RawCostChange>,
-    /// Erasure coding. Without it, as in the profile.
+    /// Erasure coding. Default: as in the profile.
     pub(crate) code: Option<RawCostChange>,
-    /// Posting one activity record. Without it, as in the profile.
+    /// Posting one activity record. Default: as in the profile.
     pub(crate) post: Option<Time>,
 }
 
@@ -102,8 +102,8 @@ pub(crate) struct RawCpuUse {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawCostChange {
-    /// Time that does not depend on the size. Without it, as in the profile.
+    /// Time that does not depend on the size. Default: as in the profile.
     pub(crate) fixed: Option<Time>,
-    /// Rate at which bytes are processed. Without it, as in the profile.
+    /// Rate at which bytes are processed. Default: as in the profile.
     pub(crate) rate: Option<Speed>,
 }

@@ -60,8 +60,8 @@ pub(crate) enum RawWhat {
     Return,
     /// The host's processor, the disk or the cable takes `factor` times as long.
     Slow,
-    /// It joins the cluster. Until then it holds nothing: volumes that name it in `nodes`, Ceph's map and
-    /// Swift's rings leave it out.
+    /// It joins the cluster. Until then it holds nothing: Ceph's map, Swift's rings, and volumes that name
+    /// it in `nodes` leave it out.
     Add,
     /// Its data move elsewhere while it continues to serve requests.
     Drain,

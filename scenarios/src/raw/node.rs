@@ -292,7 +292,7 @@ pub(crate) enum RawScheduler {
     /// are merged.
     Deadline,
     /// Linux's CFQ: queues get the disk in turn. The reads of each workload of each client have a queue
-    /// (in a guest: the reads and writes of each thread). Its turn lasts 100 ms. During a turn, the disk
+    /// (in a guest: the reads and writes of each thread). The turn of such a queue lasts 100 ms. During a turn, the disk
     /// waits up to 8 ms for the queue's next operation. All writes share one queue, whose turn lasts 40
     /// ms. Adjacent operations are merged.
     Cfq,

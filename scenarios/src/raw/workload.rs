@@ -251,8 +251,8 @@ generated! {
 }
 
 generated! {
-    /// `IOzone`: one file is written sequentially and then read. The result is MB/s. Each instance has its
-    /// own file and ends with it.
+    /// `IOzone`: one file is written sequentially and then read. The result is in MB/s. Each instance has
+    /// its own file and ends when it has read it.
     RawIozone, "iozone", RawArrivals at ["times"],
     outstanding = 1: "Number of records that each instance reads or writes at a time." {
         /// Bytes of the file (2 GB in Thereska et al. 2006).
@@ -392,13 +392,13 @@ pub(crate) enum RawWithin {
 pub(crate) enum RawPattern {
     /// Uniformly at random, aligned to the access size.
     Random,
-    /// One after the other. After the end, the beginning follows.
+    /// In ascending order; after the last, again from the first.
     Sequential,
     /// At random by a Zipf law. The first access-sized block is the most popular.
     Zipf,
     /// At a fixed distance from each other.
     Strided,
-    /// A share of the accesses goes to a fraction of the blocks.
+    /// A given share of the accesses goes to a given fraction of the blocks.
     HotCold,
 }
 

@@ -8,7 +8,7 @@
 //! requests. This share is an average in which each request has 63/64 of the weight of the next one.
 //!
 //! All requests of a measurement have the same size. A request that meets requests of other sizes waits for
-//! each larger one as long as for one of its own size. It waits less for a smaller one: in the ratio of the
+//! each larger one as long as for one of its own size. For a smaller one it waits less, in the ratio of the
 //! times that the two sizes take at the device's highest throughput. So a large request among small ones
 //! takes little longer than alone.
 //!

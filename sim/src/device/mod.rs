@@ -2,8 +2,8 @@
 //!
 //! A device does not schedule events itself. [`Device::submit`] and [`Device::complete`] return the time of
 //! the next call, and the caller must call [`Device::complete`] at every time returned. Usually an operation
-//! is done at that call. But a device with internal steps may only do one of these steps, and later arrivals
-//! may have made the call unnecessary.
+//! is done at that call. But a device with internal steps may do just one of these steps, and later arrivals
+//! can make the call unnecessary.
 
 pub mod array;
 pub mod curves;

@@ -19,8 +19,8 @@
 //! - *Pages*: messages of 128 KiB or more use memory that is mapped again each time (glibc's
 //!   `M_MMAP_THRESHOLD`), so each of their pages faults. Allocated and freed pages are these, those of
 //!   received data, and those that enter and leave the cache.
-//! - *Disks and network* are counted when operations complete. Frames are counted as `/proc/net/dev`
-//!   does: without preamble, gap and checksum. A connection is counted once it has been used.
+//! - *Disks and network* are counted when operations complete. Frames are counted as `/proc/net/dev` does:
+//!   without preamble, gap and checksum. A connection is counted once it has been used.
 //!
 //! Left out, and therefore zero: swapping, major faults (files are not mapped), sockets that open and close.
 //! Interrupt costs and the memory of an idle system are assumed. Nothing else depends on them.

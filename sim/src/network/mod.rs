@@ -32,7 +32,8 @@
 //! al., WREN 2009), unless the timeout is small (Vasudevan et al., SIGCOMM 2009).
 //! `cargo bench -p foretell-sim --bench incast` prints the model beside measurements.
 //!
-//! **Racks.** What goes from one rack to another also goes over their uplinks, if they have some (see `uplinks`).
+//! **Racks.** Traffic between two racks also goes over the uplinks of both, if racks have uplinks (see
+//! `uplinks`).
 //!
 //! With [`NetworkModel::Queue`] buffers and windows are unlimited, so only the cables are modelled. TCP with an ample
 //! buffer and ample windows gives the same times.

@@ -1,11 +1,12 @@
-//! Uplinks of racks: what goes from one rack to another also goes over the uplinks of both.
+//! Uplinks of racks: traffic between two racks also goes over the uplinks of both.
 //!
-//! A train from a rack to another goes through the switch of its sender's rack, up to the core, down to the switch of
-//! its receiver's rack, and through the receiver's port. Hosts in no rack are at the core. Each switch is
-//! store-and-forward for each segment. An uplink serves trains first come, first served, by the arrival of their first
-//! segments. The buffers before uplinks are unlimited: nothing is dropped there, and the window of a connection limits
-//! what waits. Left out: several uplinks of a rack among which connections are divided by a hash (the rate is that of
-//! all together), and the latency of cables between switches.
+//! A train from a rack to another goes through the switch of its sender's rack, up to the core, down to the
+//! switch of its receiver's rack, and through the receiver's port. Hosts in no rack are at the core. Each
+//! switch is store-and-forward for each segment. An uplink serves trains first come, first served, by the
+//! arrival of their first segments. The buffers before uplinks are unlimited: nothing is dropped there, and
+//! the window of a connection limits how much of its data waits. Left out: several uplinks of a rack among
+//! which connections are divided by a hash (here, one uplink has their total rate), and the latency of cables
+//! between switches.
 
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model;

@@ -1,5 +1,5 @@
-//! Hedged reads: reads that ask one more node when answers are late. This module determines the delay after
-//! which they do so, and counts them.
+//! Hedged reads: if the answers to a read are late, the client asks one more node. This module determines the
+//! delay after which it asks, and counts such reads.
 //!
 //! Source: Dean and Barroso 2013 ("The Tail at Scale"): a request is sent once more when the first has been
 //! outstanding for longer than the 95th percentile. Simplified: a client uses the response times of its own

@@ -6,9 +6,9 @@
 //! time. If its host fails, or its client gives it up, the pending event still comes, but is ignored
 //! ([`Fate`]). So the agenda need not be searched, and nothing is freed twice.
 //!
-//! This state exists only in scenarios with events, hedged reads or reads of the newest version. In other scenarios, each step only tests
-//! one pointer. Not modelled: traffic of heartbeats and of the hosts that collect them, network partitions,
-//! data corruption.
+//! This state exists only in scenarios with events, hedged reads or reads of the newest version. In other
+//! scenarios, it costs each step one test of a pointer. Not modelled: traffic of heartbeats and of the hosts
+//! that collect them, network partitions, data corruption.
 
 mod blocks;
 mod hedging;

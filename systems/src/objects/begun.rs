@@ -1,5 +1,5 @@
-//! The beginning of a part of a request, in scenarios with events: the same with Ceph and with Swift. Without events,
-//! clients do not give up.
+//! How a part of a request begins in scenarios with events. It is the same for Ceph and Swift. Without
+//! events, clients do not give up.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! The objects whose metadata an OSD holds in memory.
 //!
-//! `BlueStore` keeps an object's onode (the places of its extents, their checksums) in a separate cache. On
-//! a miss it reads from `RocksDB`: first the onode, and then the part of its extent map that is needed, each
-//! a block of the device. Under random access, the cache holds as many of a volume's objects as fit: a random
+//! `BlueStore` keeps an object's onode (the places of its extents, their checksums) in a separate cache. On a
+//! miss it reads from `RocksDB`: first the onode, and then the part of its extent map that is needed, each a
+//! block of the device. Under random access, the cache holds as many of a volume's objects as fit: a random
 //! subset, and the most recently used ones.
 //!
 //! Source: `BlueStore::Collection::get_onode` and `ExtentMap::fault_range`, which look up two keys. Left out: misses of

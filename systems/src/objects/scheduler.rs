@@ -11,9 +11,8 @@
 //!   go first. Then, of the classes below their limits, the one with the least work divided by its weight is
 //!   next. If all classes are at their limits, the threads wait. Costs are in operations: 50 us and 11 ns a
 //!   byte (`osd_mclock_cost_per_io_usec_ssd`, `osd_mclock_cost_per_byte_usec_ssd`), at least one operation.
-//!   An object that a primary begins to recover costs 20 MiB (`osd_recovery_cost`), a chunk of a scrub 50 MiB
-//!   (`osd_scrub_cost`). Requests of other OSDs
-//!   are not scheduled, as up to Quincy.
+//!   An object that a primary begins to recover counts as 20 MiB (`osd_recovery_cost`), and a chunk of a
+//!   scrub counts as 50 MiB (`osd_scrub_cost`). Requests of other OSDs are not scheduled, as up to Quincy.
 //!
 //! Left out: other best effort (trimming of snapshots, deletion), priorities of single clients.
 

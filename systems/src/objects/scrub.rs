@@ -1,11 +1,12 @@
 //! Scrubbers of servers' devices.
 //!
-//! If a server has threads, a scrubber's chunk waits in their queue like other operations, as best effort. Its
-//! shard is that of a placement group. The thread reads the device, waits for it, and computes the checksum; the
-//! next chunk is another operation. So does Ceph: `PgScrubber` is queued again after each `osd_deep_scrub_stride`.
+//! If a server has threads, a scrubber's chunk waits in their queue like other operations, as best effort.
+//! Its shard is that of a placement group. The thread reads the device, waits for it, and computes the
+//! checksum; the next chunk is another operation. Ceph does the same: `PgScrubber` is queued again after each
+//! `osd_deep_scrub_stride`.
 //!
-//! Left out: the lock of the placement group that is scrubbed, writes that wait for its scrub, and that all OSDs
-//! of a group scrub it together.
+//! Left out: the lock of the placement group that is scrubbed, and writes that wait for its scrub. In Ceph,
+//! all OSDs of a group also scrub it together; here, each OSD scrubs by itself.
 
 use foretell_algorithms::mix;
 use foretell_sorted::{SortedMap, SortedSet};

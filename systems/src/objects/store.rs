@@ -15,8 +15,7 @@
 //!
 //! An OSD may have its log (`wal`) and its tables (`db`) on parts of other devices; without `wal` the log is
 //! on the device of the tables (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out:
-//! tables that do not fit on a `db` device, fragmentation and allocation, the bytes of checksums,
-//! read-ahead.
+//! tables that do not fit on a `db` device, fragmentation and allocation, the bytes of checksums, read-ahead.
 
 use foretell_algorithms::cache::{AnyPolicy, Policy};
 use foretell_algorithms::mix;

@@ -5,8 +5,8 @@
 //! scrubber that is late does not catch up. It begins at a random place and time. Reads bypass the caches of
 //! nodes, but go through the schedulers of disks, where they compete with those of clients.
 //!
-//! A scrubber has one thing pending at a time: a timer, an access, or a computation. If its server is down when
-//! that ends, the scrubber stops. It goes on when the server returns.
+//! A scrubber has one step pending at a time: a timer, an access, or a computation. If its server is down
+//! when this step ends, the scrubber stops. It goes on when the server returns.
 //!
 //! Ceph's deep scrub (`osd_deep_scrub_stride`) and Swift's object auditor read in this way; see `docs/systems.md`.
 //! Left out: messages in which servers compare checksums (some bytes for each object), shallow scrubs of metadata

@@ -1,4 +1,5 @@
-//! Swift as a [`System`]: without events `Objects` does everything, with events the parts of this folder.
+//! Swift as a [`System`]. Without events, `Objects` does everything. With events, the parts of this folder
+//! do.
 
 use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan};

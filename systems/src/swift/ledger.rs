@@ -1,17 +1,18 @@
 //! Which server has which version of each block: what the files of object servers would show.
 //!
-//! Each write has a *version*, the X-Timestamp of Swift, and a server keeps the latest version that it has received.
-//! A partition's *primaries* are the servers to which the ring gives it. Blocks that are the same on all primaries are
-//! not listed. For others, the versions of servers are. A server that is not a primary, but holds blocks, is a
-//! *hand-off*. A block is *open* while a write of it is under way: a replicator then leaves it alone, and it does not
-//! count as differing.
+//! Each write has a *version*, the X-Timestamp of Swift, and a server keeps the latest version that it has
+//! received. A partition's *primaries* are the servers to which the ring gives it. Only blocks that differ
+//! between primaries are listed, with the versions on the servers. A server that is not a primary, but holds
+//! blocks, is a *hand-off*. A block is *open* while a write of it is under way: a replicator then leaves it
+//! alone, and it does not count as differing.
 //!
-//! A partition is *wanted* on its primaries, but on hand-offs in the place of primaries whose disks have failed. A
-//! server on which it is newly wanted gets the whole partition, one object after the other: a *move*. A server on which
-//! it is no longer wanted keeps what it has until all others have that, too.
+//! A partition is *wanted* on its primaries. In the place of a primary whose disk has failed, it is wanted on
+//! a hand-off. A server on which it is newly wanted gets the whole partition, one object after the other: a
+//! *move*. A server on which it is no longer wanted keeps what it has until all others have that, too.
 //!
-//! Simplified: Swift replaces whole objects. Here a write may replace some blocks of an object, and a hand-off has
-//! those blocks alone. A real hand-off waits for a primary whose disk has failed before it drops a partition.
+//! Simplified: Swift replaces whole objects. Here a write may replace some blocks of an object, and a
+//! hand-off then has only those blocks. A real hand-off waits for a primary whose disk has failed before it
+//! drops a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

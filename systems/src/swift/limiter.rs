@@ -1,10 +1,10 @@
 //! Servers that a proxy avoids because of errors.
 //!
-//! A proxy counts the errors of each server: connections that failed, answers that did not come. A server with more
-//! than `error_suppression_limit` errors is skipped until `error_suppression_interval` has passed since the last one;
-//! then its errors are forgotten (`swift/common/error_limiter.py`). A server that answers that its disk has failed has
-//! too many errors at once. Simplified: one count for each proxy. A real
-//! proxy has one for each of its worker processes, each of which finds out for itself.
+//! A proxy counts the errors of each server: connections that failed, answers that did not come. A server
+//! with more than `error_suppression_limit` errors is skipped until `error_suppression_interval` has passed
+//! since the last one; then its errors are forgotten (`swift/common/error_limiter.py`). An answer that the
+//! disk has failed counts as too many errors at once. Simplified: one count for each proxy. A real proxy has
+//! a separate count in each of its worker processes.
 
 use foretell_scenarios::outages::SwiftRecovery;
 use foretell_sorted::SortedMap;

@@ -5,10 +5,11 @@
 //! architecture. Simplified: a proxy forwards an object when it has received it completely, whereas Swift
 //! streams. Not modelled: account and container servers.
 //!
-//! Without events, `Objects` does all this. In a scenario with events, proxies find out by themselves which servers are
-//! down (`proxy`, `limiter`), the versions that each server has are tracked (`ledger`), replicators send servers what
-//! they lack (`replicator`), and the rings change when hosts join or leave (`rings`). Until the first event, a request
-//! takes the same steps as without events. So it does with reads of the newest version, which need no events.
+//! Without events, `Objects` does all this. In a scenario with events, proxies find out by themselves which
+//! servers are down (`proxy`, `limiter`), the versions that each server has are tracked (`ledger`),
+//! replicators send servers what they lack (`replicator`), and the rings change when hosts join or leave
+//! (`rings`). Until the first event, a request takes the same steps as without events. Reads of the newest
+//! version also use these parts, even in scenarios without events.
 
 mod call;
 mod cluster;

@@ -1,8 +1,8 @@
 //! The state of a cluster whose servers may fail, and what happens when they do.
 //!
-//! Each device of an object server is a server here, with a number. Nobody is told that a host is down: proxies and
-//! replicators find out when they connect or wait for an answer. The cluster never gives up on a host: the ring stays
-//! as it is, as in Swift, until an operator changes it (`rings`).
+//! Each device of an object server is a server here, with a number. Nothing announces that a host is down:
+//! proxies and replicators find out when they connect or wait for an answer. The cluster never gives up on a
+//! host: the ring stays as it is, as in Swift, until an operator changes it (`rings`).
 
 use std::collections::BTreeMap;
 

@@ -1,19 +1,23 @@
 //! Requests of clients, in a cluster whose servers may fail.
 //!
-//! A proxy does not know which servers are down. A connection to one fails after `conn_timeout`; an answer that does not
-//! come is waited for until `node_timeout`. Then the proxy takes the next server: primaries first, then hand-offs in
-//! the order of the ring, at most `request_node_count` in all. Servers with too many errors are skipped (`limiter`).
+//! A proxy does not know which servers are down. A connection to one fails after `conn_timeout`; a proxy
+//! waits for an answer for at most `node_timeout`. Then the proxy takes the next server: primaries first,
+//! then hand-offs in the order of the ring, at most `request_node_count` in all. Servers with too many errors
+//! are skipped (`limiter`).
 //!
 //! - A *read* asks one server after the other, and ends with the first answer that has the data. A server that lacks
 //!   them says "not found". So a client may get an older version than the one that was acknowledged last, from a
 //!   primary that has just returned. Such reads are counted, as *stale*.
-//! - A read with *`X-Newest`* asks all servers that it may ask for their versions, one after the other, and then reads
-//!   from the one with the newest. (Swift begins to read from all of them, and reads on from one. Here that one is asked
-//!   again.) Where a piece has several blocks of which different servers have the newest versions, it may still be stale.
-//! - A *write* connects to as many servers as there are copies; in the place of each that cannot be reached comes the
-//!   next. The data are sent once all connections are there or have failed. The write is done when a quorum has it.
+//! - A read with *`X-Newest`* asks one server after the other for its version (at most `request_node_count`
+//!   servers), and then reads from the one with the newest. (Swift begins to read from all of them, and reads
+//!   on from one. Here that one is asked again.) If different servers have the newest versions of different
+//!   blocks of a piece, the read may still be stale.
+//! - A *write* connects to as many servers as there are copies. The next server replaces each one that cannot
+//!   be reached. The data are sent once every connection is made or has failed. The write is done when a
+//!   quorum has it.
 //! - A server whose disk has failed says so, instead of taking a write or answering a read. It is skipped from then on.
-//! - A request for which too few servers are left fails at once (status 503), and also `give_up` after it was issued.
+//! - A request fails at once (status 503) if too few servers are left for it. It also fails `give_up` after
+//!   it was issued.
 //!
 //! Sources: `swift/proxy/controllers/base.py` (`NodeIter`, `GetOrHeadHandler`) and `obj.py` (`_connect_put_node`,
 //! `_get_put_responses`), and Swift's documentation of the settings. Simplified: a connection to a server that is up

@@ -1,14 +1,16 @@
 //! Rings that change, and disks that fail: which servers should have a partition.
 //!
-//! An operator changes a ring: a host that joins gets the weight of its disks, and one that is drained gets the weight
-//! 0. Each event is one `swift-ring-builder rebalance`. It moves at most one replica of a partition, and none of a
-//! partition that has moved less than `min_part_hours` before (Swift's documentation, *The Rings*). What it cannot move
-//! stays where it is. All servers and proxies know the new ring at once: it takes operators some time to distribute it.
+//! An operator changes a ring: a host that joins gets the weight of its disks, and one that is drained gets a
+//! weight of zero. Each event is one `swift-ring-builder rebalance`. It moves at most one replica of a
+//! partition, and none of a partition that has moved less than `min_part_hours` before (Swift's
+//! documentation, *The Rings*). What it cannot move stays where it is. Simplified: all servers and proxies
+//! know the new ring at once, although operators need some time to distribute it.
 //!
-//! A server whose disk has failed answers *507 Insufficient Storage*. A proxy avoids it at once (`error_limit` in
-//! `swift/proxy/server.py`). A replicator takes one more hand-off in its place (`update` in `swift/obj/replicator.py`),
-//! so that the partition is on as many servers as before. When the disk is back, hand-offs return what they hold.
-//! Simplified: the hand-offs are the first of the ring whose disks work, also if their hosts are down.
+//! A server whose disk has failed answers *507 Insufficient Storage*. A proxy avoids it at once
+//! (`error_limit` in `swift/proxy/server.py`). A replicator takes one more hand-off in its place (`update` in
+//! `swift/obj/replicator.py`), so that the partition is on as many servers as before. When the disk is back,
+//! hand-offs return what they hold. Simplified: the hand-offs are the first in the ring whose disks work,
+//! even if their hosts are down.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Nodes that join or are drained: fragments move while clients continue.
 //!
-//! `failures/moves.rs` determines which fragments move, and when they count as moved. The new node copies them as it
-//! would rebuild them (`repair.rs`), `parallel` at a time with a `pause` after each. When a fragment has arrived,
-//! clients that wait for the old holder ask the new one.
+//! `failures/moves.rs` determines which fragments move, and when they count as moved. The new node copies
+//! them as it would rebuild them (`repair.rs`), `parallel` at a time with a `pause` after each. When a
+//! fragment has arrived, clients that still wait for the old holder ask the new one.
 
 use foretell_units::{HostId, Op};
 

@@ -2,8 +2,8 @@
 //! the device's steady-state write rate, and more slowly while the device also reads.
 //!
 //! A page that is rewritten in the buffer takes no additional room and is drained once. Reads take longer
-//! while the device writes, as measured at the same rate of writes. Left out: a page that is rewritten while
-//! it is being drained must be drained again; reads hit pages in the buffer.
+//! while the device writes, as measured at the same rate of writes. Two effects are left out. A page that is
+//! rewritten while it is being drained must be drained again. Reads can hit pages in the buffer.
 
 use std::collections::VecDeque;
 

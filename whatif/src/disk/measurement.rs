@@ -1,10 +1,10 @@
 //! The measurement of a storage device, made when the device was installed.
 //!
-//! Nothing here depends on the device's internals: a program reads and writes the device and takes the times,
-//! as in Worthington et al., *On-Line Extraction of SCSI Disk Drive Parameters*, SIGMETRICS 1995. Thereska et
-//! al. 2006, III-C.7, uses four figures: random and sequential, read and write. Here the random figures also
-//! depend on the distance and the queue depth, and the sequential figures on the place on the device and on
-//! the pause before the operation.
+//! Nothing here depends on the device's internals: a program reads and writes the device and measures the
+//! times, as in Worthington et al., *On-Line Extraction of SCSI Disk Drive Parameters*, SIGMETRICS 1995.
+//! Thereska et al. 2006, III-C.7, uses four figures: random and sequential, read and write. Here the random
+//! figures also depend on the distance and the queue depth, and the sequential figures on the place on the
+//! device and on the pause before the operation.
 
 use foretell_units::{Op, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 //!
 //! A disk consists of an I/O scheduler and a device. The algorithm of the scheduler is known. The device is
 //! known only by its [`Measurement`]. Service times follow from the distance, the place on the device, the
-//! pause before the operation, and the queue depth. So the model covers full queues and others (such as
-//! Postmark at 512 MB in Thereska et al. 2006). An array consists of a controller and measured members. The
-//! level, members and caches of the controller are known.
+//! pause before the operation, and the queue depth. So the model covers full queues, and also queues that are
+//! not full (such as those of Postmark at 512 MB in Thereska et al. 2006). An array consists of a controller
+//! and measured members. The level, members and caches of the controller are known.
 
 mod array;
 mod buffer;

@@ -2,8 +2,8 @@
 //! transfer by place on the disk, and the cost of a pause before an operation that continues the previous
 //! one.
 //!
-//! Left out: the angle of the platter (rotational latency is drawn from the measured distribution), except
-//! near a buffered write; the drive's buffer, except for read-ahead and buffered writes.
+//! Left out: the angle of the platter, except near a buffered write (otherwise, rotational latency is drawn
+//! from the measured distribution). Of the drive's buffer, only read-ahead and buffered writes are modelled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

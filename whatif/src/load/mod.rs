@@ -12,8 +12,8 @@
 //! - `postmark`, `oltp`, `iozone`, `ffsb` and traces keep their addresses when their volume grows, because
 //!   their files do not grow.
 //!
-//! Left out: users who read less may issue requests more often. Here, times and the number of outstanding
-//! requests stay as recorded, or are as in the question.
+//! Left out: users who read less may issue requests more often. Here, the times and the number of outstanding
+//! requests stay as recorded, unless the question changes them.
 
 mod again;
 mod law;

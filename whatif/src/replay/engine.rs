@@ -1,7 +1,7 @@
 //! The model of the machines on which the storage system's software runs.
 //!
 //! The protocol reaches the machines through [`Hosts`]. Their processors and cables have known costs and
-//! rates, and their disks were measured. Left out: TCP's behavior after losses, the angle of platters.
+//! rates, and their disks were measured. Left out: TCP's behaviour after losses, the angle of platters.
 
 use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::cores::Slice;

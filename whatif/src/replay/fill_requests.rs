@@ -6,8 +6,8 @@
 //! been dirty. The walk of a volume ends when the chosen requests overflow the caches of its nodes, or when
 //! new addresses become rare.
 //!
-//! Left out: earlier requests to an address. They do not change how recently it was used, but how often. So
-//! policies that count references see fewer references than in the recorded run.
+//! Left out: earlier requests to an address. They change how often the address was used, not how recently. So
+//! policies that count references see fewer of them than in the recorded run.
 
 use foldhash::fast::FixedState;
 use foretell_algorithms::cache::PolicyKind;

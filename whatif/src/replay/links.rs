@@ -6,7 +6,7 @@
 //! window. The window grows by slow start, shrinks while the connection is idle, and is halved if a port of
 //! the switch has no room for the connection's data (congestion avoidance: Jacobson, *Congestion Avoidance
 //! and Control*, SIGCOMM 1988). Nothing is lost: if a port is full, the sender waits until it has drained.
-//! Left out: the timeouts that many short answers at once may cause.
+//! Left out: timeouts, which many short answers at the same time may cause.
 
 use std::collections::VecDeque;
 

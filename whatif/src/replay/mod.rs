@@ -3,9 +3,9 @@
 //! The software of the storage system is the same as in the simulator: protocol, caches, flusher, I/O
 //! schedulers, placement. The hardware is modelled from measurements: processor costs, cable rates, service
 //! times of disks. Requests come as recorded, at their recorded times or after completions. So the replay
-//! gives hit rates, queues and percentiles of the changed cluster, also at moderate load.
+//! gives hit rates, queues and percentiles of the changed cluster, at moderate load as well as at full load.
 //!
-//! Left out: TCP's behavior after losses, the angle of platters.
+//! Left out: TCP's behaviour after losses, the angle of platters.
 
 mod agenda;
 mod cpu;

@@ -8,9 +8,8 @@
 //! take no time in skipped time, outstanding requests wait, and the flusher keeps the number of dirty pages
 //! that follows from the last stretch. Runs with events are replayed in full detail.
 //!
-//! The fast model fills caches before its first stretch (see `fill`). It does not skip the time between
-//! stretches but leaves it out: no time passes for nodes, which keep their cached pages, including dirty
-//! ones.
+//! The fast model fills caches before its first stretch (see `fill`). It leaves out the time between
+//! stretches: for the nodes, no time passes, and they keep their cached pages, including dirty ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

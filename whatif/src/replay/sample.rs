@@ -13,7 +13,7 @@
 //! addresses is the share of requests to addresses that were recorded only once (Good, *The Population
 //! Frequencies of Species and the Estimation of Population Parameters*, Biometrika 1953).
 //!
-//! Left out: changes of behavior over time.
+//! Left out: changes of behaviour over time.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;

@@ -93,7 +93,7 @@ pub enum TraceError {
         trace: String,
     },
     /// Neither name nor content identifies the format.
-    #[error("cannot tell the format of trace `{trace}`; name it, one of {formats}")]
+    #[error("cannot tell the format of trace `{trace}`; give its format, one of {formats}")]
     UnknownFormat {
         /// The trace's name.
         trace: String,

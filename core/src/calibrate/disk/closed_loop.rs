@@ -1,5 +1,5 @@
-//! The jobs of a run on a simulated device: each of their slots submits a request, waits for it,
-//! pauses, and submits the next.
+//! The jobs of a run on a simulated device. Each slot of a job submits a request, waits for it, pauses, and
+//! submits the next.
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_scenarios::device::{Curves, Device as Profile};

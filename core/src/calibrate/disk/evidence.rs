@@ -1,8 +1,7 @@
 //! The contents of fio's results: runs, and repetitions of runs.
 //!
-//! A run is what fio did at one time: the jobs of a group (`stonewall` begins another). The
-//! processes of one job (`numjobs`) count as one job, whether fio reported them together or
-//! separately.
+//! A run is a group of jobs that fio runs at the same time (`stonewall` begins another group). The processes
+//! of one job (`numjobs`) count as one job, whether fio reported them together or separately.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

@@ -11,8 +11,8 @@
 //! at the nearest size. A number of requests outstanding may have been measured at other sizes or shares, but
 //! not at the wanted ones. Then the curve takes the shape of the nearest curve that has this number. If no
 //! lower number outstanding was measured at all, a single request is assumed to take as long as the fastest 1
-//! % of the measured requests. It takes at least so long that fewer outstanding requests do not have a higher
-//! throughput than more.
+//! % of the measured requests. But its time is never so short that fewer outstanding requests would have a
+//! higher throughput than more.
 
 use foretell_scenarios::device::{Curve, Curves, Order};
 use foretell_sorted::SortedSet;

@@ -1,11 +1,11 @@
 //! Measures a storage device as an operator does after installing it: a program reads and writes the device,
-//! and takes the times.
+//! and measures the times.
 //!
 //! Random operations are measured in the steady state, as in SNIA's *Solid State Storage Performance Test
 //! Specification*. First, enough data are written to fill the device's buffer. Then operations are measured
-//! in rounds until the operations a second stay the same. A solid-state drive begins as full as its profile
-//! says, so that it collects garbage during the measurement. For an array, a single member is measured. The
-//! controller is measured with operations that do not need a member.
+//! in rounds until the number of operations per second no longer changes. A solid-state drive begins as full
+//! as its profile says, so that it collects garbage during the measurement. For an array, a single member is
+//! measured. The controller is measured with operations that do not need a member.
 
 mod array;
 mod disk;

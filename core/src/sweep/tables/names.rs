@@ -1,7 +1,7 @@
 //! The tables with the names for the numbers in records: hosts, volumes and workloads of each run.
 //!
-//! A number means the same in all runs of a design point, but not in all points, as a factor may change
-//! the number of hosts.
+//! A number means the same in all runs of a design point, but not at all design points, because a factor may
+//! change the number of hosts.
 
 use foretell_datasets::{Column, Kind, Role, Row, Run, TableSchema, Value};
 use foretell_scenarios::model::Scenario;

@@ -495,8 +495,8 @@ pub(super) struct ExtraTable {
     /// Time between `command` and the start of the arm.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) seek_delay: Span,
-    /// Minimum number of sectors of a write in the buffer before the first one goes to the medium. A
-    /// shorter write must be in the buffer as a whole. It applies to all writes except those that join one in progress.
+    /// Minimum number of sectors of a write that must be in the buffer before the first one goes to the
+    /// medium. A shorter write must be in the buffer as a whole. It applies to all writes except those that join one in progress.
     #[schemars(extend("default" = 0))]
     pub(super) gathered_sectors: u64,
     /// The same number for a long write.
@@ -631,7 +631,7 @@ pub(super) struct CacheTable {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(super) stops_in_sector: bool,
-    /// Whether a command that arrives leaves the bus if the drive cannot stop reading ahead at once. It takes
+    /// Whether a new command leaves the bus if the drive cannot stop reading ahead at once. It takes
     /// the bus again when read-ahead has stopped.
     #[serde(default)]
     #[schemars(extend("default" = false))]

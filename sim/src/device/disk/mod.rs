@@ -2,8 +2,8 @@
 //!
 //! A disk does not schedule events itself. [`Disk::submit`] and [`Disk::complete`] return the time of the
 //! next call, and the caller must call [`Disk::complete`] at every time returned. Usually an operation is
-//! done at that call. But the call may only let a scheduler decide again (CFQ waits for a thread's next
-//! operation), and later arrivals may have made it unnecessary.
+//! done at that call. But some calls only let a scheduler decide again (CFQ waits for a thread's next
+//! operation), and later arrivals can make such a call unnecessary.
 //!
 //! One request is in service at a time: by a [`Mechanism`] (seek, rotation, transfer) or by a
 //! detailed [`drive::Drive`], which may continue with write-behind or read-ahead. Such a drive may

@@ -16,13 +16,12 @@
 //! - **host**: a queue of limited depth in front, first come, first served; an interface, half or full duplex,
 //!   that each command occupies for a fixed time in addition to its data; a latency.
 //!
-//! At a die, reads go before writes. But a waiting write (or collection) is passed by at most as many reads
-//! as take the time of programming. So under load, reads and writes each get about half of the die.
-//! Collection goes before the host's writes. Left out: cache and suspend commands, reading pages of different
-//! rows in several planes at once, moving data within a die without the channel, trim, wear and its
-//! levelling, misses of the mapping table, SLC caches, collection while the drive is idle, several host
-//! queues. Numbers and structure follow MQSim (Tavakkol et al., FAST 2018), the write amplification Desnoyers
-//! (SYSTOR 2012).
+//! At a die, reads go before writes. But reads overtake a waiting write (or collection) only for as long as
+//! programming takes. So under load, reads and writes each get about half of the die. Collection goes before
+//! the host's writes. Left out: cache and suspend commands, reading pages of different rows in several planes
+//! at once, moving data within a die without the channel, trim, wear and its levelling, misses of the mapping
+//! table, SLC caches, collection while the drive is idle, several host queues. Numbers and structure follow
+//! MQSim (Tavakkol et al., FAST 2018), the write amplification Desnoyers (SYSTOR 2012).
 //!
 //! **Memory**: data in their initial place need none. Each unit that was written or moved needs 4 bytes, in
 //! pages of 1024; each unit of a written block 4 bytes; each unit that is no longer valid in its place an

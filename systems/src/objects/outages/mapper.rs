@@ -1,8 +1,9 @@
 //! Placement of a placement group by the map when some of its servers are out.
 //!
-//! Servers that stay keep their shards, also those that replace others. A vacant place goes to the next server that the
-//! map finds for the group. With straw2 this is the host that would hold one more copy. With a CRUSH map it is the server that the rule finds when
-//! servers that are out have weight zero.
+//! Servers that stay keep their shards, even if they only replace others. A vacant place goes to the next
+//! server that the map finds for the group. With straw2, this is the host that would hold the next copy if
+//! there were one more. With a CRUSH map it is the server that the rule finds when servers that are out have
+//! weight zero.
 //!
 //! A server whose weight is less than one (`ceph osd reweight`) is rejected for some groups, chosen by a hash, as CRUSH
 //! does (`is_out` in Ceph's `mapper.c`).

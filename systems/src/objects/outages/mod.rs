@@ -2,9 +2,9 @@
 //!
 //! A client sends a request to the primary of its placement group once the group serves requests. When the
 //! group's servers change, it sends the request again (`serve`). Clients learn of a new map at once and have
-//! no time-outs of their own. Each change begins a new interval, in which the group's servers peer before
-//! they serve (`peering`). Objects that a server is missing are recovered one by one (`recovery`). The
-//! messages and the work for this are chores (`chore`), for which no client waits.
+//! no timeouts of their own. Each change begins a new interval, in which the group's servers peer before they
+//! serve (`peering`). Objects that a server is missing are recovered one by one (`recovery`). The messages
+//! and the work for this are chores (`chore`), for which no client waits.
 //!
 //! A task whose interval has ended is *dead*: events that are still pending for it are ignored. Its number is
 //! not reused, so that it cannot be confused with another task. This costs a few hundred bytes for each

@@ -1,6 +1,7 @@
 //! Recovery of objects that holders are missing, object by object.
 //!
-//! A group first waits for its reservations (`turns`). Then the group's primary recovers objects: at most one of a group, and `parallel` of all its groups, at a time
+//! A group first waits for its reservations (`turns`). Then the group's primary recovers objects: at most one
+//! at a time of each group, and at most `parallel` at a time of all its groups
 //! (`osd_recovery_max_single_start`, `osd_recovery_max_active`). After it has begun an object, the primary
 //! pauses for `pause` (`osd_recovery_sleep`). To recover an object, it has one copy or any m shards read,
 //! computes the missing shards, and pushes them to all servers that are missing them.

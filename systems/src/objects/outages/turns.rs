@@ -1,12 +1,12 @@
 //! Reservations for the recovery of groups.
 //!
 //! A server takes part in at most `backfills` recoveries as a primary, and in the same number as a target
-//! (`osd_max_backfills`, the local and remote reservations). A group begins to recover when all of its servers
-//! have a reservation for it. Of the groups for which that is so, the one that has waited longest is first.
+//! (`osd_max_backfills`, the local and remote reservations). A group begins to recover when all of its
+//! servers have a reservation for it. Of several such groups, the one that has waited longest is first.
 //!
-//! A rack's loss leaves tens of thousands of groups waiting. So each waits behind one server that has no
-//! reservation left, and is looked at again when that server releases one. Until then it cannot begin. A group
-//! is also looked at when fewer servers take part in its recovery than before.
+//! A rack's loss leaves tens of thousands of groups waiting. So each group waits for one server that has no
+//! reservation left, and cannot begin before this server releases one. Only then is the group checked again.
+//! A group is also checked when fewer servers take part in its recovery than before.
 
 use std::collections::BTreeSet;
 
