@@ -45,7 +45,9 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
 }
 
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
-    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
+    if let Some(output) = &arguments.output {
+        foretell_files::check_apart(output, arguments.files.iter().map(|file| file.as_path()))?;
+    }
     let import = import_files(&arguments.files, arguments.disk.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let text = device_file(&import);

@@ -428,15 +428,15 @@ fn what_is_no_store_is_no_run() {
     sql("dropped", &whole, "DROP TABLE disk_op");
     sql("nonsense", &whole, "UPDATE request SET host = -1");
     let cases: &[(&str, &[&str])] = &[
-        ("garbage", &["is not a store of `foretell`: it is not an SQLite file"]),
-        ("empty", &["is not a store of `foretell`: it is not an SQLite file"]),
+        ("garbage", &["is not a `run.db` of `foretell`: it is not an SQLite file"]),
+        ("empty", &["is not a `run.db` of `foretell`: it is not an SQLite file"]),
         ("cut", &["is damaged: it should have ", "was it copied whole?"]),
         ("zeroed", &["malformed"]),
         ("directory", &["Is a directory"]),
-        ("other", &["is not a store of `foretell`: its application_id is 0x0, not 0x666f7265"]),
+        ("other", &["is not a `run.db` of `foretell`: its application_id is 0x0, not 0x666f7265"]),
         ("newer", &["has schema version 2", "reads 1; use a newer `foretell`"]),
         ("older", &["has schema version 0", "reads 1; run the scenario again"]),
-        ("dropped", &["is not a store of `foretell`", "it has no table `disk_op`"]),
+        ("dropped", &["is not a `run.db` of `foretell`", "it has no table `disk_op`"]),
         ("nonsense", &["of `request`, `host` is -1; wanted a whole number from 0 to 2^32 - 1"]),
     ];
     for (name, fragments) in cases {

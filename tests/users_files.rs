@@ -521,6 +521,33 @@ fn a_file_that_the_user_names_is_replaced_whole() {
 }
 
 #[test]
+fn an_input_is_not_replaced_by_the_output() {
+    let place = TempDir::new().unwrap();
+    let table = place.path().join("table.csv");
+    let rows: String = (0..40).map(|row| format!("{row},{}\n", 3 * row + 1)).collect();
+    fs::write(&table, format!("x,y\n{rows}")).unwrap();
+    let trace = place.path().join("trace.csv");
+    fs::write(&trace, "time_s,op,offset,size\n0,r,0,4096\n1,w,4096,4096\n").unwrap();
+    let (table, trace) = (table.to_str().unwrap(), trace.to_str().unwrap());
+    let beside = place.path().join("sub/../table.csv");
+    fs::create_dir(place.path().join("sub")).unwrap();
+    let learn = ["learn", "train", "--data", table, "--target", "y", "--model", "lrm"];
+    let evaluate = ["learn", "evaluate", "--data", table, "--target", "y", "--model", "lrm"];
+    for (command, output) in [
+        ([&learn[..], &["-o", table]].concat(), table),
+        ([&learn[..], &["-o", beside.to_str().unwrap()]].concat(), table),
+        ([&evaluate[..], &["--predictions", table]].concat(), table),
+        (vec!["import", "trace", trace, "-o", trace], trace),
+    ] {
+        let before = fs::read(output).unwrap();
+        let done = run(command.clone());
+        assert_eq!(done.status, Some(2), "{command:?}: {}", done.stderr);
+        assert!(done.stderr.contains("is read by this command"), "{}", done.stderr);
+        assert_eq!(fs::read(output).unwrap(), before, "{command:?}");
+    }
+}
+
+#[test]
 fn results_of_an_earlier_run_go_with_it() {
     let place = Place::new();
     let objects = r#"<workload name="small" description="">

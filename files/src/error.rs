@@ -41,6 +41,12 @@ pub enum FilesError {
         /// The file.
         path: PathBuf,
     },
+    /// The output is one of the files that the command reads.
+    #[error("`{}` is read by this command, and is left as it is; give another name for the output", path.display())]
+    IsInput {
+        /// The file.
+        path: PathBuf,
+    },
     /// The directory contains files but no manifest.
     #[error(
         "`{}` is not empty, and nothing in it says that foretell made it: there is no \

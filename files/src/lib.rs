@@ -33,5 +33,5 @@ pub use error::FilesError;
 pub use grow::{append_line, grow};
 pub use manifest::MANIFEST;
 pub use name::check_name;
-pub use new_file::{NewFile, check, write, write_new};
+pub use new_file::{NewFile, check, check_apart, write, write_new};
 pub use scratch::Scratch;

@@ -354,6 +354,24 @@ pub fn check(path: &Path) -> Result<(), FilesError> {
     }
 }
 
+/// As [`check`], for a command that reads `inputs`.
+///
+/// # Errors
+///
+/// As [`check`], and if the file is one of the inputs.
+pub fn check_apart<'a>(
+    path: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), FilesError> {
+    check(path)?;
+    let Ok(real) = std::fs::canonicalize(path) else { return Ok(()) };
+    let is_same = |input: &Path| std::fs::canonicalize(input).is_ok_and(|input| input == real);
+    if inputs.into_iter().any(is_same) {
+        return Err(FilesError::IsInput { path: path.to_owned() });
+    }
+    Ok(())
+}
+
 /// The directory and the file name of a path.
 pub(crate) fn named(path: &Path) -> Result<(&Path, &OsStr), FilesError> {
     let special = |found| Err(FilesError::Special { path: path.to_owned(), found });

@@ -686,7 +686,7 @@ fn a_file_that_is_no_scenario_is_told() {
     let shown = directory.path().display();
     assert_eq!(
         message(directory.path()),
-        format!("`{shown}` is a directory, and a scenario is a file")
+        format!("`{shown}` is a directory; a scenario is a file")
     );
     let binary = directory.path().join("binary");
     fs::write(&binary, b"seed = 1\n\xff\xfe").unwrap();

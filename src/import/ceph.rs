@@ -48,6 +48,13 @@ fn cluster(
     inventory: &Inventory,
 ) -> Result<(), Failure> {
     let prices = arguments.prices.read()?;
+    if arguments.check && inventory.reported.is_none() {
+        return Err(Failure::Usage(
+            "nothing to check: the files do not say how many placement groups each OSD has \
+             (`ceph report` does)"
+                .to_owned(),
+        ));
+    }
     let placed = map.place_all().map_err(usage)?;
     if let Some(path) = &arguments.mappings {
         foretell_files::write(path, mappings(map, &placed).as_bytes())?;
@@ -66,13 +73,6 @@ fn cluster(
     }
     let checked = match &inventory.reported {
         Some(reported) => Some(check(map, &placed, reported)),
-        None if arguments.check => {
-            return Err(Failure::Usage(
-                "nothing to check: the files do not say how many placement groups each OSD has \
-                 (`ceph report` does)"
-                    .to_owned(),
-            ));
-        }
         None => None,
     };
     let notes = notes(map, inventory);
@@ -232,6 +232,13 @@ fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
     if arguments.check {
         return Err(Failure::Usage(
             "nothing to check: a CRUSH map alone has no pools; give the OSD map or a report"
+                .to_owned(),
+        ));
+    }
+    if arguments.output.is_some() {
+        return Err(Failure::Usage(
+            "there is nothing to write into a directory: a CRUSH map alone has no pools; give the OSD map or a \
+             report"
                 .to_owned(),
         ));
     }

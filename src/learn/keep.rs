@@ -16,7 +16,9 @@ use crate::failure::Failure;
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     // check the output first, as the work may take an hour
-    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
+    if let Some(output) = &arguments.output {
+        foretell_files::check_apart(output, [arguments.data.data.as_path()])?;
+    }
     let data = rows::dataset(&arguments.data)?;
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
     let training = training(&arguments.data, &arguments.model, intervals);
@@ -93,7 +95,9 @@ fn relative(scores: &Scores) -> String {
 
 /// Predicts a table's rows.
 pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
-    arguments.output.as_deref().map_or(Ok(()), foretell_files::check)?;
+    if let Some(output) = &arguments.output {
+        foretell_files::check_apart(output, [arguments.data.as_path(), &arguments.model])?;
+    }
     let trained = load(&arguments.model)?;
     let factors: Vec<String> = trained
         .schema

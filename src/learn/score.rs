@@ -26,7 +26,9 @@ struct Test {
 
 /// Scores models.
 pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> {
-    arguments.predictions.as_deref().map_or(Ok(()), foretell_files::check)?;
+    if let Some(predictions) = &arguments.predictions {
+        foretell_files::check_apart(predictions, [arguments.data.data.as_path()])?;
+    }
     let asked = &arguments.data;
     let split = arguments.train.as_deref().or(asked.split.as_deref());
     let (data, _) = rows::dataset_with_keys(asked, &asked.data, split, "train")?;

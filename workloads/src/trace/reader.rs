@@ -246,7 +246,9 @@ mod tests {
         assert_eq!(message(b"", default()), "trace `x` is empty");
         let unknown = message(b"hello\n", default());
         assert!(
-            unknown.starts_with("cannot tell the format of trace `x`; name it, one of `csv`, ")
+            unknown.starts_with(
+                "cannot tell the format of trace `x`; give its format, one of `csv`, "
+            )
         );
         assert_eq!(
             message(b"1\n", ReadOptions { block: Some(Bytes::ZERO), ..default() }),
