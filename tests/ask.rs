@@ -258,7 +258,7 @@ fn the_store_alone_suffices_and_gives_the_same_answer_again() {
         assert!(off.abs() < 0.25, "{measure} of the run itself is off by {off}");
     }
     let text = succeed(["ask", dir.to_str().unwrap()]);
-    assert!(text.contains("For the recorded run itself"), "{text}");
+    assert!(text.contains("for the recorded run itself"), "{text}");
     assert!(text.contains("What clients would see") && text.contains("Busiest:"), "{text}");
 }
 
@@ -437,7 +437,7 @@ fn settings_of_a_system_reach_its_replay() {
                 let done = run([command, dir, "--what-if", other]);
                 assert_eq!(done.status, Some(2), "{name}, {other}: {}", done.stderr);
                 assert!(done.stdout.is_empty(), "{other}: no guess is printed");
-                assert!(done.stderr.contains("another storage system"), "{}", done.stderr);
+                assert!(done.stderr.contains("the records of one storage system"), "{}", done.stderr);
             }
         }
     }
@@ -477,7 +477,7 @@ fn what_records_cannot_answer_is_refused() {
     refused(&brief, "volume.mail.encoding=2-of-3", &["needs 100"]);
     // what the model does not follow, and what records do not know: never an answer as if nothing were
     for (change, says) in [
-        ("cluster.system=ceph", "another storage system"),
+        ("cluster.system=ceph", "the records of one storage system"),
         ("switch.loss_probes=false", "react to losses"),
         ("switch.shared_buffer=1 MiB", "each port has its own buffer"),
         ("node.brick.cpu.quantum=1 ms", "`node.brick.cpu.quantum` cannot be asked"),
@@ -534,7 +534,7 @@ fn what_has_no_effect_is_said() {
     assert!(!ask(&large[..1]).contains("note"), "{}", ask(&large[..1]));
     let text = ask(&["volume.mail.encoding=1-of-2", "node.brick.cache.size=128 MiB"]);
     assert!(text.starts_with("note: `volume.mail.encoding=1-of-2` has no effect: "), "{text}");
-    assert!(text.contains("in 9 of 10 cases like this"), "the other has one: {text}");
+    assert!(text.contains("In 9 of 10 cases like this"), "the other has one: {text}");
     // the first of two that set the same
     let text = ask(&large);
     assert!(text.starts_with("note: `node.brick.cache.size=8 GiB` has no effect: "), "{text}");
@@ -645,7 +645,7 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
             assert!(low < figure && figure < high, "{name} {metric}: {low} {figure} {high}");
         }
     }
-    assert!(succeed(["ask", dir, "--what-if", change]).contains("in 9 of 10 cases like this"));
+    assert!(succeed(["ask", dir, "--what-if", change]).contains("In 9 of 10 cases like this"));
     fs::write(&history, "time,iops\n1,2\n").unwrap();
     for command in ["ask", "score"] {
         let done = run([command, dir, "--what-if", change, "--history", file]);
