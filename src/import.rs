@@ -46,7 +46,10 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
 
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
     if let Some(output) = &arguments.output {
-        foretell_files::check_apart(output, arguments.files.iter().map(|file| file.as_path()))?;
+        foretell_files::check_apart(
+            output,
+            arguments.files.iter().map(std::path::PathBuf::as_path),
+        )?;
     }
     let import = import_files(&arguments.files, arguments.disk.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;

@@ -437,7 +437,11 @@ fn settings_of_a_system_reach_its_replay() {
                 let done = run([command, dir, "--what-if", other]);
                 assert_eq!(done.status, Some(2), "{name}, {other}: {}", done.stderr);
                 assert!(done.stdout.is_empty(), "{other}: no guess is printed");
-                assert!(done.stderr.contains("the records of one storage system"), "{}", done.stderr);
+                assert!(
+                    done.stderr.contains("the records of one storage system"),
+                    "{}",
+                    done.stderr
+                );
             }
         }
     }

@@ -71,10 +71,7 @@ fn cluster(
             directory.write(SCENARIO_FILE, scenario.text.as_bytes())?;
         }
     }
-    let checked = match &inventory.reported {
-        Some(reported) => Some(check(map, &placed, reported)),
-        None => None,
-    };
+    let checked = inventory.reported.as_ref().map(|reported| check(map, &placed, reported));
     let notes = notes(map, inventory);
     let printed = if arguments.json {
         let mut document = document(map, checked.as_ref(), &notes);
