@@ -45,12 +45,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
 }
 
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
-    if let Some(output) = &arguments.output {
-        foretell_files::check_apart(
-            output,
-            arguments.files.iter().map(std::path::PathBuf::as_path),
-        )?;
-    }
+    foretell_files::check_apart(arguments.output.as_deref(), &arguments.files)?;
     let import = import_files(&arguments.files, arguments.disk.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let text = device_file(&import);

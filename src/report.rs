@@ -18,21 +18,17 @@ const MOST_RESULTS: usize = 6;
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let output = arguments.output.as_path();
     // check the output before the records are read
-    foretell_files::check(output)?;
+    let inputs = arguments.results.iter().flat_map(|path| {
+        let inside = sources::FILES.iter().map(|name| path.join(name));
+        std::iter::once(path.clone()).chain(inside)
+    });
+    foretell_files::check_apart(Some(output), inputs)?;
     if arguments.results.len() > MOST_RESULTS {
         return Err(Failure::Usage(format!(
             "{} results are too many for a page; give {MOST_RESULTS} at most, or make a data set of them with \
              `foretell sweep`",
             arguments.results.len()
         )));
-    }
-    for path in &arguments.results {
-        if reads(path, output) {
-            return Err(Failure::Usage(format!(
-                "`{}` would replace what the report reads; choose another file for -o",
-                output.display()
-            )));
-        }
     }
     for path in &arguments.results {
         if is_among_results(path, output) {
@@ -88,11 +84,4 @@ fn is_among_results(input: &Path, output: &Path) -> bool {
     // beside a single document any file may be written
     let is_result = input.is_dir() || sources::FILES.iter().any(|name| input.ends_with(name));
     !is_page && is_result && place.starts_with(&directory)
-}
-
-/// Whether writing the output would change an input: the same file, or one of the files of an input directory.
-fn reads(input: &Path, output: &Path) -> bool {
-    let Ok(output) = output.canonicalize() else { return false };
-    let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == output);
-    same(input) || sources::FILES.iter().any(|name| same(&input.join(name)))
 }

@@ -128,6 +128,17 @@ fn what_no_ceph_cluster_wrote_is_refused_at_once() {
 }
 
 #[test]
+fn a_crush_map_alone_fills_no_directory() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("cluster");
+    let map = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/settings/map.txt");
+    let done = common::run(["import", "ceph", map, "-o", directory.to_str().unwrap()]);
+    assert_eq!(done.status, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("a CRUSH map alone has no pools"), "{}", done.stderr);
+    assert!(!directory.exists());
+}
+
+#[test]
 fn prices_are_those_that_are_given() {
     let Some(report) = report("01") else { return };
     let directory = tempfile::tempdir().unwrap();

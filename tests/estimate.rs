@@ -133,6 +133,8 @@ fn fio_results_fall_into_orders_sizes_and_mixes() {
         let text = result(&[job.json(3)], "sda", 3);
         fs::write(dir.path().join(format!("deeper/{index}.json")), text).unwrap();
     }
+    // hidden files, such as a manifest, are no results
+    fs::write(dir.path().join("deeper/.foretell.json"), "{}").unwrap();
     let path = dir.path().display().to_string();
     let found = asked(&["--fio", &path]);
     let names: Vec<&str> =

@@ -559,7 +559,7 @@ fn wrong_inputs_are_refused_and_nothing_is_written() {
     assert!(!Path::new(&output).exists());
     // the output would replace an input
     let score = write("score.json", r#"{"comparisons": []}"#);
-    assert!(refused(&[&score, "-o", &score]).contains("would replace what the report reads"));
+    assert!(refused(&[&score, "-o", &score]).contains("is read by this command"));
     assert_eq!(fs::read_to_string(&score).unwrap(), r#"{"comparisons": []}"#);
     // no link is followed
     #[cfg(unix)]

@@ -524,8 +524,8 @@ fn a_file_that_the_user_names_is_replaced_whole() {
 fn an_input_is_not_replaced_by_the_output() {
     let place = TempDir::new().unwrap();
     let table = place.path().join("table.csv");
-    let rows: String = (0..40).map(|row| format!("{row},{}\n", 3 * row + 1)).collect();
-    fs::write(&table, format!("x,y\n{rows}")).unwrap();
+    let rows: Vec<String> = (0..40).map(|row| format!("{row},{}", 3 * row + 1)).collect();
+    fs::write(&table, format!("x,y\n{}\n", rows.join("\n"))).unwrap();
     let trace = place.path().join("trace.csv");
     fs::write(&trace, "time_s,op,offset,size\n0,r,0,4096\n1,w,4096,4096\n").unwrap();
     let (table, trace) = (table.to_str().unwrap(), trace.to_str().unwrap());

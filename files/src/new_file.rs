@@ -354,19 +354,20 @@ pub fn check(path: &Path) -> Result<(), FilesError> {
     }
 }
 
-/// As [`check`], for a command that reads `inputs`.
+/// As [`check`], for the output of a command that reads `inputs`, if it has an output.
 ///
 /// # Errors
 ///
-/// As [`check`], and if the file is one of the inputs.
-pub fn check_apart<'a>(
-    path: &Path,
-    inputs: impl IntoIterator<Item = &'a Path>,
+/// As [`check`], and if the output is one of the inputs.
+pub fn check_apart(
+    output: Option<&Path>,
+    inputs: impl IntoIterator<Item = impl AsRef<Path>>,
 ) -> Result<(), FilesError> {
+    let Some(path) = output else { return Ok(()) };
     check(path)?;
     let Ok(real) = std::fs::canonicalize(path) else { return Ok(()) };
     let is_same = |input: &Path| std::fs::canonicalize(input).is_ok_and(|input| input == real);
-    if inputs.into_iter().any(is_same) {
+    if inputs.into_iter().any(|input| is_same(input.as_ref())) {
         return Err(FilesError::IsInput { path: path.to_owned() });
     }
     Ok(())

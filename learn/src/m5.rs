@@ -1,8 +1,9 @@
 //! M5 model trees (Quinlan 1992) as Weka's M5P builds them (Wang & Witten 1997).
 //!
 //! A tree is grown to lower the deviation of the target in its nodes. Then every node gets a linear model of the
-//! features that its subtree tests. Models lose features, and subtrees become leaves, so that they do not overfit. A prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q from the
-//! parent's model and k = 15 (`smoothing`; 0: no smoothing).
+//! features that its subtree tests. Models lose features, and subtrees become leaves, so that they do not overfit. A
+//! prediction is smoothed on the way up: p' = (n·p + k·q) / (n + k), with q from the parent's model and k = 15
+//! (`smoothing`; 0: no smoothing).
 //!
 //! Where Weka differs from the paper, we follow Weka:
 //! - A split's worth is not ∆e = σ(T) − Σ |Tᵢ|/|T|·σ(Tᵢ), but the same with the fifth root of the variance in place
@@ -311,9 +312,9 @@ fn adjusted(error: f64, rows: usize, parameters: usize) -> f64 {
 
 /// The columns that a node's model keeps, with their coefficients and its squared error.
 ///
-/// Columns whose standardised coefficient is above 1.5 leave first, the largest each time: this is a sign of
-/// collinearity.
-/// Then the column with the smallest standardised coefficient leaves, as long as Akaike's criterion falls.
+/// A standardised coefficient above 1.5 is a sign of collinearity. Such columns leave first, the one with the largest
+/// coefficient each time. Then the column with the smallest standardised coefficient leaves, as long as Akaike's
+/// criterion falls.
 fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
     if moments.target_squares <= 0.0 {
         return (Vec::new(), Vec::new(), 0.0);
@@ -325,20 +326,20 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
     let deviation = moments.target_squares.sqrt();
     let weight = |place: usize, beta: f64| beta.abs() * moments.squares(place).sqrt() / deviation;
     let (mut places, mut beta) = fit(&(0..moments.count()).collect::<Vec<usize>>());
+    // of equal weights, the first
     let heaviest = |places: &[usize], beta: &[f64]| {
         (0..places.len())
             .rev()
-            .map(|at| (at, weight(places[at], beta[at])))
-            .filter(|(_, weight)| *weight > COLLINEAR)
-            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|&at| weight(places[at], beta[at]) > COLLINEAR)
+            .max_by(|&a, &b| weight(places[a], beta[a]).total_cmp(&weight(places[b], beta[b])))
     };
-    while let Some((at, _)) = heaviest(&places, &beta) {
+    while let Some(at) = heaviest(&places, &beta) {
         places.remove(at);
         (places, beta) = fit(&places);
     }
     let full_parameters = places.len() + 1;
     let full_error = moments.error(&places, &beta);
-    // a smaller error is a rounding error: a model without it is exact
+    // below this, an error is due to rounding
     let rounding = EXACT * moments.target_squares;
     let criterion = |error: f64, parameters: usize| {
         let ratio = error.max(rounding) / full_error.max(rounding);

@@ -439,7 +439,7 @@ impl Kind {
             parameter(
                 "minsplit",
                 Values::Whole(2, MOST),
-                Some(6.0),
+                Some(forest::MIN_SPLIT as f64),
                 None,
                 "minimum number of rows of a node that is split",
             ),

@@ -16,12 +16,7 @@ const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,nu
 
 /// Runs the command.
 pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
-    if let Some(output) = &arguments.output {
-        foretell_files::check_apart(
-            output,
-            arguments.files.iter().map(std::path::PathBuf::as_path),
-        )?;
-    }
+    foretell_files::check_apart(arguments.output.as_deref(), &arguments.files)?;
     let mut table = format!("{HEADER}\n");
     let (mut rows, mut jobs) = (0, 0);
     for path in &arguments.files {

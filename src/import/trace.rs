@@ -47,9 +47,7 @@ pub(crate) fn for_each(
 
 /// Runs the command for one format, or for whatever format the file has.
 pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<(), Failure> {
-    if let Some(output) = &arguments.output {
-        foretell_files::check_apart(output, [arguments.file.as_path()])?;
-    }
+    foretell_files::check_apart(arguments.output.as_deref(), [&arguments.file])?;
     let mut trace = open(&arguments.file, &arguments.reading.options(format))?;
     let Some(output) = &arguments.output else {
         let mut writer =

@@ -23,9 +23,7 @@ const QUANTILES: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
 
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
-    if let Some(predictions) = &arguments.predictions {
-        foretell_files::check_apart(predictions, [arguments.data.data.as_path()])?;
-    }
+    foretell_files::check_apart(arguments.predictions.as_deref(), [&arguments.data.data])?;
     let (data, keys) = {
         let DataArguments { data, split, .. } = &arguments.data;
         rows::dataset_with_keys(&arguments.data, data, split.as_deref(), "train")?

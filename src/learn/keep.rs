@@ -16,9 +16,7 @@ use crate::failure::Failure;
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     // check the output first, as the work may take an hour
-    if let Some(output) = &arguments.output {
-        foretell_files::check_apart(output, [arguments.data.data.as_path()])?;
-    }
+    foretell_files::check_apart(arguments.output.as_deref(), [&arguments.data.data])?;
     let data = rows::dataset(&arguments.data)?;
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
     let training = training(&arguments.data, &arguments.model, intervals);
@@ -95,9 +93,7 @@ fn relative(scores: &Scores) -> String {
 
 /// Predicts a table's rows.
 pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
-    if let Some(output) = &arguments.output {
-        foretell_files::check_apart(output, [arguments.data.as_path(), &arguments.model])?;
-    }
+    foretell_files::check_apart(arguments.output.as_deref(), [&arguments.data, &arguments.model])?;
     let trained = load(&arguments.model)?;
     let factors: Vec<String> = trained
         .schema

@@ -26,9 +26,7 @@ struct Test {
 
 /// Scores models.
 pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> {
-    if let Some(predictions) = &arguments.predictions {
-        foretell_files::check_apart(predictions, [arguments.data.data.as_path()])?;
-    }
+    foretell_files::check_apart(arguments.predictions.as_deref(), [&arguments.data.data])?;
     let asked = &arguments.data;
     let split = arguments.train.as_deref().or(asked.split.as_deref());
     let (data, _) = rows::dataset_with_keys(asked, &asked.data, split, "train")?;

@@ -19,6 +19,7 @@ use crate::correction::{Correction, corrected};
 use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::load;
+use crate::mva::Seen;
 use crate::observed::{Observed, WorkloadSeen, resource_name};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf, stretched};
@@ -416,10 +417,19 @@ impl Prediction<'_> {
     pub fn answer(&self, model: Model) -> Answer {
         let model = if self.is_fast { Model::Fast } else { model };
         let (utilization, bottleneck) = self.utilization();
-        let analysed = analyse(&self.scenario, &self.outcome);
-        let workloads = self.scenario.workloads.iter().zip(&self.outcome.workloads).zip(analysed);
-        let workloads = workloads.zip(&self.about).map(|(((workload, found), seen), about)| {
-            let limit = self.limit(found);
+        let analysed = match model {
+            Model::Mva => analyse(&self.scenario, &self.outcome),
+            Model::Replay | Model::Fast | Model::Bounds => Vec::new(),
+        };
+        // by workload: how many requests it completes in this model for one in the replay
+        let paces = analysed.iter().zip(&self.outcome.workloads);
+        let paces: Vec<f64> = paces
+            .map(|(seen, found)| seen.throughput_rps / found.throughput_rps.max(1e-9))
+            .collect();
+        let workloads = self.scenario.workloads.iter().zip(&self.outcome.workloads);
+        let workloads = workloads.zip(&self.about).enumerate();
+        let workloads = workloads.map(|(index, ((workload, found), about))| {
+            let limit = self.limit(index, &paces);
             let peak = limit.as_ref().map_or(found.throughput_rps, |limit| limit.peak_rps);
             let alone = alone_s(&self.scenario, found);
             let (throughput_rps, response_time_ms) = match model {
@@ -428,13 +438,15 @@ impl Prediction<'_> {
                     let (throughput, response) = bounds(workload, alone, peak, found);
                     (throughput, ResponseTimeMs::of_mean(response))
                 }
-                Model::Mva => (seen.throughput_rps, ResponseTimeMs::of_mean(seen.response_s)),
+                Model::Mva => {
+                    let Seen { throughput_rps, response_s } = analysed[index];
+                    (throughput_rps, ResponseTimeMs::of_mean(response_s))
+                }
             };
             // the peak is corrected like the throughput
             let corrected = throughput_rps / found.throughput_rps.max(1e-9);
             let peak = match model {
-                Model::Bounds => peak,
-                Model::Mva => peak.max(throughput_rps),
+                Model::Bounds | Model::Mva => peak,
                 Model::Replay | Model::Fast => (peak * corrected).max(throughput_rps),
             };
             let bytes = found.throughput_bytes_per_s / found.throughput_rps.max(1e-9);
@@ -709,8 +721,10 @@ impl Prediction<'_> {
         used.map(|known| known.occupancy).fold(0.0, f64::max)
     }
 
-    /// The resource that limits a workload, beside the load of the others.
-    fn limit(&self, found: &WorkloadOutcome) -> Option<Limit> {
+    /// The resource that limits the workload at `index`, beside the load of the others. `paces`: their throughputs as
+    /// multiples of the replay's; empty if they are the replay's.
+    fn limit(&self, index: usize, paces: &[f64]) -> Option<Limit> {
+        let found = &self.outcome.workloads[index];
         let completed = (found.completed as f64).max(1.0);
         let mut limit: Option<Limit> = None;
         for known in &self.outcome.resources {
@@ -721,8 +735,16 @@ impl Prediction<'_> {
             }
             // the share that other workloads use is not available
             let servers = known.servers as f64;
-            let own = busy / self.outcome.seconds / servers;
-            let others = (known.occupancy - own).clamp(0.0, 0.99);
+            let share = |found: &WorkloadOutcome| {
+                found.usage[known.host][known.place].busy.as_secs_f64()
+                    / self.outcome.seconds
+                    / servers
+            };
+            let more: f64 = (0..paces.len())
+                .filter(|other| *other != index)
+                .map(|other| share(&self.outcome.workloads[other]) * (paces[other] - 1.0))
+                .sum();
+            let others = (known.occupancy - share(found) + more).clamp(0.0, 0.99);
             let peak_rps = servers * (1.0 - others) / demand;
             if limit.as_ref().is_none_or(|limit| peak_rps < limit.peak_rps) {
                 let host = &self.scenario.hosts[known.host].name;

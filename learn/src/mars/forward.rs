@@ -4,7 +4,7 @@ use super::candidates::{Candidates, FeatureOrder, Offer, Spans};
 use super::{Basis, Hinge, Settings, Shape, gcv};
 use crate::matrix::{Matrix, add_scaled, dot, mean};
 
-/// Reductions of the squared error (of a target of unit deviation) closer than this are equal.
+/// Reductions of the squared error that differ by less than this are equal; the target's deviation is 1.
 const EQUAL: f64 = 1e-9;
 /// A knot may reduce the squared error by at most this multiple of the last step's reduction, as in earth. This
 /// keeps out knots whose reduction is a rounding error.
