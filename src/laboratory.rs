@@ -80,7 +80,7 @@ pub(crate) fn scenario_in(path: &Path) -> Result<String, Failure> {
     Lesson::scenario_in(&text(path)?).ok_or_else(|| {
         let path = path.display();
         Failure::Usage(format!(
-            "`{path}` is no lesson: it has no block of code that begins with ```toml scenario"
+            "`{path}` is not a lesson: it has no block of code that begins with ```toml scenario"
         ))
     })
 }

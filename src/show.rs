@@ -27,7 +27,7 @@ pub(crate) fn show(arguments: &ShowNamedArguments) -> Result<(), Failure> {
 fn missing(name: &str, errors: ScenarioErrors) -> Failure {
     match list::kind_of_word(name) {
         Some(kind) => Failure::Usage(format!(
-            "`{name}` is no file but a word that scenarios use: `foretell list {kind}` says what it means"
+            "`{name}` is not a file but a word that scenarios use: `foretell list {kind}` says what it means"
         )),
         None => errors.into(),
     }

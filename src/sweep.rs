@@ -208,7 +208,11 @@ fn print_whole(
     }
     let bytes: u64 = content.files.iter().map(|file| file.bytes).sum();
     let (files, bytes, digest) = (content.files.len(), size(bytes as f64), &content.digest);
-    let _ = writeln!(text, "; {files} files, {bytes}\ndigest {digest}");
+    let _ = writeln!(
+        text,
+        "; {files} file{}, {bytes}\ndigest {digest}",
+        if files == 1 { "" } else { "s" }
+    );
     output::print(&text)
 }
 

@@ -525,6 +525,7 @@ fn what_has_no_effect_is_said() {
         ("host.brick3={}", "nothing in the scenario uses it"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
         ("node.brick.cache.policy=lru", "this is already the case"),
+        ("node.brick.cache.size=65536 KiB", "this is already the case"),
     ] {
         let answer = json(&succeed(["ask", dir, "--json", "--what-if", change]));
         let note = format!("`{change}` has no effect: ");
@@ -658,7 +659,7 @@ fn past_scores_say_how_far_off_an_answer_is_to_be_expected() {
     for command in ["ask", "score"] {
         let done = run([command, dir, "--what-if", change, "--history", file]);
         assert_eq!(done.status, Some(2), "{command}: {}", done.stderr);
-        assert!(done.stderr.contains("no history of scores: line 1"), "{}", done.stderr);
+        assert!(done.stderr.contains("not a history of scores: line 1"), "{}", done.stderr);
     }
 }
 

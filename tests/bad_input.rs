@@ -718,7 +718,7 @@ fn what_is_not_there_is_wrong_input() {
         (vec!["score", &missing, "--what-if", "node.a.count=2"], "has no `run.db`; make one with"),
         (vec!["ask", &missing], "has no `run.db`; make one with"),
         (vec!["run", "-"], "`run` reads no standard input"),
-        (vec!["import", "ceph", "scenarios/first-look.toml"], "is no file of a Ceph cluster"),
+        (vec!["import", "ceph", "scenarios/first-look.toml"], "is not a file of a Ceph cluster"),
         (
             vec!["learn", "evaluate", "--data", &missing, "--target", "y", "--model", "lrm"],
             "missing",

@@ -71,9 +71,9 @@ fn refused<const N: usize>(arguments: [&str; N]) -> String {
 #[test]
 fn wrong_goals_are_named() {
     for (goal, wanted) in [
-        ("mail", "is no precision"),
-        ("mail p99 2%", "`p99` is no figure"),
-        ("mail mean 2", "is no percentage"),
+        ("mail", "is not a precision"),
+        ("mail p99 2%", "`p99` is not a figure"),
+        ("mail mean 2", "is not a percentage"),
         ("male mean 2%", "there is no workload `male`; there are `mail`, `web`"),
     ] {
         let error = refused(["run", "first-look", "--precision", goal]);

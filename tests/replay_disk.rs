@@ -230,7 +230,7 @@ fn all_files_of_a_description_may_be_given_wherever_they_are() {
     assert!(succeed(&arguments).starts_with("# OTHER: 7200 sectors"));
     let two = [&paths[0], &paths[2]].map(String::as_str);
     let found = fault(&["import", "diskspecs", two[0]]);
-    assert!(found.contains("a part of a description alone is no drive"), "{found}");
+    assert!(found.contains("a part of a description alone is not a drive"), "{found}");
     let found = fault(&["import", "diskspecs", two[1], &paths[1], &paths[1]]);
     assert!(found.contains("give the files of one drive"), "{found}");
 }

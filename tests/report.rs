@@ -546,7 +546,7 @@ fn wrong_inputs_are_refused_and_nothing_is_written() {
     let cases = [
         (place.path().display().to_string(), "holds nothing that can be shown"),
         (write("text.json", "not JSON"), "is no JSON document"),
-        (write("list.json", "[1, 2]"), "is no document that can be shown"),
+        (write("list.json", "[1, 2]"), "is not a document that can be shown"),
         (write("truth.json", r#"{"workloads": {}, "hosts": {}}"#), "give the directory of the run"),
         (write("deep.json", &"[".repeat(100_000)), "is no JSON document"),
         (place.path().join("absent").display().to_string(), "absent"),

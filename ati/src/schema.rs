@@ -28,14 +28,14 @@ fn header_comment(column: &str) -> &'static str {
         "pid" => "kernel-level process on the host",
         "tid" => "user-level thread of the process",
         "host" => "the host that posted it -> hosts",
-        _ => unreachable!("`{column}` is no column of the header"),
+        _ => unreachable!("`{column}` is not a column of the header"),
     }
 }
 
 /// The meaning of a column of the payload.
 fn payload_comment(kind: RecordKind, column: &str) -> &'static str {
     let place = kind.payload_columns().iter().position(|name| *name == column);
-    let place = place.unwrap_or_else(|| unreachable!("`{column}` is no column of `{kind}`"));
+    let place = place.unwrap_or_else(|| unreachable!("`{column}` is not a column of `{kind}`"));
     kind.payload_meanings()[place].trim_start()
 }
 

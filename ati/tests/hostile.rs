@@ -139,16 +139,16 @@ fn what_is_no_table_of_ours_is_refused() {
         "DROP TABLE facts;
          CREATE VIEW facts AS {endless} SELECT 'p' || x AS path, x AS value, '' AS unit FROM more"
     );
-    assert!(altered(&facts).contains("its `facts` is no table"));
+    assert!(altered(&facts).contains("its `facts` is not a table"));
     let request = RecordKind::Request.columns().collect::<Vec<_>>();
     let columns: Vec<String> = request.iter().map(|column| format!("x AS {column}")).collect();
     let request = format!(
         "DROP TABLE request; CREATE VIEW request AS {endless} SELECT {} FROM more",
         columns.join(", ")
     );
-    assert!(altered(&request).contains("its `request` is no table"));
+    assert!(altered(&request).contains("its `request` is not a table"));
     let fts = "DROP TABLE facts; CREATE VIRTUAL TABLE facts USING fts5(path, value, unit)";
-    assert!(altered(fts).contains("its `facts` is no table"));
+    assert!(altered(fts).contains("its `facts` is not a table"));
     let computed = "DROP TABLE processes;
          CREATE TABLE processes (process INTEGER PRIMARY KEY,
                                  name TEXT AS (hex(zeroblob(100000000))));

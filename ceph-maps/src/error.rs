@@ -24,7 +24,7 @@ pub enum ReadError {
     },
     /// A text that is not of a Ceph cluster.
     #[error(
-        "{file} is no file of a Ceph cluster: it is neither JSON (`ceph report`, `ceph osd dump -f json`, \
+        "{file} is not a file of a Ceph cluster: it is neither JSON (`ceph report`, `ceph osd dump -f json`, \
          `ceph osd crush dump`) nor the text of a CRUSH map (`crushtool -d`)"
     )]
     NoMap {

@@ -181,7 +181,7 @@ impl PoolJson {
 fn group(text: &str) -> Result<Pg, String> {
     text.parse().map_err(|()| {
         format!(
-            "`{text}` is no placement group; expected a pool and a hexadecimal number, as `4.1f`"
+            "`{text}` is not a placement group; expected a pool and a hexadecimal number, as `4.1f`"
         )
     })
 }

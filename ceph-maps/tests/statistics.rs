@@ -71,7 +71,7 @@ fn a_wrong_file_is_named() {
     for (wrong, what) in [
         (r#"{ "nodes": [{ "id": 1.5 }], "summary": {} }"#, "no OSD's number"),
         (r#"{ "nodes": 3 }"#, "is none of"),
-        ("ceph_pool_rd", "is no file of a Ceph cluster"),
+        ("ceph_pool_rd", "is not a file of a Ceph cluster"),
     ] {
         let (_directory, files) = written(&[OSDS, CRUSH, wrong]);
         let error = read_files(&files).unwrap_err().to_string();

@@ -68,18 +68,18 @@ impl FromStr for Precision {
         let (Some(workload), Some(figure), Some(share)) =
             (words.next(), words.next(), words.next())
         else {
-            return Err(format!("`{text}` is no precision; {example}"));
+            return Err(format!("`{text}` is not a precision; {example}"));
         };
         // `2 %` is two words
         let rest: String = words.collect();
         let known = FIGURES.iter().find(|(name, _)| *name == figure);
         let Some((_, figure)) = known else {
-            return Err(format!("`{figure}` is no figure; {example}"));
+            return Err(format!("`{figure}` is not a figure; {example}"));
         };
         let number = format!("{share}{rest}");
         let percent = number.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
         let Some(percent) = percent.filter(|percent| (0.01..=50.0).contains(percent)) else {
-            return Err(format!("`{number}` is no percentage from 0.01% to 50%; {example}"));
+            return Err(format!("`{number}` is not a percentage from 0.01% to 50%; {example}"));
         };
         Ok(Self { workload: workload.to_owned(), figure: *figure, half_width: percent / 100.0 })
     }

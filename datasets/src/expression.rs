@@ -226,7 +226,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, ExpressionError> {
         } else if first.is_ascii_digit() || first == '.' {
             number(rest).ok_or_else(|| {
                 let length = length_while(|c| is_in_name(c) || c == '.').max(1);
-                fault(format!("`{}` is no number", &rest[..length]), at..at + length)
+                fault(format!("`{}` is not a number", &rest[..length]), at..at + length)
             })?
         } else if first.is_ascii_alphabetic() || first == '_' {
             let length = length_while(is_in_name);

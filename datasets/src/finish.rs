@@ -227,7 +227,7 @@ impl Writers<'_> {
             return Some(format!("the sweep has {all} runs"));
         }
         if !Part::ALL.iter().any(|part| part.name() == entry.split) {
-            return Some(format!("`{}` is no split", entry.split.escape_debug()));
+            return Some(format!("`{}` is not a split", entry.split.escape_debug()));
         }
         if entry.tables.len() > tables.len() {
             return Some(format!(

@@ -166,7 +166,7 @@ impl Manifest {
         for (place, table) in self.tables.iter().enumerate() {
             let name = &table.name;
             if !plain(name) || names[..place].contains(&name.as_str()) {
-                return Some(format!("`{}` is no name of another table", name.escape_debug()));
+                return Some(format!("`{}` is not a name of another table", name.escape_debug()));
             }
             if table.rows_per_file == 0 || table.columns.is_empty() {
                 return Some(format!("table `{name}` has no columns, or files without rows"));

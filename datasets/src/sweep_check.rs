@@ -280,7 +280,7 @@ impl Checker<'_> {
         }
         let at = raw.design.as_ref()?;
         if !DESIGNS.contains(&word) {
-            let message = format!("`{word}` is no design");
+            let message = format!("`{word}` is not a design");
             self.add(at, message, meant(word, DESIGNS));
             return None;
         }
@@ -310,7 +310,7 @@ impl Checker<'_> {
             && !["and", "or", "not"].contains(&word);
         if !good {
             let help = "lower-case letters, digits and `_`, so that it can head a column";
-            self.add(name, format!("`{word}` is no name of a factor"), Some(help.to_owned()));
+            self.add(name, format!("`{word}` is not a name of a factor"), Some(help.to_owned()));
             return None;
         }
         let (quantity, domain) = match (&raw.values, &raw.levels, &raw.range) {

@@ -54,7 +54,7 @@ impl Kind {
             Self::Link => "it is a symbolic link",
             Self::Pipe => "it is a pipe",
             Self::Device => "it is a device",
-            Self::Other => "it is no ordinary file",
+            Self::Other => "it is not an ordinary file",
         }
     }
 

@@ -290,7 +290,7 @@ pub enum LearnError {
     NoGroups,
     /// Folds asked for where levels of a design are left out.
     #[error(
-        "`--cv leave-level-out` is no split into folds; `evaluate`, `score` and `explain` know it"
+        "`--cv leave-level-out` is not a split into folds; `evaluate`, `score` and `explain` know it"
     )]
     LevelsAreNoFolds,
     /// Too few rows whose target is large enough to count.

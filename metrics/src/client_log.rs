@@ -58,6 +58,6 @@ mod tests {
         let fault = |text: &str| read_client_log(text.as_bytes(), "log").unwrap_err().to_string();
         assert!(fault("a,b\n1,2\n").contains("no column `epoch`"));
         assert!(fault("epoch,b\n1,2\n").contains("none of the columns"));
-        assert_eq!(fault("epoch,read_iops\n1,x\n"), "`log`, line 2: `x` is no number");
+        assert_eq!(fault("epoch,read_iops\n1,x\n"), "`log`, line 2: `x` is not a number");
     }
 }

@@ -80,7 +80,7 @@ pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> 
             groups = Some(record);
         } else if let Some(date) = record.iter().skip_while(|cell| *cell != "Date:").nth(1) {
             (began, year) = date_of(date).ok_or_else(|| {
-                fault(format!("`{date}` is no date such as `20 Nov 2026 10:26:04 UTC`"))
+                fault(format!("`{date}` is not a date such as `20 Nov 2026 10:26:04 UTC`"))
             })?;
         }
     }
@@ -173,7 +173,7 @@ fn time_of(cell: &str, heading: &Heading) -> Result<f64, String> {
             Some(at)
         }
     };
-    read().ok_or_else(|| format!("`{cell}` is no time such as `20-11 10:26:04`"))
+    read().ok_or_else(|| format!("`{cell}` is not a time such as `20-11 10:26:04`"))
 }
 
 /// Parses `20 Nov 2026 10:26:04 UTC`: the time, and the year.
@@ -270,11 +270,11 @@ mod tests {
         assert_eq!(series.times[1] - series.times[0], 1.0);
         assert_eq!(series.names, ["network.recv", "network.send"]);
         let fault = |rows: &str| read(rows).unwrap_err().to_string();
-        assert_eq!(fault("31-12 23:59:59,x,4\n"), "`f`, line 7: `x` is no number");
+        assert_eq!(fault("31-12 23:59:59,x,4\n"), "`f`, line 7: `x` is not a number");
         assert_eq!(fault("31-12 23:59:59,3\n"), "`f`, line 7: 2 cells; the heading has 3");
         assert_eq!(
             fault("31.12. 23:59:59,3,4\n"),
-            "`f`, line 7: `31.12. 23:59:59` is no time such as `20-11 10:26:04`"
+            "`f`, line 7: `31.12. 23:59:59` is not a time such as `20-11 10:26:04`"
         );
         assert!(read("").unwrap_err().to_string().starts_with("`f`: no rows of metrics"));
     }

@@ -70,5 +70,5 @@ fn number(record: &StringRecord, place: usize, file: &str) -> Result<f64, Metric
 /// A cell as a finite number, or a description of the error.
 pub(crate) fn finite(cell: &str) -> Result<f64, String> {
     let number = cell.trim().parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| format!("`{cell}` is no number"))
+    number.ok_or_else(|| format!("`{cell}` is not a number"))
 }

@@ -69,7 +69,7 @@ mod tests {
         assert!(fault("a,cpu.usr,read_iops\n").contains("no column `epoch`"));
         assert!(fault("epoch,cpu.usr\n").contains("none of the columns"));
         assert!(fault("epoch,read_iops\n").contains("no column of a metric"));
-        assert_eq!(fault("epoch,cpu.usr,read_iops\n1,x,2\n"), "`t`, line 2: `x` is no number");
+        assert_eq!(fault("epoch,cpu.usr,read_iops\n1,x,2\n"), "`t`, line 2: `x` is not a number");
         assert_eq!(
             fault("epoch,cpu.usr,read_iops,total_cpu_usage:usr\n"),
             "`t`, line 1: `total_cpu_usage:usr`: the metric `cpu.usr` occurs twice"

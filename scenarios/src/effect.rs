@@ -6,14 +6,16 @@
 //! timeout that never expires) is not found here.
 
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 use foretell_algorithms::codec;
 use foretell_sorted::SortedSet;
-use foretell_units::{HostId, SimSpan};
+use foretell_units::{Bytes, HostId, Rate, SimSpan};
 
 use crate::change::Change;
 use crate::document::Document;
 use crate::model::{Cost, CpuProfile, Scenario, Volume};
+use crate::tree::{Table, Value};
 
 /// A change without effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,7 +78,11 @@ impl Document {
             // a change without which the document is invalid has an effect
             let Some((without, others)) = others else { continue };
             let why = if after == without {
-                let same = document.resolved().ok() == others.resolved().ok();
+                let tree = |document: &Self| Some(document.checked().ok()?.tree);
+                let same = match (tree(&document), tree(&others)) {
+                    (Some(one), Some(other)) => same_table(&one, &other),
+                    _ => false,
+                };
                 let why = if same {
                     "this is already the case"
                 } else {
@@ -93,6 +99,42 @@ impl Document {
         }
         found
     }
+}
+
+/// Whether two tables say the same, perhaps in other units.
+fn same_table(a: &Table, b: &Table) -> bool {
+    a.entries.len() == b.entries.len()
+        && a.entries
+            .iter()
+            .zip(&b.entries)
+            .all(|(a, b)| a.key == b.key && same_value(&a.node.value, &b.node.value))
+}
+
+fn same_value(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => {
+            a == b
+                || same_amount::<Bytes>(a, b)
+                || same_amount::<SimSpan>(a, b)
+                || same_amount::<Rate>(a, b)
+        }
+        (Value::Whole(whole), Value::Number(number))
+        | (Value::Number(number), Value::Whole(whole)) => (*whole as f64).total_cmp(number).is_eq(),
+        (Value::Whole(a), Value::Whole(b)) => a == b,
+        (Value::Number(a), Value::Number(b)) => a.total_cmp(b).is_eq(),
+        (Value::Flag(a), Value::Flag(b)) => a == b,
+        (Value::Date(a), Value::Date(b)) => a == b,
+        (Value::List(a), Value::List(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(&a.value, &b.value))
+        }
+        (Value::Table(a), Value::Table(b)) => same_table(a, b),
+        _ => false,
+    }
+}
+
+/// Whether two texts are the same quantity.
+fn same_amount<T: FromStr + PartialEq>(a: &str, b: &str) -> bool {
+    matches!((a.parse::<T>(), b.parse::<T>()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Why two different scenarios run alike, if they do.

@@ -198,7 +198,7 @@ fn what_has_no_effect_or_cannot_be_is_an_error() {
     let error = wrong("rack  = \"west\"", "rack = \"left0\"");
     assert!(error.contains("`left0` is the name of a host and of a rack"), "{error}");
     let error = wrong("rack  = \"west\"", "rack = \"two words\"");
-    assert!(error.contains("this is no name of a rack"), "{error}");
+    assert!(error.contains("this is not a name of a rack"), "{error}");
     let error =
         wrong("count = 3 }]\nrack  = \"west\"", "count = 3, class = \"nvme\" }]\nrack = \"west\"");
     assert!(error.contains("`class` has no effect without rules"), "{error}");

@@ -319,7 +319,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "node.brick.disk.first.device=x",
-        "`node.brick.disk` is a list, and `first` is no number; \
+        "`node.brick.disk` is a list, and `first` is not a number; \
           its only element is `node.brick.disk[0]`",
     ),
     ("node.brick9.nic.rate=1 Gbit/s", "there is no node `brick9`; did you mean `node.brick`?"),

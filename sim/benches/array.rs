@@ -13,7 +13,9 @@ use foretell_sim::disk::Io;
 use foretell_units::{Op, Sectors, Seed, SimTime};
 
 fn shipped() -> Spec {
-    let Ok(Device::Array(spec)) = Device::named("ds8700-raid5") else { panic!("it is no array") };
+    let Ok(Device::Array(spec)) = Device::named("ds8700-raid5") else {
+        panic!("it is not an array")
+    };
     *spec
 }
 

@@ -147,7 +147,7 @@ impl Programs {
         match &workload.kind {
             WorkloadKind::Fio { path } => self.fio(scenario, id, client, path),
             WorkloadKind::Cosbench { path } => self.cosbench(scenario, id, client, path),
-            _ => unreachable!("`{}` is no program", workload.name),
+            _ => unreachable!("`{}` is not a program", workload.name),
         }
     }
 

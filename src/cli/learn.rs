@@ -254,7 +254,7 @@ pub struct LearnScoreArguments {
     #[command(flatten)]
     pub data: DataArguments,
     /// The split to learn from, by default `train`. If `--data` is a table, all its rows.
-    #[arg(long, value_name = "SPLIT")]
+    #[arg(long, value_name = "SPLIT", conflicts_with = "split")]
     pub train: Option<String>,
     /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.
     #[arg(long = "test", value_name = "SPLIT|FILE|DIR", required = true)]

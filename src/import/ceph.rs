@@ -243,7 +243,14 @@ fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
     let (buckets, rules) = (parts.buckets.len(), parts.rules.len());
     let devices = map.placed_devices().len();
     let mut document = json!({ "devices": devices, "buckets": buckets, "rules": rules });
-    let mut text = format!("{devices} devices, {buckets} buckets, {rules} rules\n");
+    let counted =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut text = format!(
+        "{}, {}, {}\n",
+        counted(devices, "device"),
+        counted(buckets, "bucket"),
+        counted(rules, "rule")
+    );
     if let (Some(rule), Some(replicas), Some(inputs)) =
         (&arguments.rule, arguments.replicas, arguments.inputs)
     {

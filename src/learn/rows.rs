@@ -167,11 +167,15 @@ pub(super) fn caveats(data: &Dataset, parts: Option<&Parts>) -> Vec<String> {
         ));
     }
     if repeated > 0 {
-        notes.push(format!(
+        let mut note = format!(
             "{repeated} of {} rows have the same inputs as rows of other folds, so that models are asked \
-             what they have seen; say what was observed together, `--group COLUMN`",
+             what they have seen",
             data.y.len()
-        ));
+        );
+        if data.groups.is_none() {
+            note += "; say what was observed together, `--group COLUMN`";
+        }
+        notes.push(note);
     }
     notes
 }

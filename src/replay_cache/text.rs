@@ -107,10 +107,12 @@ fn digits(ratio: Option<f64>) -> String {
     ratio.map_or_else(String::new, |ratio| format!("{ratio:.4}"))
 }
 
-/// A share in percent, with three digits.
+/// A share in percent, with about three digits.
 fn percent(share: f64) -> String {
     match share * 100.0 {
-        percent if percent >= 1.0 => format!("{percent:.1} %"),
+        percent if percent >= 0.995 => format!("{percent:.1} %"),
+        percent if percent >= 0.0995 => format!("{percent:.2} %"),
+        percent if percent >= 0.009_95 => format!("{percent:.3} %"),
         percent => format!("{percent:.2e} %"),
     }
 }

@@ -118,7 +118,7 @@ fn document(path: &Path, name: &str) -> Result<Source, Failure> {
         ""
     };
     Err(Failure::Usage(format!(
-        "`{}` is no document that can be shown; expected the output of `score`, `ask` or `replay-cache` \
+        "`{}` is not a document that can be shown; expected the output of `score`, `ask` or `replay-cache` \
          with `--json`{hint}",
         path.display()
     )))
@@ -243,7 +243,7 @@ fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
     let summary = json(&path.join(SUMMARY_FILE), DOCUMENT)?;
     if !summary.is_object() || !(summary["rows"].is_array() || summary["paper"].is_string()) {
         return Err(Failure::Usage(format!(
-            "`{}` is no summary of a reproduction: it has neither `rows` nor `paper`",
+            "`{}` is not a summary of a reproduction: it has neither `rows` nor `paper`",
             path.join(SUMMARY_FILE).display()
         )));
     }

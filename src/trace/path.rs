@@ -59,7 +59,7 @@ struct Path<'a> {
     /// Threads that found a page in the cache; the page may still be on its way there.
     found: SortedSet<(u32, u32)>,
     /// Messages under way, by receiver and thread: index of the step, and time of sending.
-    flying: SortedMap<(u32, u32), (usize, u64)>,
+    flying: SortedMap<(u32, u32), Vec<(usize, u64)>>,
     /// Outstanding disk operations, by host, disk, address and direction: index of the step, and
     /// time of issue.
     at_disk: SortedMap<(u32, u32, u64, u8), (usize, u64)>,
@@ -78,7 +78,12 @@ impl Path<'_> {
                 let what = format!("{numbytes} bytes to {}", self.host(receiver));
                 let service = self.transfer_ns(sender, receiver, Bytes(numbytes));
                 let step = self.add(&header, "network", what, None, service);
-                self.flying.insert((receiver, header.tid), (step, ts));
+                let key = (receiver, header.tid);
+                if let Some(messages) = self.flying.get_mut(&key) {
+                    messages.push((step, ts));
+                } else {
+                    self.flying.insert(key, vec![(step, ts)]);
+                }
             }
             Body::DiskOp { disk, lbn, size, op, phase } => {
                 let key = (host, disk, lbn, op as u8);
@@ -136,10 +141,10 @@ impl Path<'_> {
         let (host, ts) = (header.host.0, header.ts_ns);
         let thread = (host, header.tid);
         let end = self.around.switched_away(host, header.pid, header.tid, ts);
-        let arrived = self.flying.remove(&thread);
+        let arrived = self.arrived(thread, ts);
         // a new thread was started by another thread of the request
         let since = self.ready.get(&thread).or_else(|| self.made.get(&host)).copied();
-        let mut since = since.filter(|_| arrived.is_none());
+        let mut since = since.filter(|_| arrived.is_empty());
         if let Some(from) = since.filter(|_| self.found.remove(&thread))
             && let Some(read) = self.around.completion_in(host, from, ts)
         {
@@ -150,12 +155,23 @@ impl Path<'_> {
         let waiting = since.map(|since| ts.saturating_sub(since));
         let what = format!("{} runs (thread {})", self.process(header.pid), header.tid);
         self.add(header, "cpu", what, waiting, end.map(|end| end - ts));
-        if let Some((step, sent)) = arrived {
+        for (step, sent) in arrived {
             let service = self.steps[step].service_ns.unwrap_or(0);
             self.steps[step].waiting_ns = Some((ts - sent).saturating_sub(service));
         }
         self.ready.insert(thread, end.unwrap_or(ts));
         self.made.insert(host, end.unwrap_or(ts));
+    }
+
+    /// Messages to a thread that can have arrived by `ts`. Answers of several nodes may be under way at once.
+    fn arrived(&mut self, thread: (u32, u32), ts: u64) -> Vec<(usize, u64)> {
+        let Some(messages) = self.flying.get_mut(&thread) else { return Vec::new() };
+        let steps = &self.steps;
+        messages
+            .extract_if(.., |&mut (step, sent)| {
+                sent.saturating_add(steps[step].service_ns.unwrap_or(0)) <= ts
+            })
+            .collect()
     }
 
     fn cached(&mut self, header: &Header, what: String) {

@@ -213,7 +213,7 @@ pub(crate) fn rows(db: &Connection, sql: &str) -> Vec<Vec<Value>> {
 pub(crate) fn integers(db: &Connection, sql: &str) -> Vec<Vec<i64>> {
     let integer = |value| match value {
         Value::Integer(value) => value,
-        other => panic!("{sql}: {other:?} is no integer"),
+        other => panic!("{sql}: {other:?} is not an integer"),
     };
     rows(db, sql).into_iter().map(|row| row.into_iter().map(integer).collect()).collect()
 }

@@ -152,7 +152,7 @@ fn records_that_no_run_has_are_named() {
         (
             "DROP TABLE facts; CREATE VIEW facts AS WITH RECURSIVE more(x) AS
              (SELECT 1 UNION ALL SELECT x + 1 FROM more) SELECT x AS path, x AS value, '' AS unit FROM more",
-            ["is not a `run.db`", "its `facts` is no table"],
+            ["is not a `run.db`", "its `facts` is not a table"],
         ),
     ] {
         let sandbox = prepared();

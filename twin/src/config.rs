@@ -209,7 +209,7 @@ impl Source {
         let table = |key: &str| match top.get(key) {
             None | Some(Value::Null) => Ok(&empty),
             Some(Value::Object(found)) => Ok(found),
-            Some(_) => Err(format!("`{key}` is no object; expected one entry for each name")),
+            Some(_) => Err(format!("`{key}` is not an object; expected one entry for each name")),
         };
         let mut drives = SortedMap::new();
         for (name, value) in table("drives")? {
@@ -378,7 +378,7 @@ mod tests {
         assert!(fault("x").contains("not JSON"));
         assert!(fault("[]").contains("expected an object"));
         assert!(fault("{}").contains("no configuration"));
-        assert!(fault(r#"{"configs": 3}"#).contains("`configs` is no object"));
+        assert!(fault(r#"{"configs": 3}"#).contains("`configs` is not an object"));
         let nodes = fault(r#"{"configs": {"a": {"nodes": 0}}}"#);
         assert!(nodes.contains("configuration `a`: `nodes` is 0"), "{nodes}");
         let text = fault(r#"{"configs": {"a": {"nodes": "four"}}}"#);

@@ -74,7 +74,7 @@ pub(crate) fn model(name: Option<&str>, drive: Option<&Drive>, points: &[&Row]) 
         "nvme"
     });
     let class = CLASSES.iter().find(|class| kind.contains(class.name)).unwrap_or_else(|| {
-        assumed.push(format!("{shown}: `{kind}` is no kind known here; taken as an NVMe drive"));
+        assumed.push(format!("{shown}: `{kind}` is not a kind known here; taken as an NVMe drive"));
         &CLASSES[1]
     });
     let capacity = drive.and_then(|drive| drive.capacity_bytes).unwrap_or_else(|| {

@@ -144,8 +144,9 @@ impl Map {
                  such directories"
             ))
         })?;
-        let map: Self = toml::from_str(&text)
-            .map_err(|error| Error::Invalid(format!("`{shown}` is no map of clusters: {error}")))?;
+        let map: Self = toml::from_str(&text).map_err(|error| {
+            Error::Invalid(format!("`{shown}` is not a map of clusters: {error}"))
+        })?;
         for config in &map.config {
             let wrong = |what: &str| {
                 Error::Invalid(format!("`{shown}`: configuration `{}`: {what}", config.name))

@@ -340,7 +340,7 @@ impl Values {
         }
         for (name, table) in &kept.drive {
             let model = Model::of_table(table)
-                .ok_or_else(|| format!("drive `{name}` is no device of kind `curves`"))?;
+                .ok_or_else(|| format!("drive `{name}` is not a device of kind `curves`"))?;
             values.drives.insert(name.clone(), model);
         }
         Ok(values)

@@ -185,7 +185,7 @@ fn check_tables(db: &Connection, path: &Path) -> Result<(), StoreError> {
             None => return not_a_store(format!("it has no table `{table}`")),
             // a view or a virtual table has no page
             Some((kind, page)) if kind == "table" && page > 0 => {}
-            Some(_) => return not_a_store(format!("its `{table}` is no table")),
+            Some(_) => return not_a_store(format!("its `{table}` is not a table")),
         }
         let found = stored_columns(db, table).map_err(sql_error("read", path))?;
         for (place, column) in columns.iter().enumerate() {

@@ -31,7 +31,7 @@ pub fn append_history(path: &Path, scores: &[PastScore]) -> Result<(), Error> {
 fn read(path: &Path) -> Result<Experience, Error> {
     let text = foretell_input::text(path, Limit::POINTS).map_err(Error::file("read", path))?;
     Experience::parse(&text).map_err(|error| {
-        Error::Invalid(format!("{} is no history of scores: {error}", path.display()))
+        Error::Invalid(format!("{} is not a history of scores: {error}", path.display()))
     })
 }
 

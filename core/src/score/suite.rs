@@ -103,8 +103,9 @@ impl Suite {
     ///
     /// If the text is not a suite, or if one of its scenarios or questions is impossible.
     pub fn parse(name: &str, text: &str, beside: &Path) -> Result<Self, Error> {
-        let questions: Questions = toml::from_str(text)
-            .map_err(|error| Error::Invalid(format!("{name} is no suite of questions: {error}")))?;
+        let questions: Questions = toml::from_str(text).map_err(|error| {
+            Error::Invalid(format!("{name} is not a suite of questions: {error}"))
+        })?;
         let mut runs = Vec::new();
         for run in questions.run {
             let document = document(&run, beside)?;
@@ -304,7 +305,7 @@ mod tests {
         let parse = |text| Suite::parse("mine.toml", text, Path::new(""));
         let error = parse("[[run]]\nname = \"a\"\nquestions = []").err().unwrap();
         let error = error.to_string();
-        assert!(error.starts_with("mine.toml is no suite of questions"), "{error}");
+        assert!(error.starts_with("mine.toml is not a suite of questions"), "{error}");
         assert!(error.contains("questions"), "{error}");
         let error = parse("[[run]]\nname = \"a\"\nquestion = []").err().unwrap().to_string();
         assert!(error.contains("run `a` of the suite needs a scenario"), "{error}");

@@ -174,7 +174,7 @@ impl Changer<'_> {
                 Ok(_) => {
                     format!("`{path}` has {count} element{}", if count == 1 { "" } else { "s" })
                 }
-                Err(_) => format!("`{path}` is a list, and `{}` is no number", step.text),
+                Err(_) => format!("`{path}` is a list, and `{}` is not a number", step.text),
             };
             let help = match count {
                 0 => format!("set the whole list, `{path}=[...]`"),

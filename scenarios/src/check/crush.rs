@@ -305,7 +305,7 @@ impl Context<'_> {
         for osd in sets.iter().flatten() {
             let Some(device) = osds.get(osd) else {
                 let message = format!(
-                    "volume `{}` has a copy on osd.{osd}, which is no disk of any node",
+                    "volume `{}` has a copy on osd.{osd}, which is not a disk of any node",
                     entry.key
                 );
                 let help = "the `osds` of the nodes must be those of the map";
@@ -446,7 +446,7 @@ impl Context<'_> {
             return Some(named(only));
         }
         let message = format!(
-            "volume `{}` is no pool of the CRUSH map and does not say which rule places it",
+            "volume `{}` is not a pool of the CRUSH map and does not say which rule places it",
             entry.key
         );
         self.add(Problem::new(entry.key_place, message).help(choice()));

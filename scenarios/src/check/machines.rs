@@ -109,7 +109,7 @@ fn machines(
             if let Some(count) = raw.as_ref().and_then(own) {
                 return Some(GroupMachines { owner: name.to_owned(), count, bandwidth, place });
             }
-            let message = format!("`{name}` is no group of nodes with `machine.count`");
+            let message = format!("`{name}` is not a group of nodes with `machine.count`");
             let near = nearest(name, others().map(|other| other.key.as_str()));
             let help = near.map(|near| format!("did you mean `{near}`?"));
             context.add(Problem::new(of.place(), message).maybe_help(help));

@@ -163,7 +163,7 @@ impl Context<'_> {
             }
         };
         if names.is_empty() || names.iter().any(|name| !is_name(name)) {
-            let message = format!("this is no name of a {level}");
+            let message = format!("this is not a name of a {level}");
             let help = "letters, digits, `-`, `_` and `.`: rules name it in their steps";
             self.add(Problem::new(node.place, message).help(help));
             return None;
@@ -186,7 +186,7 @@ impl Context<'_> {
             let class = class_of(hosts.get(*host)?.role.storage()?.disks.get(*disk as usize)?);
             if !is_name(class) {
                 let place = section(tree, "node").next().map_or(Place::default(), |e| e.key_place);
-                let message = format!("`{class}` is no name of a device class");
+                let message = format!("`{class}` is not a name of a device class");
                 let help = "letters, digits, `-`, `_` and `.`: rules name it in their steps";
                 self.add(Problem::new(place, message).help(help));
                 return None;

@@ -59,7 +59,7 @@ fn first(files: &[PathBuf]) -> Result<&Path, ImportError> {
     let fail = |message: String| ImportError { file: first.clone(), line: 0, message };
     if highest == 0 && first.is_file() {
         return Err(fail(
-            "a part of a description alone is no drive; give the `.parv`, `.diskspecs` or `.model` \
+            "a part of a description alone is not a drive; give the `.parv`, `.diskspecs` or `.model` \
              that names it"
                 .to_owned(),
         ));

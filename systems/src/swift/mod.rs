@@ -157,7 +157,8 @@ impl Rules for Swift {
         let targets = (0..ring.partitions())
             .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
             .collect();
-        let quorum = u32::from(scenario.volume(id).n()) / 2 + 1;
+        // `quorum_size` of Swift: half of an even number of copies, a majority of an odd one
+        let quorum = u32::from(scenario.volume(id).n()).div_ceil(2);
         let finding = Finding::Ring(self.settings.partition_power);
         Ok(Groups { targets, finding, quorum, devices: found.devices().len() as u64 })
     }

@@ -73,8 +73,8 @@ pub fn parse(text: &str) -> Result<Element, CosbenchError> {
             continue;
         }
         let here = rest;
-        let (mut element, after, closed) =
-            tag(&rest[1..]).ok_or_else(|| wrong(here, "it is no tag with attributes in quotes"))?;
+        let (mut element, after, closed) = tag(&rest[1..])
+            .ok_or_else(|| wrong(here, "it is not a tag with attributes in quotes"))?;
         let at = text.len() - here.len();
         newlines += text[counted..at].matches('\n').count();
         counted = at;

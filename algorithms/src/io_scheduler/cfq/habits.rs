@@ -99,7 +99,7 @@ mod tests {
         for _ in 0..4 {
             assert!(!issue(801).seeky());
         }
-        assert_eq!(issue(800).idle(true), SimSpan::from_ms(8), "800 is no jump");
+        assert_eq!(issue(800).idle(true), SimSpan::from_ms(8), "800 is not a jump");
         assert!(issue(801).seeky());
         assert_eq!(issue(0).idle(false), SimSpan::from_ms(2));
         assert_eq!(issue(0).idle(true), SimSpan::ZERO);

@@ -129,7 +129,7 @@ impl<T: Copy + Debug + Send + 'static> Disk<T> {
                 let spin = spin(drive.revolution(), specification.rpm_tolerance);
                 (Arm::Drive(Box::new(Drive::turning(drive, spin))), specification.queue_depth)
             }
-            _ => panic!("a device without heads is no disk"),
+            _ => panic!("a device without heads is not a disk"),
         };
         Self {
             arm,
