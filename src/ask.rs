@@ -136,13 +136,11 @@ fn table(answer: &Answer) -> String {
     });
     let misfits: Vec<String> = misfits.collect();
     if !misfits.is_empty() {
-        let model = match answer.model {
-            Model::Mva => "mean value analysis",
-            Model::Bounds => "the bounds",
-            _ => "the replay",
-        };
-        let _ =
-            writeln!(text, "Error of {model} for the recorded run itself: {}", misfits.join("; "));
+        let _ = writeln!(
+            text,
+            "Error of the replay for the recorded run itself: {}",
+            misfits.join("; ")
+        );
     }
     let intervals = answer.workloads.iter().filter_map(|(name, found)| {
         let of = |metric, unit: &str| {

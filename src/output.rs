@@ -14,6 +14,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
 }
 
+/// A number of things, such as `1 run` or `2 runs`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Notes to read before a result: one line each, followed by an empty line.
 pub(crate) fn notes(notes: &[String]) -> String {
     let mut text: String = notes.iter().map(|note| format!("note: {note}\n")).collect();

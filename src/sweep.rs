@@ -207,12 +207,9 @@ fn print_whole(
         let _ = write!(text, ", {} left out", content.left_out);
     }
     let bytes: u64 = content.files.iter().map(|file| file.bytes).sum();
-    let (files, bytes, digest) = (content.files.len(), size(bytes as f64), &content.digest);
-    let _ = writeln!(
-        text,
-        "; {files} file{}, {bytes}\ndigest {digest}",
-        if files == 1 { "" } else { "s" }
-    );
+    let (files, bytes, digest) =
+        (output::counted(content.files.len(), "file"), size(bytes as f64), &content.digest);
+    let _ = writeln!(text, "; {files}, {bytes}\ndigest {digest}");
     output::print(&text)
 }
 

@@ -143,6 +143,11 @@ fn a_partial_write_of_a_coded_block_reads_first() {
         steps.iter().position(is).unwrap_or_else(|| panic!("no step `{word}`"))
     };
     assert!(at("miss: ") < at("write: "));
+    // processors are nearly idle: a thread that sleeps until all nodes have answered does not wait for one
+    let waits = |step: &&Value| ms(step, "waiting_ms");
+    let longest = of(&steps, "cpu").iter().map(waits).fold(0.0, f64::max);
+    let disk = of(&steps, "disk0").iter().map(|step| ms(step, "service_ms")).fold(0.0, f64::max);
+    assert!(longest < disk / 10.0, "{longest} of {disk} ms: {steps:#?}");
 }
 
 #[test]

@@ -243,13 +243,11 @@ fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
     let (buckets, rules) = (parts.buckets.len(), parts.rules.len());
     let devices = map.placed_devices().len();
     let mut document = json!({ "devices": devices, "buckets": buckets, "rules": rules });
-    let counted =
-        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
         "{}, {}, {}\n",
-        counted(devices, "device"),
-        counted(buckets, "bucket"),
-        counted(rules, "rule")
+        crate::output::counted(devices, "device"),
+        crate::output::counted(buckets, "bucket"),
+        crate::output::counted(rules, "rule")
     );
     if let (Some(rule), Some(replicas), Some(inputs)) =
         (&arguments.rule, arguments.replicas, arguments.inputs)

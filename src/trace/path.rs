@@ -6,6 +6,10 @@
 //! receiver runs is waiting. A thread that finds its page in the cache while another request is
 //! still reading it waits for that request's disk operation. A writer waits before its write is
 //! recorded if too much data is dirty.
+//!
+//! That a thread is woken is not recorded either. A thread that ran before is taken to sleep until another thread of the
+//! request stops on its host: a client's thread sleeps until the threads that talk to nodes have the answers. So if a
+//! thread loses its processor while others of its request run on, part of its waiting is left out.
 
 use foretell_ati::{Body, Facts, Header, Phase, Record, RunDb};
 use foretell_sorted::{SortedMap, SortedSet};
@@ -34,7 +38,7 @@ pub(crate) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec
         around,
         start,
         steps: Vec::new(),
-        ready: SortedMap::new(),
+        last: SortedMap::new(),
         made: SortedMap::new(),
         found: SortedSet::new(),
         flying: SortedMap::new(),
@@ -46,20 +50,37 @@ pub(crate) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec
     Ok(path.steps)
 }
 
+/// The last activity of a thread.
+#[derive(Clone, Copy)]
+enum Last {
+    /// It can run since then: its disk operation completed, or its write found room.
+    Woken(u64),
+    /// It ran until then.
+    Stopped(u64),
+}
+
+impl Last {
+    fn at(self) -> u64 {
+        match self {
+            Self::Woken(at) | Self::Stopped(at) => at,
+        }
+    }
+}
+
 /// The state of a request while its records are followed.
 struct Path<'a> {
     facts: &'a Facts,
     around: Around,
     start: u64,
     steps: Vec<Step>,
-    /// By host and thread: the end of the thread's last activity, from which on it could run.
-    ready: SortedMap<(u32, u32), u64>,
+    /// By host and thread: the thread's last activity.
+    last: SortedMap<(u32, u32), Last>,
     /// By host: the time of the request's last event there.
     made: SortedMap<u32, u64>,
     /// Threads that found a page in the cache; the page may still be on its way there.
     found: SortedSet<(u32, u32)>,
     /// Messages under way, by receiver and thread: index of the step, and time of sending.
-    flying: SortedMap<(u32, u32), Vec<(usize, u64)>>,
+    flying: SortedMap<(u32, u32), (usize, u64)>,
     /// Outstanding disk operations, by host, disk, address and direction: index of the step, and
     /// time of issue.
     at_disk: SortedMap<(u32, u32, u64, u8), (usize, u64)>,
@@ -78,12 +99,7 @@ impl Path<'_> {
                 let what = format!("{numbytes} bytes to {}", self.host(receiver));
                 let service = self.transfer_ns(sender, receiver, Bytes(numbytes));
                 let step = self.add(&header, "network", what, None, service);
-                let key = (receiver, header.tid);
-                if let Some(messages) = self.flying.get_mut(&key) {
-                    messages.push((step, ts));
-                } else {
-                    self.flying.insert(key, vec![(step, ts)]);
-                }
+                self.flying.insert((receiver, header.tid), (step, ts));
             }
             Body::DiskOp { disk, lbn, size, op, phase } => {
                 let key = (host, disk, lbn, op as u8);
@@ -100,7 +116,7 @@ impl Path<'_> {
                         self.steps[step].waiting_ns = Some(taken_up - issued);
                         self.steps[step].service_ns = Some(ts - taken_up);
                         self.found.remove(&thread);
-                        self.ready.insert(thread, ts);
+                        self.last.insert(thread, Last::Woken(ts));
                     }
                 }
             }
@@ -120,9 +136,9 @@ impl Path<'_> {
                 self.cached(&header, format!("miss: {size} bytes at {offset}"));
             }
             Body::BufferWrite { offset, size, .. } => {
-                let since = self.ready.insert(thread, ts);
-                let waiting = since
-                    .map(|since| ts.saturating_sub(since))
+                let last = self.last.insert(thread, Last::Woken(ts));
+                let waiting = last
+                    .map(|last| ts.saturating_sub(last.at()))
                     .filter(|&waiting| waiting > AT_ONCE_NS);
                 let when = if waiting.is_some() { ", when there was room" } else { "" };
                 let what = format!("write: {size} bytes at {offset}{when}");
@@ -141,11 +157,16 @@ impl Path<'_> {
         let (host, ts) = (header.host.0, header.ts_ns);
         let thread = (host, header.tid);
         let end = self.around.switched_away(host, header.pid, header.tid, ts);
-        let arrived = self.arrived(thread, ts);
-        // a new thread was started by another thread of the request
-        let since = self.ready.get(&thread).or_else(|| self.made.get(&host)).copied();
-        let mut since = since.filter(|_| arrived.is_empty());
-        if let Some(from) = since.filter(|_| self.found.remove(&thread))
+        let arrived = self.flying.remove(&thread);
+        let last = self.last.get(&thread).copied().filter(|_| arrived.is_none());
+        let others = self.made.get(&host).copied().filter(|_| arrived.is_none());
+        let mut since = match last {
+            Some(Last::Woken(at)) => Some(at),
+            // another thread of the request has woken it, or started it
+            Some(Last::Stopped(at)) => Some(others.map_or(at, |others| others.max(at))),
+            None => others,
+        };
+        if let Some(from) = last.map(Last::at).filter(|_| self.found.remove(&thread))
             && let Some(read) = self.around.completion_in(host, from, ts)
         {
             let what = "waits for a page that another request reads".to_owned();
@@ -155,23 +176,12 @@ impl Path<'_> {
         let waiting = since.map(|since| ts.saturating_sub(since));
         let what = format!("{} runs (thread {})", self.process(header.pid), header.tid);
         self.add(header, "cpu", what, waiting, end.map(|end| end - ts));
-        for (step, sent) in arrived {
+        if let Some((step, sent)) = arrived {
             let service = self.steps[step].service_ns.unwrap_or(0);
             self.steps[step].waiting_ns = Some((ts - sent).saturating_sub(service));
         }
-        self.ready.insert(thread, end.unwrap_or(ts));
+        self.last.insert(thread, Last::Stopped(end.unwrap_or(ts)));
         self.made.insert(host, end.unwrap_or(ts));
-    }
-
-    /// Messages to a thread that can have arrived by `ts`. Answers of several nodes may be under way at once.
-    fn arrived(&mut self, thread: (u32, u32), ts: u64) -> Vec<(usize, u64)> {
-        let Some(messages) = self.flying.get_mut(&thread) else { return Vec::new() };
-        let steps = &self.steps;
-        messages
-            .extract_if(.., |&mut (step, sent)| {
-                sent.saturating_add(steps[step].service_ns.unwrap_or(0)) <= ts
-            })
-            .collect()
     }
 
     fn cached(&mut self, header: &Header, what: String) {

@@ -199,7 +199,7 @@ impl Expected<'_> {
     }
 }
 
-/// Relative error of a model: modelled / recorded - 1.
+/// Relative error of the replay for the recorded run: modelled / recorded - 1.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Misfit {
     /// Error of the throughput.

@@ -9,6 +9,7 @@ use foretell_core::calibrate::disk::{
 use foretell_units::Op;
 use serde_json::{Value, json};
 
+use crate::output::counted;
 use crate::screen::fitted;
 use crate::tables::{number, table};
 
@@ -42,10 +43,6 @@ struct JobRow {
     /// Errors of a device fitted to the other conditions, relative to the figures chosen here: IOPS,
     /// and the latency of the operation with the largest error.
     left_out: Option<[f64; 2]>,
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn error(found: f64, wanted: f64) -> f64 {

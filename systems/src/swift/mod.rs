@@ -148,6 +148,12 @@ fn settings(system: &model::System) -> &model::Swift {
     }
 }
 
+/// Number of servers that must have written an object with that number of copies (Swift's `quorum_size`): half of an
+/// even number, a majority of an odd one.
+fn quorum(copies: u32) -> u32 {
+    copies.div_ceil(2)
+}
+
 impl Rules for Swift {
     const FRONT_STORES: bool = false;
 
@@ -157,8 +163,7 @@ impl Rules for Swift {
         let targets = (0..ring.partitions())
             .flat_map(|partition| ring.devices(partition).iter().map(|&id| all[id as usize]))
             .collect();
-        // `quorum_size` of Swift: half of an even number of copies, a majority of an odd one
-        let quorum = u32::from(scenario.volume(id).n()).div_ceil(2);
+        let quorum = quorum(u32::from(scenario.volume(id).n()));
         let finding = Finding::Ring(self.settings.partition_power);
         Ok(Groups { targets, finding, quorum, devices: found.devices().len() as u64 })
     }
@@ -183,5 +188,16 @@ impl Rules for Swift {
         let _ = (volume, cpu);
         let bytes = if task.is_front() { task.piece.size } else { task.shard.size };
         self.time(task.op, task.is_front(), pool.encoding.n() as u64, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quorum;
+
+    /// The values of `quorum_size` in Swift's `swift/common/utils.py`.
+    #[test]
+    fn a_quorum_is_half_of_an_even_number_of_copies() {
+        assert_eq!([1, 2, 3, 4, 5].map(quorum), [1, 1, 2, 2, 3]);
     }
 }
