@@ -31,7 +31,7 @@ fn best<T>(mut prepare: impl FnMut() -> T, mut run: impl FnMut(&mut T)) -> f64 {
 fn line(name: &str, unit: &str, count: f64, seconds: impl FnOnce() -> f64) {
     let chosen: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str())) {
-        println!("{name:44} {:8.2} {unit}", count / seconds());
+        println!("{name:55} {:8.2} {unit}", count / seconds());
     }
 }
 
@@ -77,6 +77,19 @@ fn caches() {
             line(&format!("{kind:8} {trace_name}"), "M references/s", million, || {
                 best(
                     || kind.build(capacity),
+                    |policy| {
+                        for &key in &trace {
+                            black_box(policy.access(key));
+                        }
+                    },
+                )
+            });
+        }
+        for &kind in PolicyKind::ALL {
+            let name = format!("{kind:8} for pages, {trace_name}");
+            line(&name, "M references/s", million, || {
+                best(
+                    || kind.build_for_pages(capacity),
                     |policy| {
                         for &key in &trace {
                             black_box(policy.access(key));

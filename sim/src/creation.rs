@@ -15,6 +15,7 @@
 //! The dynamic state, that is queues and arm positions, is warmed up by simulated time (`warmup`). Files of other
 //! workloads, and devices other than arrays, are left unchanged.
 
+use foretell_algorithms::distribution::Place;
 use foretell_scenarios::device::{Array, Device};
 use foretell_scenarios::model::{Arrivals, WorkloadKind};
 use foretell_units::{Bytes, HostId, Op};
@@ -31,9 +32,16 @@ const MOST_REQUESTS: u64 = 1 << 21;
 /// et al. 2013 did in an average minute.
 const MOST_READS: u64 = 1 << 19;
 
+/// The volume whose places are touched, and lists that are used again for each access.
+struct Touched {
+    volume: u32,
+    nodes: Vec<u32>,
+    places: Vec<Place>,
+}
+
 /// Files of one instance, and the operations on them.
 struct Files {
-    volume: u32,
+    touched: Touched,
     base: Bytes,
     file: Bytes,
     count: u64,
@@ -97,7 +105,11 @@ impl Cluster {
                 let base = file_set * position as u64;
                 let count = file_set.get() / file.get();
                 let mut files = Files {
-                    volume: workload.volume.0,
+                    touched: Touched {
+                        volume: workload.volume.0,
+                        nodes: Vec::new(),
+                        places: Vec::new(),
+                    },
                     base,
                     file,
                     count,
@@ -117,13 +129,14 @@ impl Cluster {
             disk.expect(left);
         }
         for number in 0..all.iter().map(|files| files.count).max().unwrap_or(0) {
-            for Files { volume, base, file, count, .. } in &all {
+            for Files { touched, base, file, count, .. } in &mut all {
                 if number >= *count {
                     continue;
                 }
                 left = left.saturating_sub(*file);
                 if left < kept {
-                    self.touch(*volume, Op::Write, *base + *file * number, *file);
+                    let offset = *base + *file * number;
+                    self.touch(touched, Access { op: Op::Write, offset, size: *file });
                 }
             }
         }
@@ -134,7 +147,7 @@ impl Cluster {
                 for thread in 0..files.threads.len() {
                     requests += 1;
                     let Some(access) = files.next(thread) else { continue };
-                    self.touch(files.volume, access.op, access.offset, access.size);
+                    self.touch(&mut files.touched, access);
                     if access.op == Op::Write {
                         wrote += access.size;
                     }
@@ -145,13 +158,14 @@ impl Cluster {
     }
 
     /// Updates the arrays' caches for a read or write of a volume's range; it takes no time.
-    fn touch(&mut self, volume: u32, op: Op, offset: Bytes, size: Bytes) {
+    fn touch(&mut self, touched: &mut Touched, access: Access) {
+        let Touched { volume, nodes, places } = touched;
+        let (volume, op) = (*volume, access.op);
         let found = &self.protocol.volumes()[volume as usize];
-        let (offset, size) = found.distribution.covering(offset, size);
-        let (mut nodes, mut places) = (Vec::new(), Vec::new());
+        let (offset, size) = found.distribution.covering(access.offset, access.size);
         for piece in found.distribution.pieces(offset, size) {
-            found.distribution.places(piece.group, &mut nodes, &mut places);
-            for place in &places {
+            found.distribution.places(piece.group, nodes, places);
+            for place in &*places {
                 let host: HostId = found.nodes[place.node as usize];
                 let host = &self.engine.hosts[host.index()];
                 let node = host.node.as_ref().expect("it stores fragments");

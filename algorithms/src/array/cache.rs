@@ -57,7 +57,7 @@ impl Cache {
         let pages = spec.size.get() / spec.page.get();
         let capacity = usize::try_from(pages).expect("a 64-bit machine");
         Self {
-            buffer: Buffer::new(spec.policy.build(capacity), spec.page),
+            buffer: Buffer::new(spec.policy.build_for_pages(capacity), spec.page),
             streams: Streams::following(STREAMS, (spec.read_ahead.get() / spec.page.get()) as u32),
             effects: Effects::default(),
             page: spec.page.get() / SECTOR_BYTES,

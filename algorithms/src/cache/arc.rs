@@ -23,7 +23,7 @@ const B2: u32 = 3;
 
 /// ARC.
 #[derive(Clone, Debug)]
-pub struct Arc<W = Unit> {
+pub struct Arc<W: Weight = Unit> {
     shelves: Shelves<W, 4>,
     /// The target size of T1: p of the paper.
     target: f64,

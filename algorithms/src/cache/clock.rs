@@ -6,7 +6,7 @@
 //! so a page must be used a second time to be skipped. This is also libCacheSim's default; texts
 //! that set the bit at admission give each page one more turn.
 
-use super::directory::Directory;
+use super::directory::{Directory, Neighbours};
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::{Unit, constructors, faces};
 
@@ -22,12 +22,12 @@ impl Rule for SecondChance {
     type Mark = bool;
 
     #[inline]
-    fn hit(&mut self, keys: &mut Directory<bool>, node: u32) {
+    fn hit(&mut self, keys: &mut Directory<bool, impl Neighbours>, node: u32) {
         *keys.mark_mut(node) = true;
     }
 
     #[inline]
-    fn victim(&mut self, keys: &mut Directory<bool>) -> u32 {
+    fn victim(&mut self, keys: &mut Directory<bool, impl Neighbours>) -> u32 {
         loop {
             let node = keys.back(QUEUE).expect("somebody is there");
             if !std::mem::take(keys.mark_mut(node)) {

@@ -2,7 +2,7 @@
 //!
 //! One queue, latest admission at the front; a hit changes nothing.
 
-use super::directory::Directory;
+use super::directory::{Directory, Neighbours};
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::{Unit, constructors, faces};
 
@@ -17,10 +17,10 @@ impl Rule for Arrival {
     type Mark = ();
 
     #[inline]
-    fn hit(&mut self, _keys: &mut Directory<()>, _node: u32) {}
+    fn hit(&mut self, _keys: &mut Directory<(), impl Neighbours>, _node: u32) {}
 
     #[inline]
-    fn victim(&mut self, keys: &mut Directory<()>) -> u32 {
+    fn victim(&mut self, keys: &mut Directory<(), impl Neighbours>) -> u32 {
         keys.back(QUEUE).expect("somebody is there")
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::{
-    Arc, BySize, Clock, Evicted, Fifo, Lfu, Lirs, Lru, Replacement, Room, S3Fifo, Sieve,
+    Arc, BySize, Clock, Evicted, Fifo, Lfu, Lirs, Lru, Pages, Replacement, Room, S3Fifo, Sieve,
     SizedAccess, TwoQ, Unit, Weight, faces,
 };
 use crate::names;
@@ -44,6 +44,13 @@ macro_rules! policies {
             pub fn build(self, capacity: usize) -> AnyPolicy {
                 match self {
                     $(Self::$kind => AnyPolicy::$kind($policy::new(capacity)),)+
+                }
+            }
+
+            /// The same for pages: objects that come in runs of consecutive keys.
+            pub fn build_for_pages(self, capacity: usize) -> AnyPolicy<Pages> {
+                match self {
+                    $(Self::$kind => AnyPolicy::$kind($policy::of_pages(capacity)),)+
                 }
             }
 

@@ -8,7 +8,7 @@
 //! the next block. Every operation takes constant time (the idea of Shah, Mitra & Matani 2010, in
 //! one list instead of a list of lists).
 
-use super::directory::Directory;
+use super::directory::{Directory, Neighbours};
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::{Unit, constructors, faces};
 
@@ -48,7 +48,7 @@ impl Frequency {
     }
 
     /// Adds `node` to block `id` as its newest member.
-    fn join(&mut self, keys: &mut Directory<u32>, id: u32, node: u32) {
+    fn join(&mut self, keys: &mut Directory<u32, impl Neighbours>, id: u32, node: u32) {
         let block = self.block(id);
         keys.move_ahead_of(block.newest, node);
         block.newest = node;
@@ -61,7 +61,7 @@ impl Rule for Frequency {
     /// The object's block.
     type Mark = u32;
 
-    fn admitted(&mut self, keys: &mut Directory<u32>, node: u32) {
+    fn admitted(&mut self, keys: &mut Directory<u32, impl Neighbours>, node: u32) {
         let back = keys.back(QUEUE).expect("`node` is there");
         let id = *keys.mark(back);
         if back != node && self.block(id).accesses == 1 {
@@ -72,7 +72,7 @@ impl Rule for Frequency {
         }
     }
 
-    fn hit(&mut self, keys: &mut Directory<u32>, node: u32) {
+    fn hit(&mut self, keys: &mut Directory<u32, impl Neighbours>, node: u32) {
         let id = *keys.mark(node);
         let Block { accesses, members, newest } = *self.block(id);
         let next = keys
@@ -95,11 +95,11 @@ impl Rule for Frequency {
         }
     }
 
-    fn victim(&mut self, keys: &mut Directory<u32>) -> u32 {
+    fn victim(&mut self, keys: &mut Directory<u32, impl Neighbours>) -> u32 {
         keys.back(QUEUE).expect("somebody is there")
     }
 
-    fn leaving(&mut self, keys: &mut Directory<u32>, node: u32) {
+    fn leaving(&mut self, keys: &mut Directory<u32, impl Neighbours>, node: u32) {
         let id = *keys.mark(node);
         let block = self.block(id);
         block.members -= 1;

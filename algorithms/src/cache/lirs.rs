@@ -36,7 +36,7 @@ const GHOSTS: Queue = 1;
 
 /// LIRS.
 #[derive(Clone, Debug)]
-pub struct Lirs<W = Unit> {
+pub struct Lirs<W: Weight = Unit> {
     /// S, and the rest; a count of 1 marks LIR objects.
     shelves: Shelves<W, 2>,
     /// Q, and the ghosts.

@@ -2,7 +2,7 @@
 //!
 //! One queue, most recent at the front. The algorithm leaves no choices.
 
-use super::directory::Directory;
+use super::directory::{Directory, Neighbours};
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::{Unit, constructors, faces};
 
@@ -17,12 +17,12 @@ impl Rule for Recency {
     type Mark = ();
 
     #[inline]
-    fn hit(&mut self, keys: &mut Directory<()>, node: u32) {
+    fn hit(&mut self, keys: &mut Directory<(), impl Neighbours>, node: u32) {
         keys.move_to_front(QUEUE, node);
     }
 
     #[inline]
-    fn victim(&mut self, keys: &mut Directory<()>) -> u32 {
+    fn victim(&mut self, keys: &mut Directory<(), impl Neighbours>) -> u32 {
         keys.back(QUEUE).expect("somebody is there")
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! A policy owns the map from key to slot and nothing else. A resident object keeps its slot until
 //! it leaves. Slots are below the capacity and assigned densely, so a caller can keep dirty flags
-//! or times in arrays beside it. All policies here admit on every miss. A cache of unit-size
+//! or times in arrays beside it (with [`Pages`], they are below four times the capacity). All policies here admit on every miss. A cache of unit-size
 //! objects then evicts at most one, and the new object usually takes the slot of the old one.
 //! Ghosts (keys that a policy remembers after their objects have left) have no slot.
 //!
 //! Each policy is generic in its [`Weight`]. With [`Unit`] every object counts as one and the
-//! policy is a [`Policy`]. With [`BySize`] each object has its own size, the capacity is in the
+//! policy is a [`Policy`]; so it is with [`Pages`], for keys that come in runs. With [`BySize`] each object has its own size, the capacity is in the
 //! same unit, and the policy is a [`SizedPolicy`].
 //!
 //! Where a paper leaves a choice, we choose as libCacheSim does (Yang et al., the reference
@@ -42,7 +42,7 @@ pub use one_queue::OneQueue;
 pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
 pub use two_q::TwoQ;
-pub use weight::{BySize, Unit, Weight};
+pub use weight::{BySize, Pages, Unit, Weight};
 
 /// The largest capacity in objects: slots and ghosts are numbered with 32 bits.
 pub const MAX_CAPACITY: usize = 1 << 29;
@@ -206,6 +206,14 @@ macro_rules! constructors {
             }
         }
 
+        impl $policy<$crate::cache::Pages> {
+            /// The same for pages: objects that come in runs of consecutive keys.
+            pub fn of_pages(capacity: usize) -> Self {
+                assert!(capacity <= $crate::cache::MAX_CAPACITY, "a capacity of {capacity} pages");
+                Self::with_room($crate::cache::Room::new(capacity as u64))
+            }
+        }
+
         impl $policy<$crate::cache::BySize> {
             /// An empty cache for objects whose sizes add up to `capacity`, from 1 to 2⁶¹.
             pub fn sized(capacity: u64) -> Self {
@@ -246,7 +254,7 @@ use on_shelves;
 /// Gives a policy its public interfaces.
 macro_rules! faces {
     ($policy:ident) => {
-        impl $crate::cache::Policy for $policy {
+        impl<W: $crate::cache::weight::Equal> $crate::cache::Policy for $policy<W> {
             #[inline]
             fn access(&mut self, key: u64) -> $crate::cache::Access {
                 use $crate::cache::{Access, Replacement, SizedAccess};

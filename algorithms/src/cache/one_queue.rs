@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use super::directory::{Directory, Queue};
+use super::directory::{Directory, Mark, Neighbours, Queue};
 use super::{Evicted, Replacement, Room, SizedAccess, Unit, Weight};
 
 /// The only queue; new objects enter at its front.
@@ -12,27 +12,27 @@ pub(crate) const QUEUE: Queue = 0;
 /// The decisions of a policy without ghosts.
 pub trait Rule: Clone + Debug + Default {
     /// The mark of each object, initially the default.
-    type Mark: Clone + Debug + Default;
+    type Mark: Mark;
 
     /// `node` was admitted.
     #[inline]
-    fn admitted(&mut self, _keys: &mut Directory<Self::Mark>, _node: u32) {}
+    fn admitted(&mut self, _keys: &mut Directory<Self::Mark, impl Neighbours>, _node: u32) {}
 
     /// `node` was hit.
-    fn hit(&mut self, keys: &mut Directory<Self::Mark>, node: u32);
+    fn hit(&mut self, keys: &mut Directory<Self::Mark, impl Neighbours>, node: u32);
 
     /// Chooses the next object to evict. There is at least one object.
-    fn victim(&mut self, keys: &mut Directory<Self::Mark>) -> u32;
+    fn victim(&mut self, keys: &mut Directory<Self::Mark, impl Neighbours>) -> u32;
 
     /// `node` is about to leave, evicted or removed.
     #[inline]
-    fn leaving(&mut self, _keys: &mut Directory<Self::Mark>, _node: u32) {}
+    fn leaving(&mut self, _keys: &mut Directory<Self::Mark, impl Neighbours>, _node: u32) {}
 }
 
 /// A cache whose policy remembers only residents.
 #[derive(Clone, Debug)]
-pub struct OneQueue<R: Rule, W = Unit> {
-    keys: Directory<R::Mark>,
+pub struct OneQueue<R: Rule, W: Weight = Unit> {
+    keys: Directory<R::Mark, W::Neighbours>,
     rule: R,
     sizes: W,
     room: Room,

@@ -29,7 +29,7 @@ const MOST: u8 = 3;
 
 /// S3-FIFO.
 #[derive(Clone, Debug)]
-pub struct S3Fifo<W = Unit> {
+pub struct S3Fifo<W: Weight = Unit> {
     shelves: Shelves<W, 3>,
     small_limit: u64,
     main_limit: u64,

@@ -26,8 +26,8 @@ impl Default for Place {
 
 /// Keys in `Q` queues, some of them resident.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelves<W, const Q: usize> {
-    keys: Directory<Place>,
+pub(crate) struct Shelves<W: Weight, const Q: usize> {
+    keys: Directory<Place, W::Neighbours>,
     sizes: W,
     /// Sum of sizes in each queue.
     used: [u64; Q],

@@ -7,7 +7,7 @@
 //! bit is clear at admission. If the object under the hand is removed, the hand moves to the next
 //! newer one, as in an eviction.
 
-use super::directory::Directory;
+use super::directory::{Directory, Neighbours};
 use super::one_queue::{OneQueue, QUEUE, Rule};
 use super::{Unit, constructors, faces};
 
@@ -26,12 +26,12 @@ impl Rule for Hand {
     type Mark = bool;
 
     #[inline]
-    fn hit(&mut self, keys: &mut Directory<bool>, node: u32) {
+    fn hit(&mut self, keys: &mut Directory<bool, impl Neighbours>, node: u32) {
         *keys.mark_mut(node) = true;
     }
 
     #[inline]
-    fn victim(&mut self, keys: &mut Directory<bool>) -> u32 {
+    fn victim(&mut self, keys: &mut Directory<bool, impl Neighbours>) -> u32 {
         let oldest = keys.back(QUEUE).expect("somebody is there");
         let mut node = self.at.unwrap_or(oldest);
         while std::mem::take(keys.mark_mut(node)) {
@@ -42,7 +42,7 @@ impl Rule for Hand {
     }
 
     #[inline]
-    fn leaving(&mut self, keys: &mut Directory<bool>, node: u32) {
+    fn leaving(&mut self, keys: &mut Directory<bool, impl Neighbours>, node: u32) {
         if self.at == Some(node) {
             self.at = keys.ahead(node);
         }

@@ -23,7 +23,7 @@ const OUT: u32 = 2;
 
 /// 2Q.
 #[derive(Clone, Debug)]
-pub struct TwoQ<W = Unit> {
+pub struct TwoQ<W: Weight = Unit> {
     shelves: Shelves<W, 3>,
     in_limit: u64,
     out_limit: u64,

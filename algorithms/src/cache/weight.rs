@@ -4,34 +4,61 @@
 
 use std::fmt::Debug;
 
+use super::directory::{Alone, Fours, Neighbours};
+
 /// Stores the sizes of a cache's objects.
 pub trait Weight: sealed::Sealed + Clone + Debug + Default {
+    /// How many consecutive keys have their nodes in one leaf.
+    type Neighbours: Neighbours;
+
     /// Stores the size of the object at `position`.
     fn set(&mut self, position: u32, size: u64);
     /// The size of the object at `position`.
     fn get(&self, position: u32) -> u64;
 }
 
-/// Every object counts as one: pages of a buffer cache.
+/// A weight with which every object counts as one.
+pub trait Equal: Weight {}
+
+/// Every object counts as one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unit;
+
+/// Every object counts as one, and most objects come with those of the neighbouring keys: pages of a buffer
+/// cache. The policy takes less memory, but slots are not dense.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pages;
 
 /// Every object has its own size, in bytes.
 #[derive(Clone, Debug, Default)]
 pub struct BySize(Vec<u64>);
 
-impl Weight for Unit {
-    #[inline]
-    fn set(&mut self, _: u32, size: u64) {
-        debug_assert!(size == 1);
-    }
-    #[inline]
-    fn get(&self, _: u32) -> u64 {
-        1
-    }
+/// Weights that store nothing.
+macro_rules! equal {
+    ($weight:ident, $neighbours:ident) => {
+        impl Equal for $weight {}
+
+        impl Weight for $weight {
+            type Neighbours = $neighbours;
+
+            #[inline]
+            fn set(&mut self, _: u32, size: u64) {
+                debug_assert!(size == 1);
+            }
+            #[inline]
+            fn get(&self, _: u32) -> u64 {
+                1
+            }
+        }
+    };
 }
 
+equal!(Unit, Alone);
+equal!(Pages, Fours);
+
 impl Weight for BySize {
+    type Neighbours = Alone;
+
     fn set(&mut self, position: u32, size: u64) {
         let position = position as usize;
         if position >= self.0.len() {
@@ -47,5 +74,6 @@ impl Weight for BySize {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Unit {}
+    impl Sealed for super::Pages {}
     impl Sealed for super::BySize {}
 }

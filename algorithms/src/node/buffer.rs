@@ -7,9 +7,11 @@
 //! are not distinguished: if a page is written in part, the node first reads the rest, as Linux
 //! does.
 
+use foldhash::fast::FixedState;
 use foretell_units::{Breadcrumb, Bytes, SimTime};
+use hashbrown::HashMap;
 
-use crate::cache::{Access, AnyPolicy, Policy};
+use crate::cache::{Access, AnyPolicy, Pages, Policy};
 use crate::slab::Slab;
 
 /// A page of a file: the file number in the upper bits, the page number in the lower ones.
@@ -107,43 +109,50 @@ impl Effects {
     }
 }
 
-/// The buffer cache of one node.
+/// The buffer cache of one node. A large cache is mostly clean and at rest, so a page takes no memory here before it
+/// is dirty or being read.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    policy: AnyPolicy,
+    policy: AnyPolicy<Pages>,
     page: Bytes,
-    /// By slot of the policy.
-    states: Vec<State>,
     dirty: DirtyRuns,
     dirty_pages: u64,
+    /// The dirty run of each page, or [`NONE`], by slot of the policy. Slots beyond the end are clean.
+    dirty_run: Vec<u32>,
     /// Outstanding reads, in the order of their tickets.
-    reads: Vec<(u32, u32)>,
+    reads: Vec<Outstanding>,
+    /// Tickets of the reads that bring pages, by slot.
+    arriving: HashMap<u32, u32, FixedState>,
     next_ticket: u32,
+    /// Lists for reads to come.
+    spare: Vec<Vec<u32>>,
 }
 
-/// State of a page in the cache.
-#[derive(Clone, Copy, Debug)]
-struct State {
-    /// The dirty run that it belongs to, or [`NONE`].
-    dirty: u32,
-    /// Ticket of the read that brings it or has brought it, or [`NONE`].
+/// A read under way.
+#[derive(Clone, Debug)]
+struct Outstanding {
+    ticket: u32,
+    /// The caller's number.
     read: u32,
+    /// Slots of the pages that it brings. A slot may be another page's by now.
+    slots: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
-const CLEAN: State = State { dirty: NONE, read: NONE };
 
 impl Buffer {
     /// An empty cache with pages of this size.
-    pub fn new(policy: AnyPolicy, page: Bytes) -> Self {
+    pub fn new(policy: AnyPolicy<Pages>, page: Bytes) -> Self {
         Self {
             policy,
             page,
-            states: Vec::new(),
             dirty: DirtyRuns::new(),
             dirty_pages: 0,
+            dirty_run: Vec::new(),
             reads: Vec::new(),
+            arriving: HashMap::with_hasher(FixedState::default()),
             next_ticket: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -151,7 +160,6 @@ impl Buffer {
     pub fn reserve(&mut self, pages: u64) {
         let pages = usize::try_from(pages).unwrap_or(usize::MAX).min(self.policy.capacity());
         self.policy.reserve(pages);
-        self.states.reserve(pages.saturating_sub(self.states.len()));
     }
 
     /// Size of a page.
@@ -179,21 +187,16 @@ impl Buffer {
             let (slot, hit) = self.refer(page, effects);
             if !hit {
                 Run::extend(&mut effects.misses, page);
-                effects.missed_slots.push(slot as u32);
+                effects.missed_slots.push(slot);
                 continue;
             }
             Run::extend(&mut effects.hits, page);
-            let ticket = self.states[slot].read;
-            if ticket == NONE || ticket == before {
+            let Some(&ticket) = self.arriving.get(&slot) else { continue };
+            if ticket == before {
                 continue;
             }
-            let Some(place) = self.under_way(ticket) else {
-                // it has arrived in the meantime
-                self.states[slot].read = NONE;
-                continue;
-            };
             before = ticket;
-            let (_, read) = self.reads[place];
+            let read = self.reads[self.under_way(ticket)].read;
             if !effects.awaited.contains(&read) {
                 effects.awaited.push(read);
             }
@@ -208,7 +211,7 @@ impl Buffer {
             if self.policy.contains(page.0).is_none() {
                 let (slot, _) = self.refer(page, effects);
                 Run::extend(&mut effects.misses, page);
-                effects.missed_slots.push(slot as u32);
+                effects.missed_slots.push(slot);
             }
         }
     }
@@ -218,10 +221,10 @@ impl Buffer {
     pub fn reading(&mut self, effects: &Effects, from: usize, pages: u32, read: u32) -> u32 {
         let ticket = self.next_ticket;
         self.next_ticket = if ticket + 1 == NONE { 0 } else { ticket + 1 };
-        self.reads.push((ticket, read));
-        for slot in &effects.missed_slots[from..from + pages as usize] {
-            self.states[*slot as usize].read = ticket;
-        }
+        let mut slots = self.spare.pop().unwrap_or_default();
+        slots.extend_from_slice(&effects.missed_slots[from..from + pages as usize]);
+        self.arriving.extend(slots.iter().map(|slot| (*slot, ticket)));
+        self.reads.push(Outstanding { ticket, read, slots });
         ticket
     }
 
@@ -238,15 +241,22 @@ impl Buffer {
 
     /// The read with this ticket has brought its pages.
     pub fn arrived(&mut self, ticket: u32) {
-        let place = self.under_way(ticket).expect("it was under way");
-        self.reads.remove(place);
+        let place = self.under_way(ticket);
+        let mut slots = self.reads.remove(place).slots;
+        for slot in slots.drain(..) {
+            if self.arriving.get(&slot) == Some(&ticket) {
+                self.arriving.remove(&slot);
+            }
+        }
+        self.spare.push(slots);
     }
 
     /// The index of a ticket among the outstanding reads, which are in the order of their tickets.
-    fn under_way(&self, ticket: u32) -> Option<usize> {
-        let (oldest, _) = *self.reads.first()?;
+    fn under_way(&self, ticket: u32) -> usize {
+        let oldest = self.reads.first().map_or(ticket, |read| read.ticket);
         let age = |ticket: u32| ticket.wrapping_sub(oldest);
-        self.reads.binary_search_by_key(&age(ticket), |(known, _)| age(*known)).ok()
+        let found = self.reads.binary_search_by_key(&age(ticket), |read| age(read.ticket));
+        found.expect("it is under way")
     }
 
     /// Writes the pages of `run`. If `dirty`, they are dirty afterwards, otherwise they equal those on disk.
@@ -265,10 +275,10 @@ impl Buffer {
             let page = run.first.plus(index);
             let (slot, _) = self.refer(page, effects);
             // the pages being read are now known, so that no request needs to wait for them
-            self.states[slot].read = NONE;
-            if dirty && self.states[slot].dirty == NONE {
+            self.arriving.remove(&slot);
+            if dirty && self.dirty_run(slot) == NONE {
                 self.dirty.runs[fresh].left += 1;
-                self.states[slot].dirty = fresh;
+                *self.dirty_run_mut(slot) = fresh;
                 self.dirty_pages += 1;
             }
         }
@@ -294,7 +304,7 @@ impl Buffer {
             .map(|index| whole.first.plus(index))
             .find(|page| {
                 let slot = self.policy.contains(page.0);
-                slot.is_some_and(|slot| self.states[slot as usize].dirty == oldest)
+                slot.is_some_and(|slot| self.dirty_run(slot) == oldest)
             })
             .expect("a dirty run has dirty pages");
         let mut run = Run { first, pages: 0 };
@@ -315,9 +325,27 @@ impl Buffer {
 
     /// Makes a page clean if it is in the cache and dirty. Returns who had dirtied it.
     fn clean(&mut self, page: PageKey) -> Option<Owner> {
-        let state = &mut self.states[self.policy.contains(page.0)? as usize];
-        let run = std::mem::replace(&mut state.dirty, NONE);
+        let run = self.take_dirty_run(self.policy.contains(page.0)?);
         (run != NONE).then(|| self.no_longer_dirty(run))
+    }
+
+    /// The dirty run of the page in this slot, or [`NONE`].
+    fn dirty_run(&self, slot: u32) -> u32 {
+        self.dirty_run.get(slot as usize).copied().unwrap_or(NONE)
+    }
+
+    fn dirty_run_mut(&mut self, slot: u32) -> &mut u32 {
+        let slot = slot as usize;
+        if slot >= self.dirty_run.len() {
+            self.dirty_run.resize(slot + 1, NONE);
+        }
+        &mut self.dirty_run[slot]
+    }
+
+    /// The same; the page is clean from now on.
+    fn take_dirty_run(&mut self, slot: u32) -> u32 {
+        let run = self.dirty_run.get_mut(slot as usize);
+        run.map_or(NONE, |run| std::mem::replace(run, NONE))
     }
 
     /// A page of a dirty run is clean or gone. Returns who had dirtied it.
@@ -329,26 +357,21 @@ impl Buffer {
     }
 
     /// References `page`. Returns its slot and whether it was in the cache. Records evictions.
-    fn refer(&mut self, page: PageKey, effects: &mut Effects) -> (usize, bool) {
+    fn refer(&mut self, page: PageKey, effects: &mut Effects) -> (u32, bool) {
         match self.policy.access(page.0) {
-            Access::Hit { slot } => (slot as usize, true),
+            Access::Hit { slot } => (slot, true),
             Access::Miss { slot, evicted } => {
                 if let Some(evicted) = evicted {
-                    let place = &mut self.states[evicted.slot as usize];
-                    let state = std::mem::replace(place, CLEAN);
+                    self.arriving.remove(&evicted.slot);
                     let key = PageKey(evicted.key);
-                    if state.dirty == NONE {
-                        Run::extend(&mut effects.evicted, key);
-                    } else {
-                        let owner = self.no_longer_dirty(state.dirty);
-                        own(&mut effects.spilled, key, owner);
+                    match self.take_dirty_run(evicted.slot) {
+                        NONE => Run::extend(&mut effects.evicted, key),
+                        run => {
+                            let owner = self.no_longer_dirty(run);
+                            own(&mut effects.spilled, key, owner);
+                        }
                     }
                 }
-                let slot = slot as usize;
-                if slot >= self.states.len() {
-                    self.states.resize(slot + 1, CLEAN);
-                }
-                self.states[slot] = CLEAN;
                 (slot, false)
             }
         }
@@ -490,7 +513,7 @@ mod tests {
             capacity in 1_usize..9,
             steps in prop::collection::vec(step(), 1..60),
         ) {
-            let mut buffer = Buffer::new(policy.build(capacity), Bytes::kib(4));
+            let mut buffer = Buffer::new(policy.build_for_pages(capacity), Bytes::kib(4));
             let (mut naive, mut effects) = (Naive::default(), Effects::default());
             for (number, step) in (1..).zip(steps) {
                 let now = SimTime::from_ns(number);

@@ -299,7 +299,7 @@ impl Node {
         let capacity = usize::try_from(pages(settings.cache).max(1)).expect("a 64-bit machine");
         let limit = pages(settings.dirty_limit).max(1);
         Self {
-            buffer: Buffer::new(settings.policy.build(capacity), page),
+            buffer: Buffer::new(settings.policy.build_for_pages(capacity), page),
             effects: Effects::default(),
             streams: Streams::new(pages(settings.read_ahead) as u32),
             addresses: AddressSpace::new(settings, file_sizes),

@@ -17,7 +17,7 @@
 //! on the device of the tables (Ceph's manual, *`BlueStore` configuration reference*, Devices). Left out:
 //! tables that do not fit on a `db` device, fragmentation and allocation, the bytes of checksums, read-ahead.
 
-use foretell_algorithms::cache::{AnyPolicy, Policy};
+use foretell_algorithms::cache::{AnyPolicy, Pages, Policy};
 use foretell_algorithms::mix;
 use foretell_algorithms::node::{
     DiskOperation, FLUSHER, HitCounts, Machine, NO_CLIENT, Note, Stretch,
@@ -106,7 +106,7 @@ pub struct Stores {
 #[derive(Clone, Debug)]
 struct Store {
     capacity: u64,
-    cache: AnyPolicy,
+    cache: AnyPolicy<Pages>,
     log: Log,
     /// The device with the log, and the log's first byte on it.
     log_at: (u32, u64),
@@ -195,7 +195,7 @@ impl Stores {
             let mut stream = clocks.below(format_args!("disk{disk}")).stream("store");
             Store {
                 capacity: capacity.get(),
-                cache: node.policy.build(pages),
+                cache: node.policy.build_for_pages(pages),
                 log: places.log,
                 log_at: places.log_at,
                 data_begin: places.data_begin,

@@ -6,6 +6,44 @@ use std::collections::BTreeMap;
 use crate::cache::{Access, MAX_CAPACITY, Policy, PolicyKind, SizedAccess, SizedPolicy};
 
 proptest! {
+    /// A policy for pages decides as the one for scattered objects does. A map from key to slot agrees with its own,
+    /// and slots are below four times the capacity.
+    #[test]
+    fn policies_for_pages_decide_alike(
+        keys in prop::collection::vec((0_u64..60, 0_u8..10), 0..500),
+        capacity in 1_usize..24,
+    ) {
+        for &kind in PolicyKind::ALL {
+            let mut objects = kind.build(capacity);
+            let mut pages = kind.build_for_pages(capacity);
+            let mut slots: BTreeMap<u64, u32> = BTreeMap::new();
+            for &(key, what) in &keys {
+                if what == 0 {
+                    let removed = pages.remove(key);
+                    prop_assert_eq!(objects.remove(key).is_some(), removed.is_some(), "{}", kind);
+                    prop_assert_eq!(removed, slots.remove(&key), "{}", kind);
+                    continue;
+                }
+                match (objects.access(key), pages.access(key)) {
+                    (Access::Hit { .. }, Access::Hit { slot }) => {
+                        prop_assert_eq!(slots.get(&key), Some(&slot), "{}", kind);
+                    }
+                    (Access::Miss { evicted: object, .. }, Access::Miss { slot, evicted: page }) => {
+                        prop_assert_eq!(object.map(|e| e.key), page.map(|e| e.key), "{}", kind);
+                        if let Some(page) = page {
+                            prop_assert_eq!(slots.remove(&page.key), Some(page.slot), "{}", kind);
+                        }
+                        prop_assert!((slot as usize) < 4 * capacity, "{}", kind);
+                        prop_assert!(slots.values().all(|&taken| taken != slot), "{}", kind);
+                        slots.insert(key, slot);
+                    }
+                    (object, page) => prop_assert!(false, "{kind}: {object:?}, {page:?}"),
+                }
+                prop_assert_eq!(pages.len(), objects.len(), "{}", kind);
+            }
+        }
+    }
+
     /// Slots are below the capacity, belong to one object each, and are stable while it is
     /// resident. A map from key to slot that a caller keeps agrees with the policy's own.
     #[test]
