@@ -4,7 +4,8 @@
 //! and is not pruned. A node may split on a random choice of `mtry` columns: a third of them, but at least 8 (or all).
 //! If there are few columns, a third would leave most nodes without the column that matters.
 
-use foretell_units::Seed;
+use foretell_sorted::SortedMap;
+use foretell_units::{Seed, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::cart::{self, Tree};
@@ -22,10 +23,32 @@ pub struct Forest {
 /// Minimum rows of a node to be split, as in ranger and randomForest; scikit-learn has 2.
 pub(crate) const MIN_SPLIT: usize = 6;
 
+/// Draws `y.len()` rows with replacement; if rows have groups, as many groups as there are, each with all its rows.
+/// Returns how often each row was drawn.
+fn draw(rows: usize, groups: Option<&[Vec<usize>]>, stream: &mut Stream) -> Vec<u32> {
+    let mut counts = vec![0_u32; rows];
+    match groups {
+        None => {
+            for _ in 0..rows {
+                counts[stream.below(rows as u64) as usize] += 1;
+            }
+        }
+        Some(groups) => {
+            for _ in 0..groups.len() {
+                for &row in &groups[stream.below(groups.len() as u64) as usize] {
+                    counts[row] += 1;
+                }
+            }
+        }
+    }
+    counts
+}
+
 /// Grows trees and passes each on, with the number of times it drew each row.
 fn grow_trees(
     x: &Matrix,
     y: &[f64],
+    groups: Option<&[Vec<usize>]>,
     (trees, mtry): (usize, Option<usize>),
     (min_split, min_leaf): (usize, usize),
     mut show: impl FnMut(&Tree, &[u32]),
@@ -36,10 +59,7 @@ fn grow_trees(
     let seed = Seed(0);
     let tree = |index: usize| {
         let mut stream = seed.child(index as u64).stream("learn/forest");
-        let mut counts = vec![0_u32; y.len()];
-        for _ in 0..y.len() {
-            counts[stream.below(y.len() as u64) as usize] += 1;
-        }
+        let counts = draw(y.len(), groups, &mut stream);
         let sampling = Sampling { columns, stream: &mut stream };
         let tree = Tree { nodes: grow::grow(x, y, &sorted, Some(&counts), limits, Some(sampling)) };
         show(&tree, &counts);
@@ -49,10 +69,24 @@ fn grow_trees(
 }
 
 /// A forest with leaves of at least `leaf` rows, and for each row the prediction of the trees that did
-/// not draw it.
-pub(crate) fn out_of_bag(x: &Matrix, y: &[f64], trees: usize, leaf: usize) -> (Forest, Vec<f64>) {
+/// not draw it. Trees draw whole groups of rows that were observed together: a tree that drew some rows of a
+/// group knows the others too well.
+pub(crate) fn out_of_bag(
+    x: &Matrix,
+    y: &[f64],
+    groups: Option<&[i64]>,
+    (trees, leaf): (usize, usize),
+) -> (Forest, Vec<f64>) {
+    let groups: Option<Vec<Vec<usize>>> = groups.map(|groups| {
+        let mut members: SortedMap<i64, Vec<usize>> = SortedMap::new();
+        for (row, group) in groups.iter().enumerate() {
+            members.entry(*group).or_default().push(row);
+        }
+        members.into_values().collect()
+    });
     let mut sums = vec![(0.0, 0_u32); y.len()];
-    let forest = grow_trees(x, y, (trees, None), (2 * leaf, leaf), |tree, counts| {
+    let sizes = (2 * leaf, leaf);
+    let forest = grow_trees(x, y, groups.as_deref(), (trees, None), sizes, |tree, counts| {
         for (row, (sum, count)) in sums.iter_mut().enumerate() {
             if counts[row] == 0 {
                 *sum += tree.predict_row(|column| x.get(row, column));
@@ -88,7 +122,7 @@ impl Quantiles {
         let count = |name: &str| spec.value(name).map(|value| value as usize);
         let wanted = (count("ntrees").unwrap_or(500), count("mtry"));
         let leaf = QUANTILE_LEAF;
-        let forest = grow_trees(x, y, wanted, (2 * leaf, leaf), |_, _| {});
+        let forest = grow_trees(x, y, None, wanted, (2 * leaf, leaf), |_, _| {});
         let rows = forest
             .trees
             .iter()
@@ -154,7 +188,7 @@ impl Forest {
         mtry: Option<usize>,
         min_split: usize,
     ) -> Self {
-        grow_trees(x, y, (trees, mtry), (min_split, 1), |_, _| {})
+        grow_trees(x, y, None, (trees, mtry), (min_split, 1), |_, _| {})
     }
 
     /// Whether there are trees and all their columns exist.

@@ -267,7 +267,12 @@ impl Intervals {
                     with_prediction(&x.take_rows(&rows), rows.iter().map(|&r| predicted[r]));
                 let least = 0.05 * median(&mut misses.clone()) + floor;
                 let sizes: Vec<f64> = misses.iter().map(|miss| (miss + least).ln()).collect();
-                let (forest, expected) = forest::out_of_bag(&inputs, &sizes, TREES, LEAF);
+                let groups: Option<Vec<i64>> = data
+                    .groups
+                    .as_ref()
+                    .map(|groups| rows.iter().map(|&row| groups[row]).collect());
+                let (forest, expected) =
+                    forest::out_of_bag(&inputs, &sizes, groups.as_deref(), (TREES, LEAF));
                 for ((&row, miss), expected) in rows.iter().zip(&misses).zip(expected) {
                     errors[row] = miss / expected.exp();
                 }

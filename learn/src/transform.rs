@@ -1,4 +1,4 @@
-//! Transforms of inputs and target before learning: none, logarithms, products and ratios.
+//! Transforms of inputs and target before learning: none, logarithms, products and ratios, alignment.
 //!
 //! Performance is multiplicative: the scale of inputs and target matters more than the choice of model. A
 //! [`View`] is chosen from the training rows alone, so that nothing leaks from the rows to be predicted.
@@ -6,7 +6,9 @@
 //! the logarithms of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100) mixes
 //! two kinds of work; the rarer one may take most of the time. A quantity such as 1/(share·a + rest·b)
 //! changes most where one of them vanishes. So the logarithms of the share and of the rest, each plus
-//! [`RARE`], can be additional inputs. [`Transform::Auto`] takes the view with the smallest error in
+//! [`RARE`], can be additional inputs. Storage treats a size of 28 KiB otherwise than one of 32 KiB, because it works in
+//! pages and stripes: a write of a part of a page reads the page first. So for sizes that are multiples of some unit,
+//! the largest power of two units that divides the size can be an input. [`Transform::Auto`] takes the view with the smallest error in
 //! cross-validation: the relative error where the target is positive, the squared error otherwise. A Gaussian
 //! process need not be fitted that often: it takes the view with the largest marginal likelihood (of the
 //! target in its own unit).
@@ -25,6 +27,8 @@ use crate::spec::{Kind, Rows, Spec};
 const SPAN: f64 = 3.0;
 /// Added to a share before its logarithm is taken.
 const RARE: f64 = 0.03;
+/// Minimum number of different values of a column whose alignment is tried.
+const SIZES: usize = 8;
 /// Maximum number of columns that pairs are formed from.
 const PAIRED: usize = 6;
 /// Number of folds in which views are compared.
@@ -85,6 +89,16 @@ pub enum Input {
         whole: f64,
         /// Whether it is the logarithm of the rest.
         is_rest: bool,
+    },
+    /// The logarithm of the largest power of two times `unit` that divides a column, at most `most`; of half a unit
+    /// where no whole unit does.
+    Alignment {
+        /// The column.
+        column: usize,
+        /// All known values are multiples of it.
+        unit: f64,
+        /// The largest known alignment.
+        most: f64,
     },
     /// The logarithm of the product of two columns, or of their ratio.
     Pair {
@@ -161,7 +175,7 @@ impl View {
         }
     }
 
-    /// By input, the feature it belongs to; shares and pairs count as features of their own.
+    /// By input, the feature it belongs to; shares, alignments and pairs count as features of their own.
     pub(crate) fn owners(&self, owners: &[usize]) -> Vec<usize> {
         let Some(inputs) = &self.inputs else { return owners.to_vec() };
         let mut next = owners.iter().max().map_or(0, |most| most + 1);
@@ -169,7 +183,7 @@ impl View {
             .iter()
             .map(|input| match input {
                 Input::Column { column } | Input::Log { column, .. } => owners[*column],
-                Input::Share { .. } | Input::Pair { .. } => {
+                Input::Share { .. } | Input::Alignment { .. } | Input::Pair { .. } => {
                     next += 1;
                     next - 1
                 }
@@ -209,6 +223,9 @@ impl View {
             Input::Column { column } => *column < columns,
             Input::Log { column, least } => *column < columns && *least > 0.0,
             Input::Share { column, whole, .. } => *column < columns && *whole > 0.0,
+            Input::Alignment { column, unit, most } => {
+                *column < columns && *unit > 0.0 && unit.is_finite() && most >= unit
+            }
             Input::Pair { first, second, first_least, second_least, .. } => {
                 let positive = *first_least > 0.0 && *second_least > 0.0;
                 *first < columns && *second < columns && positive
@@ -230,6 +247,9 @@ impl View {
         }
         if is(|input| matches!(input, Input::Share { .. })) {
             parts.push("logarithms of shares");
+        }
+        if is(|input| matches!(input, Input::Alignment { .. })) {
+            parts.push("alignment of sizes");
         }
         if is(|input| matches!(input, Input::Pair { .. })) {
             parts.push("products and ratios of inputs");
@@ -255,6 +275,11 @@ impl Input {
                 let share = (row(column) / whole).clamp(0.0, 1.0);
                 (if is_rest { 1.0 - share + RARE } else { share + RARE }).ln()
             }
+            Self::Alignment { column, unit, most } => {
+                let value = row(column);
+                // missing values stay missing
+                if value.is_nan() { value } else { alignment(value, unit).min(most).ln() }
+            }
             Self::Pair { first, second, is_ratio, first_least, second_least } => {
                 let (a, b) = (logarithm(first, first_least), logarithm(second, second_least));
                 if is_ratio { a - b } else { a + b }
@@ -268,6 +293,7 @@ impl Input {
             Self::Log { column, .. } => format!("ln {}", columns[column]),
             Self::Share { column, is_rest: false, .. } => format!("ln share {}", columns[column]),
             Self::Share { column, is_rest: true, .. } => format!("ln rest of {}", columns[column]),
+            Self::Alignment { column, .. } => format!("ln alignment of {}", columns[column]),
             Self::Pair { first, second, is_ratio, .. } => {
                 let sign = if is_ratio { "/" } else { "*" };
                 format!("ln {}{sign}{}", columns[first], columns[second])
@@ -338,6 +364,52 @@ fn inputs(data: &Dataset) -> Vec<Option<Vec<Input>>> {
     sets
 }
 
+/// The largest power of two times `unit` that divides a value; half a unit if it is not a multiple of a unit.
+fn alignment(value: f64, unit: f64) -> f64 {
+    let units = value / unit;
+    if units.fract() != 0.0 || units.abs() > LARGEST_WHOLE {
+        return 0.5 * unit;
+    }
+    // zero is a multiple of everything
+    let powers = (units.abs() as u64).trailing_zeros();
+    unit * f64::from(powers).exp2()
+}
+
+/// Whole numbers up to here are exact.
+const LARGEST_WHOLE: f64 = 9e15;
+
+/// The alignments of columns of sizes: of whole numbers with at least [`SIZES`] different values, over a range in which
+/// their logarithms are tried. The alignment must not follow from the order of the values: of powers of two it is the
+/// size itself, and nothing is known about other sizes.
+fn alignments(data: &Dataset) -> Vec<Input> {
+    let owners = data.schema.column_features();
+    let of_column = |column: usize| {
+        if data.schema.features[owners[column]].levels.is_some() {
+            return None;
+        }
+        let mut values = data.x.column(column).to_vec();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let (low, high) = (*values.first()?, *values.last()?);
+        let is_size = |value: &f64| *value > 0.0 && value.fract() == 0.0 && *value < LARGEST_WHOLE;
+        if values.len() < SIZES || high < SPAN * low || !values.iter().all(is_size) {
+            return None;
+        }
+        let divisor =
+            values.iter().fold(0, |divisor, value| greatest_divisor(divisor, *value as u64));
+        let unit = divisor as f64;
+        let known: Vec<f64> = values.iter().map(|value| alignment(*value, unit)).collect();
+        let most = known.iter().copied().fold(0.0, f64::max);
+        (!known.is_sorted()).then_some(Input::Alignment { column, unit, most })
+    };
+    (0..data.x.columns()).filter_map(of_column).collect()
+}
+
+/// Euclid's algorithm.
+fn greatest_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
 /// Whether a column has enough different values between its ends.
 fn is_graded(column: &[f64]) -> bool {
     let mut values = column.to_vec();
@@ -355,22 +427,32 @@ fn best(spec: &Spec, data: &Dataset) -> Result<View, LearnError> {
     let part = data.take_rows(&some_rows(data.y.len(), most));
     let mut best: Option<(f64, View)> = None;
     let mut fault = None;
+    let mut compare = |view: View, best: &mut Option<(f64, View)>| {
+        let cost = if by_likelihood {
+            unlikelihood(spec, &part, &view)
+        } else {
+            error(spec, &part, &view)
+        };
+        match cost {
+            Ok(cost) if best.as_ref().is_none_or(|(least, _)| cost < *least) => {
+                *best = Some((cost, view));
+            }
+            Ok(_) => {}
+            Err(error) => fault = Some(error),
+        }
+    };
     for inputs in inputs(data) {
         for &log_target in targets {
-            let view = View { inputs: inputs.clone(), log_target };
-            let cost = if by_likelihood {
-                unlikelihood(spec, &part, &view)
-            } else {
-                error(spec, &part, &view)
-            };
-            match cost {
-                Ok(cost) if best.as_ref().is_none_or(|(least, _)| cost < *least) => {
-                    best = Some((cost, view));
-                }
-                Ok(_) => {}
-                Err(error) => fault = Some(error),
-            }
+            compare(View { inputs: inputs.clone(), log_target }, &mut best);
         }
+    }
+    // the best of these views, with alignments
+    let aligned = alignments(data);
+    if let (Some((_, view)), false) = (&best, aligned.is_empty()) {
+        let columns = (0..data.x.columns()).map(|column| Input::Column { column });
+        let mut inputs = view.inputs.clone().unwrap_or_else(|| columns.collect());
+        inputs.extend(aligned);
+        compare(View { inputs: Some(inputs), ..*view }, &mut best);
     }
     best.map(|(_, view)| view).ok_or_else(|| fault.unwrap_or(LearnError::NotPositive))
 }
@@ -420,4 +502,57 @@ fn unlikelihood(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnEr
     let slopes = y.len() as f64 * gp.target.deviation.ln();
     let of_logarithm: f64 = if view.log_target { y.iter().sum() } else { 0.0 };
     Ok(-gp.log_marginal_likelihood + slopes + of_logarithm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    /// Rows of sizes in KiB; a size that is no whole number of pages of 16 KiB takes twice as long.
+    fn sizes(kib: impl Iterator<Item = u32>) -> Dataset {
+        let mut text = "size,depth,y\n".to_owned();
+        for (row, kib) in kib.enumerate() {
+            let (bytes, depth) = (1024 * kib, 1 + row % 5);
+            let time = f64::from(kib) * if kib % 16 == 0 { 1.0 } else { 2.0 };
+            text += &format!("{bytes},{depth},{}\n", time * (1.0 + 0.1 * depth as f64));
+        }
+        let table = Table::read(text.as_bytes(), "sizes", &[]).unwrap();
+        Dataset::new(&table, "y", &[]).unwrap()
+    }
+
+    fn chosen(data: &Dataset) -> View {
+        View::choose(&"lrm".parse().unwrap(), data, Transform::Auto).unwrap()
+    }
+
+    #[test]
+    fn sizes_that_are_not_aligned_are_told_apart() {
+        let data = sizes((0..120).map(|row| 4 * (1 + row * 7 % 40)));
+        let view = chosen(&data);
+        assert_eq!(
+            view.inputs.iter().flatten().filter(|i| matches!(i, Input::Alignment { .. })).count(),
+            1
+        );
+        assert!(view.describe().contains("alignment of sizes"), "{}", view.describe());
+        assert!(
+            view.names(&data.schema.column_names()).contains(&"ln alignment of size".to_owned())
+        );
+        assert!(view.fits(2) && !view.fits(0));
+    }
+
+    #[test]
+    fn of_powers_of_two_the_alignment_is_the_size_itself() {
+        assert_eq!(alignments(&sizes((0..120).map(|row| 1 << (row % 10)))), []);
+    }
+
+    #[test]
+    fn alignments_of_values() {
+        let of = |value| alignment(value, 4096.0) / 4096.0;
+        assert_eq!([4096.0, 12288.0, 16384.0, 40960.0, 5000.0].map(of), [1.0, 1.0, 4.0, 2.0, 0.5]);
+        let input = Input::Alignment { column: 0, unit: 4096.0, most: 65536.0 };
+        let seen =
+            [0.0, 1048576.0, f64::INFINITY, f64::NAN].map(|value| input.of_row(|_| value).exp());
+        assert_eq!(seen[..2].iter().map(|v| v.round()).collect::<Vec<_>>(), [65536.0, 65536.0]);
+        assert!((seen[2] - 2048.0).abs() < 1e-6 && seen[3].is_nan());
+    }
 }
