@@ -8,6 +8,7 @@ mod trace;
 
 use std::fmt::Write as _;
 
+use foretell_files::FileKind;
 use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
 use foretell_workloads::trace::Format;
@@ -44,15 +45,19 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
     }
 }
 
+/// The first line of an imported drive.
+const IMPORTED: &str = "# Written by `foretell import diskspecs`.\n";
+const DRIVE: FileKind = FileKind::beginning("a drive of `foretell import diskspecs`", IMPORTED);
+
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
-    foretell_files::check_apart(arguments.output.as_deref(), &arguments.files)?;
+    foretell_files::check_apart(arguments.output.as_deref(), DRIVE, &arguments.files)?;
     let import = import_files(&arguments.files, arguments.disk.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let text = device_file(&import);
     let printed = match &arguments.output {
         None => text,
         Some(file) => {
-            foretell_files::write(file, text.as_bytes())?;
+            foretell_files::write(file, DRIVE, text.as_bytes())?;
             format!("{}\n{}in {}\n", headline(&import), noted(&import, ""), file.display())
         }
     };
@@ -81,5 +86,5 @@ fn noted(import: &Import, before: &str) -> String {
 /// The text of the device file, with notes about omissions at its head.
 fn device_file(import: &Import) -> String {
     let (headline, notes) = (headline(import), noted(import, "# "));
-    format!("# {headline}\n{notes}{}", drive_file::write(&import.drive))
+    format!("{IMPORTED}# {headline}\n{notes}{}", drive_file::write(&import.drive))
 }

@@ -27,7 +27,7 @@ pub(crate) fn laboratory(arguments: &LaboratoryArguments) -> Result<(), Failure>
         return Err(Failure::Usage("a laboratory is written to a file: give -o FILE".to_owned()));
     };
     // check the output before the lessons, which take time
-    foretell_files::check(page)?;
+    foretell_files::check(page, crate::report::FILE)?;
     let reads = arguments.lessons.iter().chain(&arguments.engine);
     let is_page = |input: &&PathBuf| matches!((input.canonicalize(), page.canonicalize()), (Ok(a), Ok(b)) if a == b);
     if let Some(input) = reads.into_iter().find(is_page) {
@@ -49,7 +49,7 @@ pub(crate) fn laboratory(arguments: &LaboratoryArguments) -> Result<(), Failure>
         )));
     }
     let html = foretell_laboratory::page(&arguments.title, &lessons, &engine(arguments)?);
-    foretell_files::write(page, html.as_bytes())?;
+    foretell_files::write(page, crate::report::FILE, html.as_bytes())?;
     output::print(&format!(
         "{}: {} lessons, {:.2} MB; open it in a browser\n",
         page.display(),

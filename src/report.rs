@@ -5,6 +5,7 @@ mod sources;
 
 use std::path::{Path, PathBuf};
 
+use foretell_files::FileKind;
 use foretell_report::{Page, Source, page};
 use serde_json::json;
 
@@ -14,6 +15,10 @@ use crate::failure::Failure;
 /// Maximum number of results on a page; more lines in one chart cannot be told apart.
 const MOST_RESULTS: usize = 6;
 
+/// A page: it names its generator in its head.
+pub(crate) const FILE: FileKind =
+    FileKind::saying("a page that foretell made", "<meta name=\"generator\" content=\"foretell ");
+
 /// Runs the command.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let output = arguments.output.as_path();
@@ -22,7 +27,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         let inside = sources::FILES.iter().map(|name| path.join(name));
         std::iter::once(path.clone()).chain(inside)
     });
-    foretell_files::check_apart(Some(output), inputs)?;
+    foretell_files::check_apart(Some(output), FILE, inputs)?;
     if arguments.results.len() > MOST_RESULTS {
         return Err(Failure::Usage(format!(
             "{} results are too many for a page; give {MOST_RESULTS} at most, or make a data set of them with \
@@ -41,7 +46,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     }
     let page = page_of(&arguments.results, arguments.title.as_deref())?;
     let html = page.html();
-    foretell_files::write(output, html.as_bytes())?;
+    foretell_files::write(output, FILE, html.as_bytes())?;
     if arguments.json {
         let mut document = page.outline();
         document["file"] = json!(output.display().to_string());

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use foretell_files::FileKind;
 use foretell_twin::{Effort, Twin, Values, outcomes, points, report};
 use serde_json::json;
 
@@ -9,10 +10,13 @@ use crate::cli::ValidateArguments;
 use crate::failure::Failure;
 use crate::jobs;
 
+/// The first columns of the table.
+const FILE: FileKind = FileKind::beginning("a table of `foretell validate`", "row,config,op_mix,");
+
 /// Runs the command.
 pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
-        foretell_files::check(path)?;
+        foretell_files::check_apart(Some(path), FILE, [&arguments.points])?;
     }
     let twin = Twin::load(&arguments.directory)?;
     let rows = points::load(&arguments.points)?;
@@ -26,7 +30,7 @@ pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("no row can be simulated; row 1: {reason}")));
     }
     if let Some(path) = &arguments.output {
-        foretell_files::write(path, &report::csv(&outcomes))?;
+        foretell_files::write(path, FILE, &report::csv(&outcomes))?;
     }
     let printed = if arguments.json {
         let mut document = report::json(&outcomes);

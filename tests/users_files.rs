@@ -509,7 +509,7 @@ fn a_file_that_the_user_names_is_replaced_whole() {
     let place = Place::new();
     place.succeed(&place.model("model.json"));
     let model = place.text("model.json");
-    place.write("model.json", "old");
+    place.write("model.json", &format!("{model} "));
     place.succeed(&place.model("model.json"));
     assert_eq!(place.text("model.json"), model);
     // bad input leaves what was there
@@ -518,6 +518,61 @@ fn a_file_that_the_user_names_is_replaced_whole() {
     assert_eq!(place.text("model.json"), model);
     let names = [MANIFEST, "model.json", "scenario.toml", "sweep.toml", "table.csv"];
     assert_eq!(tree(place.0.path()), names[1..]);
+}
+
+#[test]
+fn only_a_file_of_the_same_kind_is_replaced() {
+    let place = Place::new();
+    place.succeed("run scenario.toml -o run");
+    place.succeed(&place.model("m.json"));
+    place.write("blocks.trace", "1\n2\n3\n1\n");
+    let evaluate = "learn evaluate --data table.csv --target y --model lrm --fold-count 3";
+    let score = "learn score --data table.csv --target y --model lrm --test table.csv";
+    for (line, output) in [
+        (place.model("model.json").replace(" -o model.json", " -o"), "model.json"),
+        ("learn predict m.json --data table.csv -o".to_owned(), "predicted.csv"),
+        (format!("{evaluate} --predictions"), "held-out.csv"),
+        ("learn features run -o".to_owned(), "features.csv"),
+        ("import auto blocks.trace -o".to_owned(), "trace.csv"),
+        ("import auto blocks.trace -o".to_owned(), "trace.csv.gz"),
+        ("import auto blocks.trace -o".to_owned(), "trace.csv.zst"),
+        ("report run -o".to_owned(), "page.html"),
+        ("laboratory -o".to_owned(), "course.html"),
+    ] {
+        let line = format!("{line} {output}");
+        for mine in [
+            "my notes",
+            "row,column\n1,2\n",
+            "<!DOCTYPE html><title>Mine</title>",
+            "{\"format\":1}",
+        ] {
+            if mine.starts_with("row,")
+                && line.contains("predict")
+                && !line.contains("--predictions")
+            {
+                // the first column of predictions is called so, too
+                continue;
+            }
+            place.write(output, mine);
+            let done = place.done(&line);
+            if done.stderr.contains("foretell.wasm") {
+                // this build has no engine for pages
+                break;
+            }
+            assert_eq!(done.status, Some(2), "{line}: {}", done.stderr);
+            assert!(done.stderr.contains("is left as it is"), "{line}: {}", done.stderr);
+            assert_eq!(place.text(output), mine);
+        }
+        if line.starts_with("laboratory") {
+            continue;
+        }
+        // an empty file, and what the command itself wrote
+        place.write(output, "");
+        place.succeed(&line);
+        place.succeed(&line);
+    }
+    place.write("scored.csv", "mine");
+    place.refused(&format!("{score} --predictions scored.csv"), "is left as it is");
 }
 
 #[test]

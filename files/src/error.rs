@@ -41,6 +41,17 @@ pub enum FilesError {
         /// The file.
         path: PathBuf,
     },
+    /// The existing file is of another kind than those that the command writes.
+    #[error(
+        "`{}` is there already, is not {what}, and is left as it is; give another name, or remove it first",
+        path.display()
+    )]
+    OtherKind {
+        /// The file.
+        path: PathBuf,
+        /// What the command writes.
+        what: &'static str,
+    },
     /// The output is one of the files that the command reads.
     #[error("`{}` is read by this command, and is left as it is; give another name for the output", path.display())]
     IsInput {

@@ -2,7 +2,8 @@
 //!
 //! - A file is complete or does not exist ([`NewFile`]): it is written under a temporary name in the same
 //!   directory, synced, renamed, and the directory is synced. Its name must be free or belong to an
-//!   ordinary file: symbolic links, pipes, devices and directories are neither followed nor replaced.
+//!   ordinary file of the kind that the command writes ([`FileKind`]). Other files, symbolic links, pipes,
+//!   devices and directories are neither followed nor replaced.
 //! - A directory of ours ([`Directory`]) contains a manifest, [`MANIFEST`], which lists our files in it
 //!   with their sizes. A file is replaced or removed only if it is listed and still has the size that we
 //!   wrote. A directory that is neither empty nor ours is rejected. The manifest is on the disk before the
@@ -22,6 +23,7 @@ mod dir;
 mod directory;
 mod error;
 mod grow;
+mod kind;
 mod manifest;
 mod name;
 mod new_file;
@@ -31,6 +33,7 @@ pub use abandon::abandon;
 pub use directory::{Access, Directory, Purpose};
 pub use error::FilesError;
 pub use grow::{append_line, grow};
+pub use kind::FileKind;
 pub use manifest::MANIFEST;
 pub use name::check_name;
 pub use new_file::{NewFile, check, check_apart, write, write_new};

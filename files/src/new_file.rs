@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::abandon::{self, Entered};
 use crate::dir::{self, Dir, Entry, Id, Kind};
-use crate::{Directory, FilesError};
+use crate::{Directory, FileKind, FilesError};
 
 /// Number of temporary names that are tried.
 const TRIES: u32 = 1000;
@@ -182,18 +182,18 @@ impl Drop for Made {
 }
 
 impl NewFile {
-    /// Begins the file at a path given by the user, and creates its parent directories. An existing ordinary file
-    /// is replaced at the end.
+    /// Begins the file at a path given by the user, and creates its parent directories. An existing file of this
+    /// kind is replaced at the end.
     ///
     /// # Errors
     ///
     /// Like [`check`], or if nothing can be written there.
-    pub fn begin(path: &Path) -> Result<Self, FilesError> {
+    pub fn begin(path: &Path, kind: FileKind) -> Result<Self, FilesError> {
         let (parent, name) = named(path)?;
         let made = Made::new(parent)?;
         let failed = |error| FilesError::system("write", path)(error);
         let dir = Arc::new(Dir::open(above(parent)).map_err(failed)?);
-        let before = standing(&dir, name, path)?;
+        let before = standing(&dir, name, path, kind)?;
         let mut temporary = Temporary::create(&dir, name).map_err(failed)?;
         if let (Some(before), Ok(file)) = (before, temporary.file()) {
             // users who may read the old file may read the new one; an error means that the system has no
@@ -308,13 +308,13 @@ pub(crate) fn not_named(path: &Path, error: io::Error) -> FilesError {
     FilesError::system("write", path)(error)
 }
 
-/// Writes a file named by the user, completely or not at all.
+/// Writes a file of this kind, named by the user, completely or not at all.
 ///
 /// # Errors
 ///
 /// Like [`NewFile::begin`] and [`NewFile::commit`].
-pub fn write(path: &Path, content: &[u8]) -> Result<(), FilesError> {
-    let mut file = NewFile::begin(path)?;
+pub fn write(path: &Path, kind: FileKind, content: &[u8]) -> Result<(), FilesError> {
+    let mut file = NewFile::begin(path, kind)?;
     file.write_all(content).map_err(FilesError::system("write", path))?;
     file.commit()
 }
@@ -330,7 +330,7 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     if path.symlink_metadata().is_ok() {
         return Err(exists());
     }
-    let mut file = NewFile::begin(path)?;
+    let mut file = NewFile::begin(path, FileKind::ANY)?;
     if matches!(file.owner, Owner::User { before: Some(_), .. }) {
         return Err(exists());
     }
@@ -338,16 +338,16 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
     file.commit()
 }
 
-/// Errors if results cannot be written to a path given by the user, as far as that can be known beforehand.
-/// Creates nothing.
+/// Errors if a file of this kind cannot be written to a path given by the user, as far as that can be known
+/// beforehand. Creates nothing.
 ///
 /// # Errors
 ///
-/// If the existing entry is not an ordinary file, or is one that may not be written.
-pub fn check(path: &Path) -> Result<(), FilesError> {
+/// If the existing entry is not an ordinary file, is of another kind, or may not be written.
+pub fn check(path: &Path, kind: FileKind) -> Result<(), FilesError> {
     let (parent, name) = named(path)?;
     match Dir::open(above(parent)) {
-        Ok(dir) => standing(&dir, name, path).map(drop),
+        Ok(dir) => standing(&dir, name, path, kind).map(drop),
         // it is created when there is something to write
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(FilesError::system("write", path)(error)),
@@ -361,16 +361,20 @@ pub fn check(path: &Path) -> Result<(), FilesError> {
 /// As [`check`], and if the output is one of the inputs.
 pub fn check_apart(
     output: Option<&Path>,
+    kind: FileKind,
     inputs: impl IntoIterator<Item = impl AsRef<Path>>,
 ) -> Result<(), FilesError> {
     let Some(path) = output else { return Ok(()) };
-    check(path)?;
-    let Ok(real) = std::fs::canonicalize(path) else { return Ok(()) };
-    let is_same = |input: &Path| std::fs::canonicalize(input).is_ok_and(|input| input == real);
-    if inputs.into_iter().any(|input| is_same(input.as_ref())) {
+    let checked = check(path, kind);
+    // of an input, that it is one says more than that it is of another kind
+    if let (Ok(()) | Err(FilesError::OtherKind { .. }), Ok(real)) = (&checked, path.canonicalize())
+        && inputs
+            .into_iter()
+            .any(|input| input.as_ref().canonicalize().is_ok_and(|one| one == real))
+    {
         return Err(FilesError::IsInput { path: path.to_owned() });
     }
-    Ok(())
+    checked
 }
 
 /// The directory and the file name of a path.
@@ -394,7 +398,12 @@ pub(crate) fn above(parent: &Path) -> &Path {
 }
 
 /// The existing file that will be replaced.
-fn standing(dir: &Dir, name: &OsStr, path: &Path) -> Result<Option<Entry>, FilesError> {
+fn standing(
+    dir: &Dir,
+    name: &OsStr,
+    path: &Path,
+    kind: FileKind,
+) -> Result<Option<Entry>, FilesError> {
     let failed = |error| FilesError::system("write", path)(error);
     let Some(there) = dir.entry(name).map_err(failed)? else { return Ok(None) };
     if there.kind != Kind::File {
@@ -402,7 +411,10 @@ fn standing(dir: &Dir, name: &OsStr, path: &Path) -> Result<Option<Entry>, Files
         return Err(FilesError::Special { path: path.to_owned(), found });
     }
     // a read-only file is not replaced either
-    dir.open_file(name, true).map_err(failed)?;
+    let file = dir.open_file(name, true).map_err(failed)?;
+    if !kind.has(&file).map_err(failed)? {
+        return Err(FilesError::OtherKind { path: path.to_owned(), what: kind.what() });
+    }
     Ok(Some(there))
 }
 

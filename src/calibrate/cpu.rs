@@ -11,6 +11,7 @@ use std::path::Path;
 
 use foretell_algorithms::codec::{Cipher, Encoding};
 use foretell_core::calibrate::cost::{Fit, fit};
+use foretell_files::FileKind;
 use foretell_scenarios::model::{Cost, CpuProfile};
 use foretell_units::{Bytes, SimSpan};
 use serde_json::{Value, json};
@@ -28,11 +29,17 @@ use crate::tables::{number, table};
 /// The largest request; with larger ones, a measurement takes minutes.
 const LARGEST: Bytes = Bytes::mib(64);
 
+/// What a profile says of its source.
+const FILE: FileKind = FileKind::saying(
+    "a profile of `foretell calibrate cpu`",
+    "Measured by `foretell calibrate cpu`",
+);
+
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure> {
     let name = match &arguments.output {
         Some(path) => {
-            foretell_files::check(path)?;
+            foretell_files::check(path, FILE)?;
             profile_name(path)?
         }
         None => "here".to_owned(),
@@ -46,7 +53,7 @@ pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure
     let measured = Measured::on_this_host(arguments, name)?;
     let text = profile::text(&measured.profile, &measured.machine, &measured.notes);
     if let Some(path) = &arguments.output {
-        foretell_files::write(path, text.as_bytes())?;
+        foretell_files::write(path, FILE, text.as_bytes())?;
     }
     let printed =
         if arguments.json { measured.json(arguments) } else { measured.text(arguments, &text) };

@@ -6,6 +6,7 @@
 mod report;
 
 use foretell_core::calibrate::disk::{self as curves, evidence};
+use foretell_files::FileKind;
 use foretell_scenarios::curves_file;
 use foretell_units::{Bytes, SECTOR_BYTES};
 
@@ -17,11 +18,17 @@ use report::Report;
 /// Assumed capacity of a device, if no result states it.
 const ASSUMED_CAPACITY: Bytes = Bytes::gib(1024);
 
+/// What a profile begins with.
+const FILE: FileKind = FileKind::beginning(
+    "a profile of `foretell calibrate disk`",
+    "# latencies measured by fio in ",
+);
+
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.output {
         profile_name(path)?;
-        foretell_files::check(path)?;
+        foretell_files::check(path, FILE)?;
     }
     let evidence = evidence::read(&arguments.fio, arguments.one_device)?;
     let conditions = curves::conditions(&evidence);
@@ -55,7 +62,7 @@ pub(super) fn calibrate(arguments: &CalibrateDiskArguments) -> Result<(), Failur
     let report = Report::new(&evidence, &conditions, &fitted, &left_out, notes);
     let profile = curves_file::write(&fitted.device, &report.source(), &report.head());
     if let Some(path) = &arguments.output {
-        foretell_files::write(path, profile.as_bytes())?;
+        foretell_files::write(path, FILE, profile.as_bytes())?;
     }
     let printed = if arguments.json {
         report.json(&profile)

@@ -8,7 +8,7 @@ use foretell_algorithms::crush::{ClusterMap, CrushMap, NONE, Placed, Rule, Works
 use foretell_ceph_maps::{
     Check, Imported, Inventory, Scenario, check, keepable, read_files, scenario,
 };
-use foretell_files::{Directory, Purpose};
+use foretell_files::{Directory, FileKind, Purpose};
 use serde_json::{Value, json};
 
 use crate::cli::{CephArguments, Inputs};
@@ -21,6 +21,7 @@ pub(crate) const MAP_FILE: &str = "ceph-map.json";
 const SCENARIO_FILE: &str = "scenario.toml";
 
 const HEADER: &str = "pool,pg,up,up_primary,acting,acting_primary\n";
+const MAPPINGS: FileKind = FileKind::beginning("a table of mappings", HEADER);
 
 /// Runs the command.
 pub(super) fn import(arguments: &CephArguments) -> Result<(), Failure> {
@@ -57,7 +58,7 @@ fn cluster(
     }
     let placed = map.place_all().map_err(usage)?;
     if let Some(path) = &arguments.mappings {
-        foretell_files::write(path, mappings(map, &placed).as_bytes())?;
+        foretell_files::write(path, MAPPINGS, mappings(map, &placed).as_bytes())?;
     }
     let written = match &arguments.output {
         Some(_) => scenario(map, inventory, MAP_FILE).map_err(usage)?,
@@ -259,7 +260,7 @@ fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
         document["mappings"] = json!(count);
         match &arguments.mappings {
             Some(path) => {
-                foretell_files::write(path, rows.as_bytes())?;
+                foretell_files::write(path, MAPPINGS, rows.as_bytes())?;
                 let _ = writeln!(text, "{count} mappings in {}", path.display());
             }
             None if arguments.json => {}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use foretell_files::FileKind;
 use foretell_input::Limit;
 use foretell_workloads::fio::{Job, Order};
 use foretell_workloads::results::fio::{JobResult, Measured, parse};
@@ -14,9 +15,11 @@ const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,nu
                       iops,bytes_per_s,latency_mean_ms,latency_deviation_ms,latency_max_ms,p50_ms,\
                       p95_ms,p99_ms";
 
+const FILE: FileKind = FileKind::beginning("a table of `foretell import fio-json`", HEADER);
+
 /// Runs the command.
 pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
-    foretell_files::check_apart(arguments.output.as_deref(), &arguments.files)?;
+    foretell_files::check_apart(arguments.output.as_deref(), FILE, &arguments.files)?;
     let mut table = format!("{HEADER}\n");
     let (mut rows, mut jobs) = (0, 0);
     for path in &arguments.files {
@@ -36,7 +39,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
     let printed = match &arguments.output {
         None => table,
         Some(output) => {
-            foretell_files::write(output, table.as_bytes())?;
+            foretell_files::write(output, FILE, table.as_bytes())?;
             let files = arguments.files.len();
             format!("{rows} rows of {jobs} jobs in {files} results, in {}\n", output.display())
         }

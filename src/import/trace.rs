@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use foretell_files::NewFile;
-use foretell_workloads::trace::{Format, TraceError, TraceFile, TraceReader, TraceWriter};
+use foretell_files::{FileKind, FilesError, NewFile};
+use foretell_workloads::trace::{
+    Format, ReadOptions, TraceError, TraceFile, TraceReader, TraceWriter,
+};
 use serde_json::json;
 
 use crate::cli::ImportTraceArguments as Arguments;
@@ -47,7 +49,10 @@ pub(crate) fn for_each(
 
 /// Runs the command for one format, or for whatever format the file has.
 pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<(), Failure> {
-    foretell_files::check_apart(arguments.output.as_deref(), [&arguments.file])?;
+    foretell_files::check_apart(arguments.output.as_deref(), FileKind::ANY, [&arguments.file])?;
+    if let Some(output) = &arguments.output {
+        is_replaceable(output)?;
+    }
     let mut trace = open(&arguments.file, &arguments.reading.options(format))?;
     let Some(output) = &arguments.output else {
         let mut writer =
@@ -76,9 +81,23 @@ fn nothing(trace: &TraceReader, arguments: &Arguments) -> Result<(), Failure> {
     )))
 }
 
+/// Errors if there is a file that is not a trace in our own format: it is not replaced. It may be compressed.
+fn is_replaceable(path: &Path) -> Result<(), Failure> {
+    if std::fs::metadata(path).map_or(true, |file| file.len() == 0) {
+        return Ok(());
+    }
+    let options = ReadOptions { format: Some(Format::Foretell), ..ReadOptions::default() };
+    let first = TraceReader::open(path, &options).ok().and_then(|mut trace| trace.next());
+    if matches!(first, Some(Ok(_))) {
+        return Ok(());
+    }
+    let what = "a trace in foretell's own format";
+    Err(FilesError::OtherKind { path: path.to_owned(), what }.into())
+}
+
 fn to_file(trace: &mut TraceReader, path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path)(error);
-    let output = TraceFile::new(NewFile::begin(path)?, path).map_err(failed)?;
+    let output = TraceFile::new(NewFile::begin(path, FileKind::ANY)?, path).map_err(failed)?;
     let mut writer = TraceWriter::new(output, trace.has_times()).map_err(failed)?;
     for_each(trace, |request| writer.write(request).map_err(failed))?;
     nothing(trace, arguments)?;

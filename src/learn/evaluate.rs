@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use foretell_files::FileKind;
 use foretell_learn::metrics::Scores;
 use foretell_learn::{
     Dataset, Evaluation, HeldOut, Interval, IntervalCoverage, Judge, LeftOut, Parts, Spec, View,
@@ -21,9 +22,12 @@ use crate::screen::fitted;
 /// Percentiles at which the distribution of errors is reported.
 const QUANTILES: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
 
+const FILE: FileKind =
+    FileKind::beginning("a table of predictions", "row,").and_saying(",left_out,");
+
 /// Evaluates models.
 pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure> {
-    foretell_files::check_apart(arguments.predictions.as_deref(), [&arguments.data.data])?;
+    foretell_files::check_apart(arguments.predictions.as_deref(), FILE, [&arguments.data.data])?;
     let (data, keys) = {
         let DataArguments { data, split, .. } = &arguments.data;
         rows::dataset_with_keys(&arguments.data, data, split.as_deref(), "train")?
@@ -38,7 +42,7 @@ pub(super) fn evaluate(arguments: &EvaluateArguments) -> Result<String, Failure>
     }
     if let Some(path) = &arguments.predictions {
         let text = as_csv(&data, &keys, &parts, &evaluated);
-        keep::write_file(path, |file| file.write_all(text.as_bytes()))?;
+        keep::write_file(path, FILE, |file| file.write_all(text.as_bytes()))?;
     }
     Ok(if arguments.json {
         as_json(arguments, &data, &parts, &evaluated)

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use foretell_ati::open_run;
 use foretell_core::observed;
+use foretell_files::FileKind;
 use foretell_metrics::{
     FeatureTable, HostSeries, Observed, Smoothing, features as features_of, read_client_log,
     read_dstat, read_joined,
@@ -16,9 +17,11 @@ use crate::failure::Failure;
 /// Name of the column that says which rows were observed together.
 const SET: &str = "set";
 
+const FILE: FileKind = FileKind::beginning("a table of `foretell learn features`", "set,time_s");
+
 /// Makes the table.
 pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure> {
-    foretell_files::check(&arguments.output)?;
+    foretell_files::check(&arguments.output, FILE)?;
     let smoothing = Smoothing { window_s: arguments.window };
     let mut table = FeatureTable::default();
     for (name, observed) in observations(arguments)? {
@@ -34,7 +37,7 @@ pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure>
     }
     let all = table.features.names.len();
     let kept = if arguments.keep_constant { (0..all).collect() } else { table.varying() };
-    keep::write_file(&arguments.output, |file| write(file, &table, &kept))?;
+    keep::write_file(&arguments.output, FILE, |file| write(file, &table, &kept))?;
     let mut text = format!("{} rows, {} features", table.sets.len(), kept.len());
     if kept.len() < all {
         let _ = write!(text, " ({} are constant and left out)", all - kept.len());

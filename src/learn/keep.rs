@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use foretell_files::NewFile;
+use foretell_files::{FileKind, NewFile};
 use foretell_learn::metrics::Scores;
 use foretell_learn::{Gp, Interval, Model, Trained};
 use serde_json::{Value, json};
@@ -13,16 +13,22 @@ use super::rows;
 use crate::cli::{PredictArguments, ShowArguments, TrainArguments, training};
 use crate::failure::Failure;
 
+/// Saved models are JSON.
+const MODEL: FileKind =
+    FileKind::beginning("a saved model", "{\"format\":").and_saying("\"spec\":");
+/// The first column is the number of the row.
+const PREDICTIONS: FileKind = FileKind::beginning("a table of predictions", "row,");
+
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     // check the output first, as the work may take an hour
-    foretell_files::check_apart(arguments.output.as_deref(), [&arguments.data.data])?;
+    foretell_files::check_apart(arguments.output.as_deref(), MODEL, [&arguments.data.data])?;
     let data = rows::dataset(&arguments.data)?;
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
     let training = training(&arguments.data, &arguments.model, intervals);
     let trained = Trained::fit(&arguments.model, &data, &training)?;
     if let Some(path) = &arguments.output {
-        write_file(path, |file| trained.save(file))?;
+        write_file(path, MODEL, |file| trained.save(file))?;
     }
     let scores = Scores::of(&data.y, &trained.predict(&data.x))?;
     let description = trained.describe();
@@ -93,7 +99,8 @@ fn relative(scores: &Scores) -> String {
 
 /// Predicts a table's rows.
 pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
-    foretell_files::check_apart(arguments.output.as_deref(), [&arguments.data, &arguments.model])?;
+    let inputs = [&arguments.data, &arguments.model];
+    foretell_files::check_apart(arguments.output.as_deref(), PREDICTIONS, inputs)?;
     let trained = load(&arguments.model)?;
     let factors: Vec<String> = trained
         .schema
@@ -148,7 +155,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
     match &arguments.output {
         None => Ok(text),
         Some(path) => {
-            write_file(path, |file| file.write_all(text.as_bytes()))?;
+            write_file(path, PREDICTIONS, |file| file.write_all(text.as_bytes()))?;
             Ok(format!(
                 "{} predictions of `{}` in `{}`\n",
                 predicted.len(),
@@ -181,9 +188,10 @@ fn load(path: &Path) -> Result<Trained, Failure> {
 /// Writes a file, either completely or not at all.
 pub(super) fn write_file(
     path: &Path,
+    kind: FileKind,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut file = BufWriter::new(NewFile::begin(path)?);
+    let mut file = BufWriter::new(NewFile::begin(path, kind)?);
     let failed = |error| Failure::file("write", path)(error);
     write(&mut file).map_err(failed)?;
     let file = file.into_inner().map_err(|error| failed(error.into_error()))?;

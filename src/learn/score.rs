@@ -6,6 +6,7 @@ use std::path::Path;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use foretell_files::FileKind;
 use foretell_learn::{Candidate, Dataset, Tested};
 use serde_json::{Value, json};
 
@@ -17,6 +18,9 @@ use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
 
+const FILE: FileKind =
+    FileKind::beginning("a table of predictions", "test,").and_saying(",predicted");
+
 /// Rows to predict.
 struct Test {
     name: String,
@@ -26,7 +30,7 @@ struct Test {
 
 /// Scores models.
 pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> {
-    foretell_files::check_apart(arguments.predictions.as_deref(), [&arguments.data.data])?;
+    foretell_files::check_apart(arguments.predictions.as_deref(), FILE, [&arguments.data.data])?;
     let asked = &arguments.data;
     let split = arguments.train.as_deref().or(asked.split.as_deref());
     let (data, _) = rows::dataset_with_keys(asked, &asked.data, split, "train")?;
@@ -50,7 +54,7 @@ pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> 
     let chosen = Candidate::best(&candidates);
     if let Some(path) = &arguments.predictions {
         let text = as_csv(&candidates[chosen], &tests);
-        keep::write_file(path, |file| file.write_all(text.as_bytes()))?;
+        keep::write_file(path, FILE, |file| file.write_all(text.as_bytes()))?;
     }
     Ok(if arguments.json {
         as_json(arguments, (&data, how), &tests, &candidates, chosen)

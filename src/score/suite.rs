@@ -10,7 +10,7 @@ use std::path::Path;
 use foretell_core::score::{
     ClassErrors, Comparison, Coverage, Judge, ScoredQuestion, Suite, Verdict, by_class, coverage,
 };
-use foretell_files::Scratch;
+use foretell_files::{FileKind, Scratch};
 use foretell_input::Limit;
 
 use super::{append, costs, coverage_table, percent};
@@ -42,7 +42,7 @@ pub(super) fn score(
         Suite::parse(&path.display().to_string(), &text, beside)?
     } else {
         for (name, content) in SHIPPED_FILES {
-            foretell_files::write(&files.path().join(name), content)?;
+            foretell_files::write(&files.path().join(name), FileKind::ANY, content)?;
         }
         Suite::parse("the suite", SHIPPED, files.path())?
     };

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use foretell_files::FileKind;
 use foretell_input::Limit;
 use foretell_whatif::{Experience, HISTORY_HEADER, PastScore};
 
@@ -11,7 +12,7 @@ use crate::error::Error;
 /// Returns an error if the file exists but does not hold past scores, because scores cannot be appended to
 /// it.
 pub fn check_history(path: &Path) -> Result<(), Error> {
-    foretell_files::check(path)?;
+    foretell_files::check(path, FileKind::ANY)?;
     if path.exists() { read(path).map(drop) } else { Ok(()) }
 }
 

@@ -15,8 +15,12 @@ fn names(path: &Path) -> Vec<String> {
     names
 }
 
+fn write(path: &Path, content: &[u8]) -> Result<(), FilesError> {
+    super::write(path, FileKind::ANY, content)
+}
+
 fn refused(path: &Path, why: &str) {
-    for error in [check(path).unwrap_err(), write(path, b"ours").unwrap_err()] {
+    for error in [check(path, FileKind::ANY).unwrap_err(), write(path, b"ours").unwrap_err()] {
         assert!(error.is_refusal() && error.to_string().contains(why), "{error}");
     }
 }
@@ -25,13 +29,13 @@ fn refused(path: &Path, why: &str) {
 fn a_file_is_whole_or_not_there() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("model.json");
-    let mut file = NewFile::begin(&path).unwrap();
+    let mut file = NewFile::begin(&path, FileKind::ANY).unwrap();
     file.write_all(b"half").unwrap();
     assert!(!path.exists());
     drop(file);
     assert_eq!(names(place.path()), [""; 0]);
     write(&path, b"old").unwrap();
-    let mut file = NewFile::begin(&path).unwrap();
+    let mut file = NewFile::begin(&path, FileKind::ANY).unwrap();
     file.write_all(b"new").unwrap();
     assert_eq!(text(&path), "old");
     file.commit().unwrap();
@@ -43,8 +47,8 @@ fn a_file_is_whole_or_not_there() {
 fn directories_above_a_file_are_made_and_go_if_it_does_not_come() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("devices/old/volume.toml");
-    assert!(check(&path).is_ok() && !place.path().join("devices").exists());
-    drop(NewFile::begin(&path).unwrap());
+    assert!(check(&path, FileKind::ANY).is_ok() && !place.path().join("devices").exists());
+    drop(NewFile::begin(&path, FileKind::ANY).unwrap());
     assert!(!place.path().join("devices").exists());
     write(&path, b"x").unwrap();
     assert_eq!(text(&path), "x");
@@ -58,6 +62,41 @@ fn nothing_but_an_ordinary_file_is_replaced() {
     refused(Path::new("-"), "standard output");
     refused(Path::new(".."), "it names a directory");
     assert_eq!(names(place.path()), [""; 0]);
+}
+
+#[test]
+fn only_a_file_of_the_same_kind_is_replaced() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("out");
+    let kind = FileKind::beginning("a table of ours", "row,").and_saying(",predicted");
+    for other in ["my notes", "row,y\n1,2\n", "a,predicted\n", "\0"] {
+        fs::write(&path, other).unwrap();
+        for error in [check(&path, kind), super::write(&path, kind, b"ours")] {
+            let error = error.unwrap_err();
+            assert!(error.is_refusal(), "{error}");
+            assert!(error.to_string().contains("is not a table of ours"), "{error}");
+        }
+        assert_eq!(text(&path), other);
+    }
+    for ours in ["", "row,y,predicted\n1,2,3\n"] {
+        fs::write(&path, ours).unwrap();
+        check(&path, kind).unwrap();
+        super::write(&path, kind, b"row,y,predicted\n").unwrap();
+        assert_eq!(text(&path), "row,y,predicted\n");
+    }
+}
+
+#[test]
+fn of_an_input_it_is_said_that_it_is_one() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("in");
+    fs::write(&path, "mine").unwrap();
+    let kind = FileKind::beginning("a table of ours", "row,");
+    let error = check_apart(Some(&path), kind, [&path]).unwrap_err();
+    assert!(matches!(error, FilesError::IsInput { .. }), "{error}");
+    let error = check_apart(Some(&path), kind, [place.path()]).unwrap_err();
+    assert!(matches!(error, FilesError::OtherKind { .. }), "{error}");
+    check_apart(None, kind, [&path]).unwrap();
 }
 
 #[cfg(unix)]
@@ -110,7 +149,8 @@ fn of_two_that_write_one_wins_and_the_other_says_so() {
         if let Some(before) = before {
             fs::write(&path, before).unwrap();
         }
-        let [mut first, mut second] = [(); 2].map(|()| NewFile::begin(&path).unwrap());
+        let [mut first, mut second] =
+            [(); 2].map(|()| NewFile::begin(&path, FileKind::ANY).unwrap());
         second.write_all(b"second").unwrap();
         second.commit().unwrap();
         first.write_all(b"first").unwrap();
@@ -127,14 +167,14 @@ fn a_file_that_is_swapped_while_it_is_written_is_not_taken() {
     let place = tempfile::tempdir().unwrap();
     let (mine, path) = (place.path().join("mine"), place.path().join("out"));
     fs::write(&mine, "mine").unwrap();
-    let file = NewFile::begin(&path).unwrap();
+    let file = NewFile::begin(&path, FileKind::ANY).unwrap();
     let unfinished = file.temporary_path();
     fs::remove_file(&unfinished).unwrap();
     std::os::unix::fs::symlink(&mine, &unfinished).unwrap();
     assert!(file.commit().is_err() && !path.exists());
     assert_eq!(text(&mine), "mine");
     // a link that appears at the file's name meanwhile stays there
-    let file = NewFile::begin(&path).unwrap();
+    let file = NewFile::begin(&path, FileKind::ANY).unwrap();
     std::os::unix::fs::symlink(&mine, &path).unwrap();
     assert!(file.commit().is_err());
     assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
@@ -156,7 +196,7 @@ fn permissions_stay_as_they_were() {
 #[test]
 fn what_was_written_can_be_read_before_it_has_its_name() {
     let place = tempfile::tempdir().unwrap();
-    let mut file = NewFile::begin(&place.path().join("out")).unwrap();
+    let mut file = NewFile::begin(&place.path().join("out"), FileKind::ANY).unwrap();
     file.write_all(b"abc").unwrap();
     let mut found = String::new();
     file.written().unwrap().read_to_string(&mut found).unwrap();

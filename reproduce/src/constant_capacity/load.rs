@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use foretell_files::{Directory, Scratch};
+use foretell_files::{Directory, FileKind, Scratch};
 use foretell_sim::truth::Truth;
 
 use crate::error::Error;
@@ -146,7 +146,7 @@ impl Laboratory {
                 let name = name.expect("a workload file has a name");
                 Ok(directory.write(&format!("{KEPT}/{name}"), text.as_bytes())?)
             }
-            Files::Passing(_) => Ok(foretell_files::write(&path, text.as_bytes())?),
+            Files::Passing(_) => Ok(foretell_files::write(&path, FileKind::ANY, text.as_bytes())?),
         }
     }
 

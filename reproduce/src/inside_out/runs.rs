@@ -6,6 +6,7 @@ use std::path::Path;
 use foretell_core::Simulation;
 use foretell_core::jobs::Workers;
 use foretell_core::observed::prefix;
+use foretell_files::FileKind;
 use foretell_learn::Matrix;
 use foretell_metrics::{Collected, Features, Observed, Smoothing, features};
 use foretell_scenarios::model::Scenario;
@@ -209,7 +210,7 @@ pub(super) fn run(
 
 /// The paper's cluster with a workload of many stages.
 pub(super) fn staged(path: &Path, works: &[Work], drivers: u32) -> Result<Document, Error> {
-    foretell_files::write(path, workload(works).as_bytes())?;
+    foretell_files::write(path, FileKind::ANY, workload(works).as_bytes())?;
     let seconds: u64 = works.iter().map(|work| work.seconds).sum();
     let mut document = Setup { drivers, ..Setup::BASE }.document(path)?;
     document.set("duration", &format!("{seconds} s"))?;
@@ -225,7 +226,7 @@ pub(super) fn perform(
     let numbered: Vec<(usize, &Setup)> = setups.iter().enumerate().collect();
     let done = workers.perform(&numbered, |(number, setup)| {
         let path = directory.join(format!("{number}.xml"));
-        foretell_files::write(&path, setup.workload().as_bytes())?;
+        foretell_files::write(&path, FileKind::ANY, setup.workload().as_bytes())?;
         let stream = format!("reproduce/inside-out/{}", setup.name());
         let found = run(setup.document(&path)?, Seed(1).stream(&stream).below(1 << 31), workers)?;
         Ok(Rows::of_run(i64::from(*number as u32), &found, EVERY))
