@@ -76,6 +76,12 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// A seed of a scenario or of random draws.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| *seed <= MOST_SEED);
+    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {MOST_SEED}"))
+}
+
 /// The command line, with an example at the end of each command's help.
 pub fn command() -> clap::Command {
     examples::with_examples(Cli::command())
@@ -166,7 +172,7 @@ pub struct RunArguments {
     #[command(flatten)]
     pub prices: PriceArguments,
     /// Seed of all random draws, instead of the scenario's seed.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=MOST_SEED))]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]

@@ -506,6 +506,8 @@ fn unlikelihood(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnEr
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::table::Table;
 
@@ -515,7 +517,7 @@ mod tests {
         for (row, kib) in kib.enumerate() {
             let (bytes, depth) = (1024 * kib, 1 + row % 5);
             let time = f64::from(kib) * if kib % 16 == 0 { 1.0 } else { 2.0 };
-            text += &format!("{bytes},{depth},{}\n", time * (1.0 + 0.1 * depth as f64));
+            let _ = writeln!(text, "{bytes},{depth},{}", time * (1.0 + 0.1 * depth as f64));
         }
         let table = Table::read(text.as_bytes(), "sizes", &[]).unwrap();
         Dataset::new(&table, "y", &[]).unwrap()
@@ -547,12 +549,11 @@ mod tests {
 
     #[test]
     fn alignments_of_values() {
-        let of = |value| alignment(value, 4096.0) / 4096.0;
-        assert_eq!([4096.0, 12288.0, 16384.0, 40960.0, 5000.0].map(of), [1.0, 1.0, 4.0, 2.0, 0.5]);
+        let of = |value: u32| (alignment(f64::from(value), 4096.0) / 2048.0).round() as u32;
+        assert_eq!([4096, 12288, 16384, 40960, 5000].map(of), [2, 2, 8, 4, 1]);
         let input = Input::Alignment { column: 0, unit: 4096.0, most: 65536.0 };
-        let seen =
-            [0.0, 1048576.0, f64::INFINITY, f64::NAN].map(|value| input.of_row(|_| value).exp());
-        assert_eq!(seen[..2].iter().map(|v| v.round()).collect::<Vec<_>>(), [65536.0, 65536.0]);
-        assert!((seen[2] - 2048.0).abs() < 1e-6 && seen[3].is_nan());
+        let seen = [0.0, f64::from(1 << 20), f64::INFINITY].map(|value| input.of_row(|_| value));
+        assert_eq!(seen.map(|value| value.exp().round() as u32), [65536, 65536, 2048]);
+        assert!(input.of_row(|_| f64::NAN).is_nan());
     }
 }

@@ -64,7 +64,7 @@ pub struct ScoreArguments {
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
     /// Seed of the random scenarios.
-    #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "random", value_parser = super::seed)]
     pub seed: u64,
     /// Draw clusters of this system only.
     #[arg(long, value_enum, requires = "random")]

@@ -50,7 +50,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("man", "foretell man -o man/man1"),
 ];
 
-/// Adds the example of each command to the end of its help.
+/// Adds the example of each command to the end of its help. A negative number is taken as a value, so that the error says
+/// what is wrong with it.
 pub(super) fn with_examples(command: Command) -> Command {
     below(command, "")
 }
@@ -63,8 +64,11 @@ fn below(command: Command, path: &str) -> Command {
     };
     let names: Vec<String> =
         command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
-    names.into_iter().fold(command.after_help(format!("Example:\n  {example}")), |command, name| {
-        let inner = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
-        command.mut_subcommand(name, |command| below(command, &inner))
-    })
+    names.into_iter().fold(
+        command.after_help(format!("Example:\n  {example}")).allow_negative_numbers(true),
+        |command, name| {
+            let inner = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
+            command.mut_subcommand(name, |command| below(command, &inner))
+        },
+    )
 }

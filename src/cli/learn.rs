@@ -314,7 +314,7 @@ pub struct ValidationArguments {
     #[arg(long, value_name = "N")]
     pub fold_count: Option<NonZeroUsize>,
     /// Seed of random folds.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::seed)]
     pub seed: u64,
     /// Number of threads; by default one for each core. The results do not depend on it.
     #[arg(long, value_name = "N")]

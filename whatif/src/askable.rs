@@ -17,8 +17,8 @@ const OTHER_SYSTEM: &str = "the records of one storage system do not predict ano
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
 
-const RECORDED_FAILURES: &str = "the recorded run already has this event, so its records do not show the cluster without failures; \
-     ask about a run without events";
+const RECORDED_FAILURES: &str = "answers are about a cluster without failures, and the records of this run, which had the event, do not show \
+     it; record a run without events, and add events in the question";
 
 /// Returns an error if the records say nothing about the changed setting.
 ///
