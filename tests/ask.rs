@@ -1,6 +1,6 @@
 //! `foretell ask` and `score`: predictions from records alone, beside what really happens.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

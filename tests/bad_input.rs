@@ -1,7 +1,7 @@
 //! Whatever is given to it, the command says what is wrong, where, and what was expected; it ends
 //! with status 2, prints no results, and leaves nothing that looks like a run.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The documentation is a book: each document is a chapter, and each link leads to a file and a heading
 //! that exist. `.ci/book/run` builds it and checks the links of the built pages.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,6 +1,6 @@
 //! `foretell calibrate disk`, through the command.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

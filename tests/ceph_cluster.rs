@@ -1,6 +1,6 @@
 //! A real Ceph cluster, from its report to a run, a prediction and a plan.
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Clusters that others measured: import, validation, calibration.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

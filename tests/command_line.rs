@@ -1,6 +1,6 @@
 //! What all commands have in common: how errors look, how wide tables are, where scenarios are found.
 
-mod common;
+use crate::common;
 
 use common::{Place, SMALL, foretell, run};
 

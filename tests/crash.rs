@@ -6,7 +6,7 @@
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "another process is waited for")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

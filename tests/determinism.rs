@@ -1,6 +1,6 @@
 //! The same scenario and seed give the same run, whoever looks on.
 
-mod common;
+use crate::common;
 
 use std::process::Child;
 
@@ -191,7 +191,7 @@ fn a_trace_replayed_from_the_scenario_that_was_kept_is_the_same_run() {
 }
 
 /// The small scenario's truth, figure by figure, so that a change of results does not pass unseen.
-/// Where a change is meant, `UPDATE=1 cargo test --test determinism` writes the file anew; say in
+/// Where a change is meant, `UPDATE=1 cargo test --test program determinism` writes the file anew; say in
 /// the commit why results changed.
 #[test]
 fn golden_small_cluster() {
@@ -205,7 +205,10 @@ fn golden_small_cluster() {
     let wanted = std::fs::read_to_string(&path).unwrap();
     for (number, (found, wanted)) in found.lines().zip(wanted.lines()).enumerate() {
         let place = format!("tests/golden/small.json:{}", number + 1);
-        assert_eq!(found, wanted, "{place}; `UPDATE=1 cargo test --test determinism` accepts it");
+        assert_eq!(
+            found, wanted,
+            "{place}; `UPDATE=1 cargo test --test program determinism` accepts it"
+        );
     }
     assert_eq!(found.len(), wanted.len());
 }

@@ -2,7 +2,7 @@
 //!
 //! Each block of a document that has commands (`$ ...`) is run by a shell, block after block in one
 //! directory for the document, and what a command prints must be what stands below it; a line `...` is
-//! any number of lines. `UPDATE=1 cargo test --test docs` writes what is printed; where lines are left out
+//! any number of lines. `UPDATE=1 cargo test --test program docs` writes what is printed; where lines are left out
 //! (`...`), those that differ from the shown ones in their figures alone. The time that a run took on this
 //! computer is not shown. Commands run in a directory with the repository's scenarios and lab files. What
 //! a block needs and does not show is run before it: `<!-- before: COMMAND -->`. A block below
@@ -13,7 +13,7 @@
 //! - `*Run by SLOW=1: REASON*`: it takes minutes, and is run where that variable is set.
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

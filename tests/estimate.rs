@@ -1,6 +1,6 @@
 //! `foretell estimate`, through the command.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Questions about failures: asked of the records of a healthy cluster, beside what really happens.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! What a newcomer types first, outside the repository: each works the first time.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

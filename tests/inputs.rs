@@ -1,6 +1,6 @@
 //! Real inputs: traces of every format are imported, inspected, and used.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! `foretell laboratory`: the page that it makes. What the page does, `.ci/pages/laboratory.mjs` checks.
 
-mod common;
+use crate::common;
 
 use common::*;
 

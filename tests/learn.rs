@@ -1,6 +1,6 @@
 //! `foretell learn`, through the command.
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::path::PathBuf;

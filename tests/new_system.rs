@@ -1,6 +1,6 @@
 //! How a storage system is added: one that tests alone have is a folder and a line of the table.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

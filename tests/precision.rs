@@ -1,6 +1,6 @@
 //! `foretell run --precision`: runs that go on until a figure is known well enough.
 
-mod common;
+use crate::common;
 
 use common::succeed;
 use serde_json::Value;

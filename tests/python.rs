@@ -3,7 +3,7 @@
 //! The packages are installed into `target/python` if they are not there. Where they cannot be (no
 //! Python, no package index) the tests say that they are skipped, but for CI, where that is a failure.
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,10 @@
 //! Questions about Ceph, Swift and virtual machines, as users ask them: `tests/questions/*.toml`.
 //!
 //! Each file has runs, each a shipped scenario with settings, and questions, each one or more changes.
-//! That all of them can be asked is checked always; `cargo test --release --test questions -- --ignored
+//! That all of them can be asked is checked always; `cargo test --release --test program questions -- --ignored
 //! --nocapture` scores them, and prints the errors.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! A real block trace through the whole cluster: two hours of one virtual machine, libCacheSim's
 //! cloudPhysicsIO (`../shared/data/README.md`): 113,872 requests; 46,974 are reads.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Activity records agree with what clients saw and resources did.
 
-mod common;
+use crate::common;
 
 use common::*;
 use foretell_ati::RecordKind;

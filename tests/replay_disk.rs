@@ -1,6 +1,6 @@
 //! `foretell replay-disk` and `foretell import diskspecs`, through the command.
 
-mod common;
+use crate::common;
 
 use std::path::PathBuf;
 

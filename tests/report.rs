@@ -1,6 +1,6 @@
 //! `foretell report`: what a page holds of each kind of result, and that nothing in them becomes markup.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

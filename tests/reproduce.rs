@@ -1,6 +1,6 @@
 //! `foretell reproduce`: figures of a paper as tables and pictures, and what holds of its claims.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

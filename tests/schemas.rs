@@ -1,6 +1,6 @@
 //! The documents of `--json` are as `docs/schemas` says, and have no keys that it does not name.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `foretell sweep`: the content of a data set depends on its sweep file alone.
 #![allow(clippy::similar_names, reason = "the words of the domain")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

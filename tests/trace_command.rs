@@ -1,6 +1,6 @@
 //! `foretell trace`: the path of one request, step by step, agrees with its records.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::path::Path;

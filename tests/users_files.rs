@@ -9,7 +9,7 @@
     reason = "names of our own files"
 )]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::fs;

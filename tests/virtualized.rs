@@ -1,6 +1,6 @@
 //! Virtual machines before a storage server: the effects of Noorshams et al. 2013 come out of the model, at small scale.
 
-mod common;
+use crate::common;
 
 use common::*;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //! Where the real files are absent, small ones of the same formats are made.
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -75,7 +75,7 @@ fn the_readmes_walk_answers_a_question_from_real_files() {
         let (shown, after) = rest.split_once("```").unwrap();
         let now = &printed[command];
         if std::env::var_os("UPDATE").is_none() {
-            assert_eq!(shown, now, "`UPDATE=1 cargo test --test walk` writes it anew");
+            assert_eq!(shown, now, "`UPDATE=1 cargo test --test program walk` writes it anew");
         }
         written.extend([SHOWN, command, " -->\n```text\n", now, "```", after]);
     }

@@ -1,6 +1,6 @@
 //! Tests of arrays in a cluster: the truth about their caches.
 
-mod common;
+use crate::common;
 
 use common::{cluster, device, run, ssio};
 use foretell_scenarios::model::{Disk, Pattern, Role, Scenario, Scheduler, WorkloadKind};

@@ -1,7 +1,7 @@
 //! Tests of OSDs that fail, return, join and leave: no data are lost unnecessarily, and recoveries take the
 //! time and the bytes that they must.
 
-mod common;
+use crate::common;
 
 use common::ceph::{ceph, cost};
 use common::outages::{

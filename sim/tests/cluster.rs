@@ -1,6 +1,6 @@
 //! Tests of whole clusters, with small ones.
 
-mod common;
+use crate::common;
 
 use common::{cluster, run, run_recorded, run_with, ssio};
 use foretell_ati::{Body, KindSet, Record, RecordKind, Recorder, Selection};

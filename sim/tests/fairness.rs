@@ -5,9 +5,7 @@
 //! High Bandwidth-Delay Products and Random Loss*, IEEE/ACM Transactions on Networking 5(3), 1997). Linux's
 //! CUBIC grows like Reno where round trips are short (RFC 9438, 4.3).
 
-#[path = "common/flows.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
-mod flows;
+use crate::common::flows;
 
 use flows::Flows;
 use foretell_sim::network::Counts;

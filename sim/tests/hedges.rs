@@ -1,6 +1,6 @@
 //! Tests of hedged reads: their number, their benefit, and that they do no harm.
 
-mod common;
+use crate::common;
 
 use common::outages::{event, fails, ms, recovery, set_working_set, with};
 use common::{cluster_with, run, ssio};

@@ -1,8 +1,6 @@
 //! TCP's throughput collapse under synchronized reads, compared with measurements of real Linux TCP.
 
-#[path = "common/incast.rs"]
-#[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
-mod incast;
+use crate::common::incast;
 
 use foretell_scenarios::model::Switch;
 use foretell_units::{Bytes, SimSpan};

@@ -1,6 +1,6 @@
 //! Tests of OSD operations that wait for locks of placement groups and objects.
 
-mod common;
+use crate::common;
 
 use common::run;
 use foretell_scenarios::Document;

@@ -1,6 +1,6 @@
 //! Tests of OSDs whose databases and logs have separate devices.
 
-mod common;
+use crate::common;
 
 use common::run;
 use foretell_scenarios::Document;

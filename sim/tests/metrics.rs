@@ -1,6 +1,6 @@
 //! Tests that low-level metrics describe the hosts' activity.
 
-mod common;
+use crate::common;
 
 use std::ops::ControlFlow;
 

@@ -1,6 +1,6 @@
 //! Tests of the network within a cluster.
 
-mod common;
+use crate::common;
 
 use common::{cluster, run, run_recorded, ssio};
 use foretell_ati::Body;

@@ -1,6 +1,6 @@
 //! Tests of Ceph and Swift: which host does what, according to the records.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

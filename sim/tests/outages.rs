@@ -1,6 +1,6 @@
 //! Tests of hosts that fail and return: no data are lost unnecessarily, and recoveries take the time that they must.
 
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 

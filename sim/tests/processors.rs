@@ -1,6 +1,6 @@
 //! Tests of a cluster's processors as queues.
 
-mod common;
+use crate::common;
 
 use common::{cluster, run, ssio};
 use foretell_scenarios::model::{Arrivals, Cost, CpuProfile, Role, Scenario, WorkloadKind};

@@ -1,6 +1,6 @@
 //! Tests of the effect of schedulers and queueing drives on whole clusters.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Tests of scrubbing: rates, the load of disks, what clients lose, failures, the queues of Ceph.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Tests of solid-state drives in a cluster.
 
-mod common;
+use crate::common;
 
 use common::{cluster, device, run, run_recorded, ssio};
 use foretell_scenarios::device::Device;

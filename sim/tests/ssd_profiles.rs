@@ -1,6 +1,6 @@
 //! Shipped solid-state drives compared with the figures of their data sheets.
 
-mod common;
+use crate::common;
 
 use common::device;
 use foretell_scenarios::device::{Device, Ssd as Spec};

@@ -1,7 +1,7 @@
 //! Tests of Swift's object servers that fail and return: proxies go on with other servers, replicators make all copies
 //! the same again, and reads that return an older version are counted.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Tests of Swift's rings that change, of disks that fail, and of reads that ask for the newest version.
 
-mod common;
+use crate::common;
 
 use common::outages::{
     event, event_of, fails, mean_ms, ms, outages, returns, set_steady_disks, with,

@@ -1,6 +1,6 @@
 //! Tests that requests left unfinished at the end of a run are reported.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! Tests of clusters whose racks share uplinks.
 
-mod common;
+use crate::common;
 
 use common::outages::ms;
 use common::{cluster_with, run, ssio};

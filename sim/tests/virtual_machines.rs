@@ -1,6 +1,6 @@
 //! Tests of storage nodes that are virtual machines on few physical ones.
 
-mod common;
+use crate::common;
 
 use common::{cluster, run, ssio};
 use foretell_ati::{Recorder, Selection};

@@ -2,6 +2,10 @@
 #![allow(dead_code, reason = "each test file uses some")]
 
 pub(crate) mod ceph;
+#[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
+pub(crate) mod flows;
+#[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
+pub(crate) mod incast;
 pub(crate) mod outages;
 pub(crate) mod swift;
 

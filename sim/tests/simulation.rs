@@ -1,0 +1,31 @@
+//! All tests of the simulator in one binary. It is linked once, and its tests share the processors until the last one
+//! ends. `cargo test -p foretell-sim --test simulation outages::` runs those of `outages.rs`.
+
+mod common;
+
+mod array_cluster;
+mod ceph_outages;
+mod closed_forms;
+mod cluster;
+mod device_files;
+mod fairness;
+mod hedges;
+mod incast;
+mod locks;
+mod log_devices;
+mod metrics;
+mod network;
+mod objects;
+mod outages;
+mod processors;
+mod real_drives;
+mod schedulers;
+mod scrub;
+mod shipped_devices;
+mod ssd_cluster;
+mod ssd_profiles;
+mod swift_outages;
+mod swift_rings;
+mod unfinished;
+mod uplinks;
+mod virtual_machines;
