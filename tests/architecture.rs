@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("files", &[]),
     ("algorithms", &["units", "sorted", "galois"]),
     ("no-schema", &[]),
+    ("test-data", &[]),
     ("scenarios", &["units", "sorted", "algorithms", "input", "ceph-maps", "no-schema"]),
     ("laboratory", &["scenarios"]),
     ("serve", &["scenarios", "report", "core"]),

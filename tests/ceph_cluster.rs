@@ -2,19 +2,13 @@
 
 use crate::common;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use common::{foretell, succeed};
 use serde_json::Value;
 
 fn report(number: &str) -> Option<PathBuf> {
-    let name = format!("../shared/data/ceph-reports/report-{number}.json");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/data is absent");
-    None
+    foretell_test_data::shared(&format!("ceph-reports/report-{number}.json"))
 }
 
 fn json(text: &str) -> Value {

@@ -42,12 +42,7 @@ fn trace(content: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
 
 /// The real traces, where they are present.
 fn real(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/traces").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/data is absent");
-    None
+    foretell_test_data::shared(&format!("traces/{name}"))
 }
 
 fn four_digits(value: &Value) -> String {

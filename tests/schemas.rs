@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::measured::{CONFIG, POINTS};
-use common::{foretell, root, succeed};
+use common::{data, foretell, succeed};
 use foretell_ati::rusqlite::Connection;
 use serde_json::Value;
 
@@ -162,22 +162,20 @@ fn documents(directory: &Path) -> Vec<(&'static str, Vec<String>)> {
 fn documents_are_as_their_schemas_say() {
     let directory = tempfile::tempdir().unwrap();
     let mut all = documents(directory.path());
-    let report = root().join("../shared/data/ceph-reports/report-04.json");
-    if report.is_file() {
+    if let (Some(report), Some(fio)) =
+        (data("ceph-reports/report-04.json"), data("fio/randrw-interleaved"))
+    {
         let report = report.display().to_string();
         let words = |command: &[&str]| command.iter().map(|&word| word.to_owned()).collect();
         all.push(("import-ceph", words(&["import", "ceph", &report, "--check", "--json"])));
         let plan = ["plan", &report, "--what-if", "osd.3=out", "--upmap", "stay", "--json"];
         all.push(("plan", words(&plan)));
-        let fio = root().join("../shared/data/fio/randrw-interleaved");
         let fio = |run: &str| fio.join(run).display().to_string();
         let (writes, reads) = (fio("c1-4k-0.json"), fio("c1-4k-100.json"));
         let device = directory.path().join("device.toml").display().to_string();
         let disk =
             ["calibrate", "disk", "--fio", &writes, &reads, "--capacity", "200GiB", "-o", &device];
         all.push(("calibrate-disk", words(&[&disk[..], &["--json"]].concat())));
-    } else {
-        println!("skipped: plan, import ceph, calibrate disk: ../shared/data is absent");
     }
     let mut schemas: BTreeMap<&str, Value> = BTreeMap::new();
     for (name, command) in all {

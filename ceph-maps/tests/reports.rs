@@ -10,12 +10,7 @@ use foretell_ceph_maps::{Imported, check, read_text};
 
 /// The reports, where there are any.
 fn directory() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/ceph-reports");
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/data is absent");
-    None
+    foretell_test_data::shared("ceph-reports")
 }
 
 fn text(path: &Path) -> String {

@@ -13,12 +13,7 @@ use foretell_learn::{
 use serde_json::Value;
 
 fn directory() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/regression");
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/data is absent");
-    None
+    foretell_test_data::shared("regression")
 }
 
 fn table(path: &Path) -> Table {

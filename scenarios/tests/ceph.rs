@@ -251,11 +251,7 @@ fn imported(text: &str) -> Option<(String, Scenario)> {
 }
 
 fn reports() -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/ceph-reports");
-    if !directory.is_dir() {
-        println!("skipped: ../shared/data is absent");
-        return Vec::new();
-    }
+    let Some(directory) = foretell_test_data::shared("ceph-reports") else { return Vec::new() };
     ["01", "04", "09", "13"].map(|number| directory.join(format!("report-{number}.json"))).into()
 }
 

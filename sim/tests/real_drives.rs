@@ -13,12 +13,7 @@ use foretell_sim::disk::drive::Drive;
 use foretell_sim::disk::replay::{Comparison, replay_validate};
 
 fn data(name: &str) -> Option<PathBuf> {
-    let disks = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/disks");
-    if disks.is_dir() {
-        return Some(disks.join(name));
-    }
-    println!("skipped: ../shared/data is absent");
-    None
+    Some(foretell_test_data::shared("disks")?.join(name))
 }
 
 fn import(name: &str) -> Option<Import> {

@@ -66,15 +66,7 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A file of the real data, which stands beside the project; says so where it is absent.
-pub(crate) fn data(name: &str) -> Option<PathBuf> {
-    let path = root().join("../shared/data").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: ../shared/data is absent");
-    None
-}
+pub(crate) use foretell_test_data::shared as data;
 
 /// The command, at the project's root, without a terminal.
 pub(crate) fn foretell() -> Command {

@@ -4,19 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
+use foretell_test_data::shared as data;
 use foretell_units::{Bytes, SECTOR_BYTES, SimTime};
 use foretell_workloads::trace::{Format, ReadOptions, TraceReader, TraceSummary, scan, summarize};
 use foretell_workloads::{Op, Request};
-
-/// A real file, if the data are available.
-fn data(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/data is absent");
-    None
-}
 
 fn read(path: &Path) -> Vec<Request> {
     let trace = TraceReader::open(path, &ReadOptions::default()).unwrap();

@@ -2,18 +2,13 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::cache::{Policy, PolicyKind, SizedAccess, SizedPolicy};
 
 /// The real traces, if they are present.
 fn trace_file(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/traces").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: ../shared/data is absent");
-    None
+    foretell_test_data::shared(&format!("traces/{name}"))
 }
 
 /// The block numbers of the `CloudPhysics` trace with the bytes from there on, for reads and writes alike.
