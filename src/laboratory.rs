@@ -27,15 +27,8 @@ pub(crate) fn laboratory(arguments: &LaboratoryArguments) -> Result<(), Failure>
         return Err(Failure::Usage("a laboratory is written to a file: give -o FILE".to_owned()));
     };
     // check the output before the lessons, which take time
-    foretell_files::check(page, crate::report::FILE)?;
-    let reads = arguments.lessons.iter().chain(&arguments.engine);
-    let is_page = |input: &&PathBuf| matches!((input.canonicalize(), page.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    if let Some(input) = reads.into_iter().find(is_page) {
-        return Err(Failure::Usage(format!(
-            "`{}` would replace what the laboratory is made of; choose another file for -o",
-            input.display()
-        )));
-    }
+    let inputs = arguments.lessons.iter().chain(&arguments.engine);
+    foretell_files::check_apart(Some(page), crate::report::FILE, inputs)?;
     let lessons = if arguments.lessons.is_empty() {
         shipped().map_err(wrong)?
     } else {

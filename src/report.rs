@@ -22,12 +22,6 @@ pub(crate) const FILE: FileKind =
 /// Runs the command.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let output = arguments.output.as_path();
-    // check the output before the records are read
-    let inputs = arguments.results.iter().flat_map(|path| {
-        let inside = sources::FILES.iter().map(|name| path.join(name));
-        std::iter::once(path.clone()).chain(inside)
-    });
-    foretell_files::check_apart(Some(output), FILE, inputs)?;
     if arguments.results.len() > MOST_RESULTS {
         return Err(Failure::Usage(format!(
             "{} results are too many for a page; give {MOST_RESULTS} at most, or make a data set of them with \
@@ -44,6 +38,12 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
             )));
         }
     }
+    // check the output before the records are read
+    let inputs = arguments.results.iter().flat_map(|path| {
+        let inside = sources::FILES.iter().map(|name| path.join(name));
+        std::iter::once(path.clone()).chain(inside)
+    });
+    foretell_files::check_apart(Some(output), FILE, inputs)?;
     let page = page_of(&arguments.results, arguments.title.as_deref())?;
     let html = page.html();
     foretell_files::write(output, FILE, html.as_bytes())?;

@@ -84,5 +84,5 @@ fn mistakes_are_named_before_anything_is_written() {
     assert!(done.stderr.contains("holds no engine"), "{}", done.stderr);
     let done = run(["laboratory", "--engine", &engine, "-o", &engine]);
     assert_eq!(done.status, Some(2));
-    assert!(done.stderr.contains("would replace"), "{}", done.stderr);
+    assert!(done.stderr.contains("is read by this command"), "{}", done.stderr);
 }

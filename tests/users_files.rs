@@ -523,7 +523,7 @@ fn a_file_that_the_user_names_is_replaced_whole() {
 #[test]
 fn only_a_file_of_the_same_kind_is_replaced() {
     let place = Place::new();
-    place.succeed("run scenario.toml -o run");
+    place.succeed("run scenario.toml --set tracking.metrics=true -o run");
     place.succeed(&place.model("m.json"));
     place.write("blocks.trace", "1\n2\n3\n1\n");
     let evaluate = "learn evaluate --data table.csv --target y --model lrm --fold-count 3";
