@@ -55,7 +55,7 @@ fn command(before: &str, dir: &Path, method: &str, records: u64) -> Command {
     command
         .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
         .arg(std::env::current_exe().expect("this program"))
-        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .args(["--exact", "crash::child", "--ignored", "--nocapture"])
         .env(DIR, dir)
         .env(METHOD, method)
         .env(RECORDS, records.to_string())
