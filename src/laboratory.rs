@@ -1,6 +1,6 @@
 //! `foretell laboratory`: lessons and the engine as one page.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use foretell_input::Limit;
 use foretell_laboratory::{Engine, Lesson, LessonError, shipped, shipped_names, shipped_text};

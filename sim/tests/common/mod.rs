@@ -1,5 +1,5 @@
 //! Scenarios for tests, built by hand.
-#![allow(dead_code, reason = "each test file uses some")]
+#![allow(dead_code, reason = "shared with the tests of other builds")]
 
 pub(crate) mod ceph;
 #[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
