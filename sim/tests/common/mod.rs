@@ -1,5 +1,4 @@
 //! Scenarios for tests, built by hand.
-#![allow(dead_code, reason = "shared with the tests of other builds")]
 
 pub(crate) mod ceph;
 #[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
