@@ -47,7 +47,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<(), Failure> {
 
 /// The first line of an imported drive.
 const IMPORTED: &str = "# Written by `foretell import diskspecs`.\n";
-const DRIVE: FileKind = FileKind::beginning("a drive of `foretell import diskspecs`", IMPORTED);
+const DRIVE: FileKind<'_> = FileKind::beginning("a drive of `foretell import diskspecs`", IMPORTED);
 
 fn diskspecs(arguments: &DiskspecsArguments) -> Result<(), Failure> {
     foretell_files::check_apart(arguments.output.as_deref(), DRIVE, &arguments.files)?;

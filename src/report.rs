@@ -16,8 +16,9 @@ use crate::failure::Failure;
 const MOST_RESULTS: usize = 6;
 
 /// A page: it names its generator in its head.
-pub(crate) const FILE: FileKind =
-    FileKind::saying("a page that foretell made", "<meta name=\"generator\" content=\"foretell ");
+pub(crate) const FILE: FileKind<'_> =
+    FileKind::beginning("a page that foretell made", "<!DOCTYPE html>")
+        .and_saying("<meta name=\"generator\" content=\"foretell ");
 
 /// Runs the command.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {

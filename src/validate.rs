@@ -11,7 +11,8 @@ use crate::failure::Failure;
 use crate::jobs;
 
 /// The first columns of the table.
-const FILE: FileKind = FileKind::beginning("a table of `foretell validate`", "row,config,op_mix,");
+const FILE: FileKind<'_> =
+    FileKind::beginning("a table of `foretell validate`", "row,config,op_mix,");
 
 /// Runs the command.
 pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {

@@ -10,18 +10,18 @@ const LOOKED_AT: u64 = 8 << 10;
 ///
 /// A file that the user names is replaced only if it is empty or of the kind that the command writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FileKind {
+pub struct FileKind<'a> {
     what: &'static str,
-    begins: &'static str,
+    begins: &'a str,
     says: &'static str,
 }
 
-impl FileKind {
+impl<'a> FileKind<'a> {
     /// Any file.
     pub const ANY: Self = Self::beginning("a file", "");
 
     /// Files that begin with this text; `what`: their description as a noun.
-    pub const fn beginning(what: &'static str, begins: &'static str) -> Self {
+    pub const fn beginning(what: &'static str, begins: &'a str) -> Self {
         Self { what, begins, says: "" }
     }
 
@@ -30,7 +30,7 @@ impl FileKind {
         Self::beginning(what, "").and_saying(says)
     }
 
-    /// The same kind, if its files contain this text, too.
+    /// Files of this kind that also contain this text.
     #[must_use]
     pub const fn and_saying(self, says: &'static str) -> Self {
         Self { says, ..self }
@@ -45,8 +45,14 @@ impl FileKind {
     pub(crate) fn has(self, file: &File) -> io::Result<bool> {
         let mut begin = Vec::new();
         file.take(LOOKED_AT).read_to_end(&mut begin)?;
+        Ok(begin.is_empty() || self.matches(&begin))
+    }
+
+    /// Whether a file with this content is of this kind.
+    pub(crate) fn matches(self, content: &[u8]) -> bool {
+        let begin = &content[..content.len().min(LOOKED_AT as usize)];
         let says = self.says.as_bytes();
         let is_said = says.is_empty() || begin.windows(says.len()).any(|part| part == says);
-        Ok(begin.is_empty() || (begin.starts_with(self.begins.as_bytes()) && is_said))
+        begin.starts_with(self.begins.as_bytes()) && is_said
     }
 }

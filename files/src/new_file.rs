@@ -188,7 +188,7 @@ impl NewFile {
     /// # Errors
     ///
     /// Like [`check`], or if nothing can be written there.
-    pub fn begin(path: &Path, kind: FileKind) -> Result<Self, FilesError> {
+    pub fn begin(path: &Path, kind: FileKind<'_>) -> Result<Self, FilesError> {
         let (parent, name) = named(path)?;
         let made = Made::new(parent)?;
         let failed = |error| FilesError::system("write", path)(error);
@@ -313,7 +313,12 @@ pub(crate) fn not_named(path: &Path, error: io::Error) -> FilesError {
 /// # Errors
 ///
 /// Like [`NewFile::begin`] and [`NewFile::commit`].
-pub fn write(path: &Path, kind: FileKind, content: &[u8]) -> Result<(), FilesError> {
+///
+/// # Panics
+///
+/// If the content is of another kind: it could not be replaced later.
+pub fn write(path: &Path, kind: FileKind<'_>, content: &[u8]) -> Result<(), FilesError> {
+    assert!(kind.matches(content), "{} is written as {kind:?}", path.display());
     let mut file = NewFile::begin(path, kind)?;
     file.write_all(content).map_err(FilesError::system("write", path))?;
     file.commit()
@@ -344,7 +349,7 @@ pub fn write_new(path: &Path, content: &[u8]) -> Result<(), FilesError> {
 /// # Errors
 ///
 /// If the existing entry is not an ordinary file, is of another kind, or may not be written.
-pub fn check(path: &Path, kind: FileKind) -> Result<(), FilesError> {
+pub fn check(path: &Path, kind: FileKind<'_>) -> Result<(), FilesError> {
     let (parent, name) = named(path)?;
     match Dir::open(above(parent)) {
         Ok(dir) => standing(&dir, name, path, kind).map(drop),
@@ -361,12 +366,12 @@ pub fn check(path: &Path, kind: FileKind) -> Result<(), FilesError> {
 /// As [`check`], and if the output is one of the inputs.
 pub fn check_apart(
     output: Option<&Path>,
-    kind: FileKind,
+    kind: FileKind<'_>,
     inputs: impl IntoIterator<Item = impl AsRef<Path>>,
 ) -> Result<(), FilesError> {
     let Some(path) = output else { return Ok(()) };
     let checked = check(path, kind);
-    // of an input, that it is one says more than that it is of another kind
+    // if the output is an input, say that rather than `OtherKind`
     if let (Ok(()) | Err(FilesError::OtherKind { .. }), Ok(real)) = (&checked, path.canonicalize())
         && inputs
             .into_iter()
@@ -402,7 +407,7 @@ fn standing(
     dir: &Dir,
     name: &OsStr,
     path: &Path,
-    kind: FileKind,
+    kind: FileKind<'_>,
 ) -> Result<Option<Entry>, FilesError> {
     let failed = |error| FilesError::system("write", path)(error);
     let Some(there) = dir.entry(name).map_err(failed)? else { return Ok(None) };

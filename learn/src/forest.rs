@@ -23,7 +23,7 @@ pub struct Forest {
 /// Minimum rows of a node to be split, as in ranger and randomForest; scikit-learn has 2.
 pub(crate) const MIN_SPLIT: usize = 6;
 
-/// Draws `y.len()` rows with replacement; if rows have groups, as many groups as there are, each with all its rows.
+/// Draws `rows` rows with replacement; if rows have groups, as many groups as there are, each with all its rows.
 /// Returns how often each row was drawn.
 fn draw(rows: usize, groups: Option<&[Vec<usize>]>, stream: &mut Stream) -> Vec<u32> {
     let mut counts = vec![0_u32; rows];
@@ -84,6 +84,8 @@ pub(crate) fn out_of_bag(
         }
         members.into_values().collect()
     });
+    // a single group would be in every bag
+    let groups = groups.filter(|groups: &Vec<Vec<usize>>| groups.len() > 1);
     let mut sums = vec![(0.0, 0_u32); y.len()];
     let sizes = (2 * leaf, leaf);
     let forest = grow_trees(x, y, groups.as_deref(), (trees, None), sizes, |tree, counts| {

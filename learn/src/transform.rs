@@ -6,7 +6,7 @@
 //! the logarithms of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100) mixes
 //! two kinds of work; the rarer one may take most of the time. A quantity such as 1/(share·a + rest·b)
 //! changes most where one of them vanishes. So the logarithms of the share and of the rest, each plus
-//! [`RARE`], can be additional inputs. Storage treats a size of 28 KiB otherwise than one of 32 KiB, because it works in
+//! [`RARE`], can be additional inputs. Storage treats a size of 28 KiB differently from one of 32 KiB, because it works in
 //! pages and stripes: a write of a part of a page reads the page first. So for sizes that are multiples of some unit,
 //! the largest power of two units that divides the size can be an input. [`Transform::Auto`] takes the view with the smallest error in
 //! cross-validation: the relative error where the target is positive, the squared error otherwise. A Gaussian
@@ -29,7 +29,7 @@ const SPAN: f64 = 3.0;
 const RARE: f64 = 0.03;
 /// Minimum number of different values of a column whose alignment is tried.
 const SIZES: usize = 8;
-/// Maximum number of columns that pairs are formed from.
+/// Maximum number of columns that pairs are formed from, or whose alignments are tried.
 const PAIRED: usize = 6;
 /// Number of folds in which views are compared.
 const FOLDS: usize = 5;
@@ -364,7 +364,8 @@ fn inputs(data: &Dataset) -> Vec<Option<Vec<Input>>> {
     sets
 }
 
-/// The largest power of two times `unit` that divides a value; half a unit if it is not a multiple of a unit.
+/// The largest power of two times `unit` that divides a value; half a unit if it is not a multiple of a unit, or too
+/// large to tell.
 fn alignment(value: f64, unit: f64) -> f64 {
     let units = value / unit;
     if units.fract() != 0.0 || units.abs() > LARGEST_WHOLE {
@@ -402,7 +403,8 @@ fn alignments(data: &Dataset) -> Vec<Input> {
         let most = known.iter().copied().fold(0.0, f64::max);
         (!known.is_sorted()).then_some(Input::Alignment { column, unit, most })
     };
-    (0..data.x.columns()).filter_map(of_column).collect()
+    let found: Vec<Input> = (0..data.x.columns()).filter_map(of_column).collect();
+    if found.len() > PAIRED { Vec::new() } else { found }
 }
 
 /// Euclid's algorithm.

@@ -30,10 +30,8 @@ use crate::tables::{number, table};
 const LARGEST: Bytes = Bytes::mib(64);
 
 /// What a profile says of its source.
-const FILE: FileKind = FileKind::saying(
-    "a profile of `foretell calibrate cpu`",
-    "Measured by `foretell calibrate cpu`",
-);
+const FILE: FileKind<'_> = FileKind::beginning("a profile of `foretell calibrate cpu`", "# ")
+    .and_saying(", measured.\nsource = \"\"\"\\\nMeasured by `foretell calibrate cpu`");
 
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateCpuArguments) -> Result<(), Failure> {

@@ -19,7 +19,7 @@ use report::Report;
 const ASSUMED_CAPACITY: Bytes = Bytes::gib(1024);
 
 /// What a profile begins with.
-const FILE: FileKind = FileKind::beginning(
+const FILE: FileKind<'_> = FileKind::beginning(
     "a profile of `foretell calibrate disk`",
     "# latencies measured by fio in ",
 );

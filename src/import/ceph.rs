@@ -21,10 +21,11 @@ pub(crate) const MAP_FILE: &str = "ceph-map.json";
 const SCENARIO_FILE: &str = "scenario.toml";
 
 const HEADER: &str = "pool,pg,up,up_primary,acting,acting_primary\n";
-const MAPPINGS: FileKind = FileKind::beginning("a table of mappings", HEADER);
+const MAPPINGS: FileKind<'_> = FileKind::beginning("a table of mappings", HEADER);
 
 /// Runs the command.
 pub(super) fn import(arguments: &CephArguments) -> Result<(), Failure> {
+    foretell_files::check_apart(arguments.mappings.as_deref(), MAPPINGS, &arguments.files)?;
     match read_files(&arguments.files).map_err(usage)? {
         Imported::Cluster(map, inventory) => {
             if arguments.rule.is_some() {

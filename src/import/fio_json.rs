@@ -15,7 +15,8 @@ const HEADER: &str = "file,job,operation,order,block_bytes,read_share,iodepth,nu
                       iops,bytes_per_s,latency_mean_ms,latency_deviation_ms,latency_max_ms,p50_ms,\
                       p95_ms,p99_ms";
 
-const FILE: FileKind = FileKind::beginning("a table of `foretell import fio-json`", HEADER);
+const FILE: FileKind<'_> =
+    FileKind::beginning("a table of `foretell import fio-json`", "file,job,operation,");
 
 /// Runs the command.
 pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ use crate::screen::fitted;
 /// Percentiles at which the distribution of errors is reported.
 const QUANTILES: [f64; 4] = [0.5, 0.75, 0.9, 0.99];
 
-const FILE: FileKind =
+const FILE: FileKind<'_> =
     FileKind::beginning("a table of predictions", "row,").and_saying(",left_out,");
 
 /// Evaluates models.

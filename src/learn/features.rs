@@ -17,7 +17,8 @@ use crate::failure::Failure;
 /// Name of the column that says which rows were observed together.
 const SET: &str = "set";
 
-const FILE: FileKind = FileKind::beginning("a table of `foretell learn features`", "set,time_s");
+const FILE: FileKind<'_> =
+    FileKind::beginning("a table of `foretell learn features`", "set,time_s");
 
 /// Makes the table.
 pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure> {

@@ -14,10 +14,11 @@ use crate::cli::{PredictArguments, ShowArguments, TrainArguments, training};
 use crate::failure::Failure;
 
 /// Saved models are JSON.
-const MODEL: FileKind =
+const MODEL: FileKind<'_> =
     FileKind::beginning("a saved model", "{\"format\":").and_saying("\"spec\":");
 /// The first column is the number of the row.
-const PREDICTIONS: FileKind = FileKind::beginning("a table of predictions", "row,");
+const PREDICTIONS: FileKind<'_> = FileKind::beginning(PREDICTIONS_NAME, "row,");
+const PREDICTIONS_NAME: &str = "a table of these predictions";
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
@@ -155,7 +156,11 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
     match &arguments.output {
         None => Ok(text),
         Some(path) => {
-            write_file(path, PREDICTIONS, |file| file.write_all(text.as_bytes()))?;
+            // fold files, for one, begin with the row, too
+            let head = text.lines().next().unwrap_or_default();
+            let head = head.strip_suffix(",low,high").unwrap_or(head);
+            let kind = FileKind::beginning(PREDICTIONS_NAME, head);
+            write_file(path, kind, |file| file.write_all(text.as_bytes()))?;
             Ok(format!(
                 "{} predictions of `{}` in `{}`\n",
                 predicted.len(),
@@ -188,7 +193,7 @@ fn load(path: &Path) -> Result<Trained, Failure> {
 /// Writes a file, either completely or not at all.
 pub(super) fn write_file(
     path: &Path,
-    kind: FileKind,
+    kind: FileKind<'_>,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     let mut file = BufWriter::new(NewFile::begin(path, kind)?);

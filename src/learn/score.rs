@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::jobs;
 use crate::screen::fitted;
 
-const FILE: FileKind =
+const FILE: FileKind<'_> =
     FileKind::beginning("a table of predictions", "test,").and_saying(",predicted");
 
 /// Rows to predict.

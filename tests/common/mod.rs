@@ -1,5 +1,9 @@
 //! The built command, run in directories of the test's own.
-#![allow(dead_code, unused_imports, reason = "the tests of fuzz and of settings use a part of this")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the tests of fuzz and of settings use a part of this"
+)]
 
 pub(crate) mod fio;
 pub(crate) mod measured;

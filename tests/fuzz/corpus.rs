@@ -323,7 +323,6 @@ impl Corpus {
             }
         }
         self.add_file("cosbench", &scenarios.join("inside-out/cosbench.xml"));
-        let data = root().join("../shared/data");
         for (kind, name) in [
             ("trace", "traces/cloudPhysicsIO.csv"),
             ("vscsi", "traces/cloudPhysicsIO.vscsi"),
@@ -338,7 +337,9 @@ impl Corpus {
             ("seek", "disks/barracuda.seek"),
             ("table-file", "regression/ssd_random_iops.csv"),
         ] {
-            self.add_file(kind, &data.join(name));
+            if let Some(path) = foretell_test_data::shared(name) {
+                self.add_file(kind, &path);
+            }
         }
         // records of 24 and 36 bytes, where the real ones are absent
         if self.all("oracle-general").is_empty() {

@@ -17,8 +17,8 @@ const OTHER_SYSTEM: &str = "the records of one storage system do not predict ano
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
 
-const RECORDED_FAILURES: &str = "answers are about a cluster without failures, and the records of this run, which had the event, do not show \
-     it; record a run without events, and add events in the question";
+const RECORDED_FAILURES: &str = "the recorded run had this event, so its records do not show the cluster without it; record a run without \
+     events, and ask about the event";
 
 /// Returns an error if the records say nothing about the changed setting.
 ///

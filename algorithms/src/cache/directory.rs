@@ -7,7 +7,7 @@
 //! The slab consists of leaves. A leaf has the nodes of one key, or of four consecutive keys
 //! ([`Neighbours`]), and the index leads to leaves. A storage node caches runs of consecutive
 //! pages; with four nodes in a leaf, each of them takes 10 bytes of the slab and 5 to 11 of the
-//! index, instead of 16 and 21 to 43. Where keys are scattered, leaves of one node are smaller, so
+//! index, instead of 16 and 21 to 43 (LRU and FIFO, which need no mark). Where keys are scattered, leaves of one node are smaller, so
 //! more of them are in the processor's caches. Freed leaves are reused last in, first out.
 //!
 //! The first nodes of the slab are the sentinels of circular queues, so linking has no special
@@ -155,7 +155,8 @@ impl<T: Mark, N: Neighbours> Directory<T, N> {
     pub(crate) fn reserve(&mut self, keys: usize) {
         let leaves = keys.div_ceil(1 << N::BITS);
         self.index.reserve(leaves);
-        self.leaves.reserve(leaves.saturating_sub(self.leaves.len()));
+        let used = self.leaves.len() - self.free.len() - (self.first >> N::BITS) as usize;
+        self.leaves.reserve(leaves.saturating_sub(used));
     }
 
     /// Number of keys.
@@ -164,7 +165,8 @@ impl<T: Mark, N: Neighbours> Directory<T, N> {
     }
 
     /// The node's number among all nodes of keys, from zero. Leaves of one node are
-    /// numbered densely; with leaves of four, there may be four times as many numbers as keys.
+    /// numbered densely; with leaves of four, there may be four times as many numbers as there
+    /// ever were keys at one time.
     pub(crate) fn position(&self, node: u32) -> u32 {
         node - self.first
     }

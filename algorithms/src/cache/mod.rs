@@ -3,7 +3,7 @@
 //! A policy owns the map from key to slot and nothing else. A resident object keeps its slot until
 //! it leaves. Slots are below the capacity and assigned densely, so a caller can keep dirty flags
 //! or times in arrays beside it (with [`Pages`], they are below four times the capacity). All policies here admit on every miss. A cache of unit-size
-//! objects then evicts at most one, and the new object usually takes the slot of the old one.
+//! objects then evicts at most one, and the new object often takes the slot of the old one.
 //! Ghosts (keys that a policy remembers after their objects have left) have no slot.
 //!
 //! Each policy is generic in its [`Weight`]. With [`Unit`] every object counts as one and the

@@ -109,8 +109,8 @@ impl Effects {
     }
 }
 
-/// The buffer cache of one node. A large cache is mostly clean and at rest, so a page takes no memory here before it
-/// is dirty or being read.
+/// The buffer cache of one node. A large cache is mostly at rest, so pages take memory here while they are read, and
+/// slots up to the highest that was ever dirty.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     policy: AnyPolicy<Pages>,
@@ -124,7 +124,7 @@ pub struct Buffer {
     /// Tickets of the reads that bring pages, by slot.
     arriving: HashMap<u32, u32, FixedState>,
     next_ticket: u32,
-    /// Lists for reads to come.
+    /// Emptied lists of slots, for reads to come.
     spare: Vec<Vec<u32>>,
 }
 
@@ -372,6 +372,8 @@ impl Buffer {
                         }
                     }
                 }
+                // a page that left while it was read may have had this slot
+                self.arriving.remove(&slot);
                 (slot, false)
             }
         }
@@ -500,6 +502,27 @@ mod tests {
                 assert!(!self.dirty.contains_key(&page), "{page} was dirty");
             }
         }
+    }
+
+    /// A run that is longer than the cache drives out its own first pages while they are read.
+    #[test]
+    fn nobody_waits_for_a_read_of_a_page_that_left() {
+        let policy = crate::cache::PolicyKind::Fifo.build_for_pages(2);
+        let mut buffer = Buffer::new(policy, Bytes::kib(4));
+        let mut effects = Effects::default();
+        let run = |first, pages| Run { first: PageKey::new(0, first), pages };
+        buffer.read(run(100, 3), &mut effects);
+        let ticket = buffer.reading(&effects, 0, 3, 7);
+        buffer.read(run(102, 1), &mut effects);
+        assert_eq!((effects.hits.len(), effects.awaited.as_slice()), (1, &[7][..]));
+        // another cache has page 100, so nothing is read
+        buffer.read(run(100, 1), &mut effects);
+        assert_eq!((effects.misses.len(), effects.awaited.len()), (1, 0));
+        buffer.read(run(100, 1), &mut effects);
+        assert_eq!((effects.hits.len(), effects.awaited.len()), (1, 0));
+        buffer.arrived(ticket);
+        buffer.read(run(102, 1), &mut effects);
+        assert_eq!((effects.hits.len(), effects.awaited.len()), (1, 0));
     }
 
     proptest! {

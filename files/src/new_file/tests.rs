@@ -71,7 +71,7 @@ fn only_a_file_of_the_same_kind_is_replaced() {
     let kind = FileKind::beginning("a table of ours", "row,").and_saying(",predicted");
     for other in ["my notes", "row,y\n1,2\n", "a,predicted\n", "\0"] {
         fs::write(&path, other).unwrap();
-        for error in [check(&path, kind), super::write(&path, kind, b"ours")] {
+        for error in [check(&path, kind), super::write(&path, kind, b"row,y,predicted\n")] {
             let error = error.unwrap_err();
             assert!(error.is_refusal(), "{error}");
             assert!(error.to_string().contains("is not a table of ours"), "{error}");
