@@ -1,4 +1,5 @@
 //! Scenarios for tests, built by hand.
+#![allow(dead_code, reason = "shared with a benchmark")]
 
 pub(crate) mod ceph;
 #[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
