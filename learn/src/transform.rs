@@ -29,6 +29,8 @@ const SPAN: f64 = 3.0;
 const RARE: f64 = 0.03;
 /// Minimum number of different values of a column whose alignment is tried.
 const SIZES: usize = 8;
+/// Smallest common divisor of a column of sizes in bytes: a sector. Columns with a smaller one count something.
+const SECTOR: u64 = 512;
 /// Maximum number of columns that pairs are formed from, or whose alignments are tried.
 const PAIRED: usize = 6;
 /// Number of folds in which views are compared.
@@ -398,6 +400,9 @@ fn alignments(data: &Dataset) -> Vec<Input> {
         }
         let divisor =
             values.iter().fold(0, |divisor, value| greatest_divisor(divisor, *value as u64));
+        if divisor < SECTOR {
+            return None;
+        }
         let unit = divisor as f64;
         let known: Vec<f64> = values.iter().map(|value| alignment(*value, unit)).collect();
         let most = known.iter().copied().fold(0.0, f64::max);
