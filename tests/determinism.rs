@@ -191,8 +191,8 @@ fn a_trace_replayed_from_the_scenario_that_was_kept_is_the_same_run() {
 }
 
 /// The small scenario's truth, figure by figure, so that a change of results does not pass unseen.
-/// Where a change is meant, `UPDATE=1 cargo test --test program determinism` writes the file anew; say in
-/// the commit why results changed.
+/// If a change is intended, `UPDATE=1 cargo test --test program determinism` updates the file. Say in the
+/// commit why results changed.
 #[test]
 fn golden_small_cluster() {
     let path = root().join("tests/golden/small.json");

@@ -37,10 +37,7 @@ fn the_readme_shows_what_the_commands_print() {
     for printed in [run, score] {
         let (shown, after) = parts.next().expect("the README shows it").split_once("```").unwrap();
         if std::env::var_os("UPDATE").is_none() {
-            assert_eq!(
-                shown, printed,
-                "`UPDATE=1 cargo test --test program readme` writes it anew"
-            );
+            assert_eq!(shown, printed, "`UPDATE=1 cargo test --test program readme` updates it");
         }
         written.extend([BEGIN, &printed, "```", after]);
     }

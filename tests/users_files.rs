@@ -556,7 +556,7 @@ fn only_a_file_of_the_same_kind_is_replaced() {
             assert!(done.stderr.contains("is left as it is"), "{line}: {}", done.stderr);
             assert_eq!(place.text(output), mine);
         }
-        // these need an engine, and minutes of metrics
+        // the first needs an engine, the second minutes of metrics
         if line.starts_with("laboratory") || line.starts_with("learn features") {
             continue;
         }

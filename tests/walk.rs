@@ -75,7 +75,7 @@ fn the_readmes_walk_answers_a_question_from_real_files() {
         let (shown, after) = rest.split_once("```").unwrap();
         let now = &printed[command];
         if std::env::var_os("UPDATE").is_none() {
-            assert_eq!(shown, now, "`UPDATE=1 cargo test --test program walk` writes it anew");
+            assert_eq!(shown, now, "`UPDATE=1 cargo test --test program walk` updates it");
         }
         written.extend([SHOWN, command, " -->\n```text\n", now, "```", after]);
     }

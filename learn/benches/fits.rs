@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use cpu_time::ProcessTime;
 use foretell_learn::{Dataset, Folds, Matrix, Spec, Table, out_of_fold};
@@ -96,11 +95,8 @@ fn main() {
         row(&format!("{text}, grid and ten folds, 5,300 x 256"), found, "60");
     }
 
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/regression");
-    let Ok(file) = File::open(directory.join("ssd_random_iops.csv")) else {
-        println!("skipped: ../shared/data is absent");
-        return;
-    };
+    let Some(directory) = foretell_test_data::shared("regression") else { return };
+    let file = File::open(directory.join("ssd_random_iops.csv")).expect("the set");
     let table = Table::read(file, "ssd_random_iops.csv", &[]).expect("a table");
     let data = Dataset::new(&table, "y", &[]).expect("a sound set");
     let folds = File::open(directory.join("ssd_random_iops.folds.csv")).expect("folds");

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cpu_time::ProcessTime;
 use foretell_learn::metrics::Scores;
@@ -38,11 +38,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    let shared = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if !shared.is_dir() {
-        println!("skipped: ../shared/data is absent");
-        return;
-    }
+    let Some(shared) = foretell_test_data::shared(".") else { return };
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let sets = sets(&shared);
     println!("model, transform, method, unit | set: rows, MAPE %, held % [tenths] high/low CPU-s");

@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use cpu_time::ProcessTime;
 use foretell_learn::metrics::Scores;
@@ -58,11 +57,8 @@ struct Reference {
 }
 
 fn main() {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/regression");
-    let Ok(file) = File::open(directory.join("reference.csv")) else {
-        println!("skipped: ../shared/data is absent");
-        return;
-    };
+    let Some(directory) = foretell_test_data::shared("regression") else { return };
+    let file = File::open(directory.join("reference.csv")).expect("the set");
     let references = references(file);
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     println!("set target model | RMSE reference, ours, ratio | MAPE % reference, ours | CPU s");

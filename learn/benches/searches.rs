@@ -5,7 +5,6 @@
 //! `cart`, `raw`, `cache_lat`. Cubist takes minutes.
 
 use std::fs::File;
-use std::path::PathBuf;
 
 use cpu_time::ProcessTime;
 use foretell_learn::metrics::Scores;
@@ -16,12 +15,9 @@ use foretell_learn::{
 use foretell_units::Seed;
 
 fn main() {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/regression");
+    let Some(directory) = foretell_test_data::shared("regression") else { return };
     let open = |name: &str| File::open(directory.join(name));
-    let Ok(file) = open("reference.csv") else {
-        println!("skipped: ../shared/data is absent");
-        return;
-    };
+    let file = open("reference.csv").expect("the set");
     let references = Table::read(file, "reference.csv", &[]).expect("a table");
     let part = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     println!(

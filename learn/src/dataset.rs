@@ -222,14 +222,19 @@ impl Dataset {
 
     /// These rows alone, in this order.
     pub fn take_rows(&self, rows: &[usize]) -> Self {
-        let groups = self.groups.as_ref();
         Self {
             schema: self.schema.clone(),
             target: self.target.clone(),
             x: self.x.take_rows(rows),
             y: rows.iter().map(|&row| self.y[row]).collect(),
-            groups: groups.map(|groups| rows.iter().map(|&row| groups[row]).collect()),
+            groups: self.groups_of(rows),
         }
+    }
+
+    /// The groups of these rows, if rows have groups.
+    pub(crate) fn groups_of(&self, rows: &[usize]) -> Option<Vec<i64>> {
+        let groups = self.groups.as_ref()?;
+        Some(rows.iter().map(|&row| groups[row]).collect())
     }
 }
 

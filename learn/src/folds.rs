@@ -132,6 +132,16 @@ pub(crate) fn different(labels: &[i64]) -> Vec<i64> {
     different
 }
 
+/// The rows of each label, by ascending label.
+pub(crate) fn members(labels: &[i64]) -> Vec<Vec<usize>> {
+    let different = different(labels);
+    let mut members = vec![Vec::new(); different.len()];
+    for (row, label) in labels.iter().enumerate() {
+        members[different.partition_point(|other| other < label)].push(row);
+    }
+    members
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,11 @@
 //! and is not pruned. A node may split on a random choice of `mtry` columns: a third of them, but at least 8 (or all).
 //! If there are few columns, a third would leave most nodes without the column that matters.
 
-use foretell_sorted::SortedMap;
 use foretell_units::{Seed, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::cart::{self, Tree};
+use crate::folds;
 use crate::grow::{self, Limits, Sampling, Sorted};
 use crate::matrix::Matrix;
 use crate::spec::Spec;
@@ -77,15 +77,8 @@ pub(crate) fn out_of_bag(
     groups: Option<&[i64]>,
     (trees, leaf): (usize, usize),
 ) -> (Forest, Vec<f64>) {
-    let groups: Option<Vec<Vec<usize>>> = groups.map(|groups| {
-        let mut members: SortedMap<i64, Vec<usize>> = SortedMap::new();
-        for (row, group) in groups.iter().enumerate() {
-            members.entry(*group).or_default().push(row);
-        }
-        members.into_values().collect()
-    });
     // a single group would be in every bag
-    let groups = groups.filter(|groups: &Vec<Vec<usize>>| groups.len() > 1);
+    let groups = groups.map(folds::members).filter(|groups| groups.len() > 1);
     let mut sums = vec![(0.0, 0_u32); y.len()];
     let sizes = (2 * leaf, leaf);
     let forest = grow_trees(x, y, groups.as_deref(), (trees, None), sizes, |tree, counts| {

@@ -220,10 +220,7 @@ impl Intervals {
                 let (train, test) = folds.split(fold);
                 let train_x = x.take_rows(&train);
                 let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
-                let groups: Option<Vec<i64>> = data
-                    .groups
-                    .as_ref()
-                    .map(|groups| train.iter().map(|&row| groups[row]).collect());
+                let groups = data.groups_of(&train);
                 let known = Rows { owners: Some(&owners), groups: groups.as_deref() };
                 let of_fold;
                 // the model of `split` has not seen the part that was held back
@@ -267,10 +264,7 @@ impl Intervals {
                     with_prediction(&x.take_rows(&rows), rows.iter().map(|&r| predicted[r]));
                 let least = 0.05 * median(&mut misses.clone()) + floor;
                 let sizes: Vec<f64> = misses.iter().map(|miss| (miss + least).ln()).collect();
-                let groups: Option<Vec<i64>> = data
-                    .groups
-                    .as_ref()
-                    .map(|groups| rows.iter().map(|&row| groups[row]).collect());
+                let groups = data.groups_of(&rows);
                 let (forest, expected) =
                     forest::out_of_bag(&inputs, &sizes, groups.as_deref(), (TREES, LEAF));
                 for ((&row, miss), expected) in rows.iter().zip(&misses).zip(expected) {

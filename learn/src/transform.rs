@@ -6,9 +6,10 @@
 //! the logarithms of product and ratio can be inputs too. A column of shares (from 0 to 1, or to 100) mixes
 //! two kinds of work; the rarer one may take most of the time. A quantity such as 1/(share·a + rest·b)
 //! changes most where one of them vanishes. So the logarithms of the share and of the rest, each plus
-//! [`RARE`], can be additional inputs. Storage treats a size of 28 KiB differently from one of 32 KiB, because it works in
-//! pages and stripes: a write of a part of a page reads the page first. So for sizes that are multiples of some unit,
-//! the largest power of two units that divides the size can be an input. [`Transform::Auto`] takes the view with the smallest error in
+//! [`RARE`], can be additional inputs. Storage treats a size of 28 KiB differently from one of 32 KiB,
+//! because it works in pages and stripes: a write of a part of a page reads the page first. So the alignment
+//! of a size can be an input: the largest power of two units that divides it, where all sizes are multiples
+//! of a unit. [`Transform::Auto`] takes the view with the smallest error in
 //! cross-validation: the relative error where the target is positive, the squared error otherwise. A Gaussian
 //! process need not be fitted that often: it takes the view with the largest marginal likelihood (of the
 //! target in its own unit).
@@ -381,8 +382,8 @@ fn alignment(value: f64, unit: f64) -> f64 {
 /// Whole numbers up to here are exact.
 const LARGEST_WHOLE: f64 = 9e15;
 
-/// The alignments of columns of sizes: of whole numbers with at least [`SIZES`] different values, over a range in which
-/// their logarithms are tried. The alignment must not follow from the order of the values: of powers of two it is the
+/// The alignments of columns of sizes: of multiples of a [`SECTOR`] or more, with at least [`SIZES`] different values,
+/// over a range in which their logarithms are tried. The alignment must not follow from the order of the values: of powers of two it is the
 /// size itself, and nothing is known about other sizes.
 fn alignments(data: &Dataset) -> Vec<Input> {
     let owners = data.schema.column_features();
@@ -482,8 +483,7 @@ fn error(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
     for fold in 0..folds.count() {
         let (train, test) = folds.split(fold);
         let train_y: Vec<f64> = train.iter().map(|&row| y[row]).collect();
-        let groups: Option<Vec<i64>> =
-            data.groups.as_ref().map(|groups| train.iter().map(|&row| groups[row]).collect());
+        let groups = data.groups_of(&train);
         let rows = Rows { owners: Some(&owners), groups: groups.as_deref() };
         let model = spec.fit_rows(&seen.take_rows(&train), &train_y, &rows)?;
         for (row, value) in test.iter().zip(model.predict(&seen.take_rows(&test))) {

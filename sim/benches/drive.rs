@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
 
 use cpu_time::ProcessTime;
 use foretell_scenarios::diskspecs::import_file;
@@ -13,11 +12,7 @@ use foretell_sim::disk::drive::Drive;
 use foretell_sim::disk::replay::{read_trace, replay};
 
 fn main() {
-    let disks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/disks");
-    if !disks.is_dir() {
-        println!("skipped: ../shared/data is absent");
-        return;
-    }
+    let Some(disks) = foretell_test_data::shared("disks") else { return };
     for name in ["hp_c3323a", "cheetah9LP", "barracuda"] {
         let import = import_file(&disks.join(name).with_extension("parv"), None)
             .unwrap_or_else(|error| panic!("{error}"));

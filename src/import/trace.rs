@@ -97,7 +97,6 @@ fn is_replaceable(path: &Path) -> Result<(), Failure> {
 
 fn to_file(trace: &mut TraceReader, path: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path)(error);
-    is_replaceable(path)?;
     let output = TraceFile::new(NewFile::begin(path, FileKind::ANY)?, path).map_err(failed)?;
     let mut writer = TraceWriter::new(output, trace.has_times()).map_err(failed)?;
     for_each(trace, |request| writer.write(request).map_err(failed))?;

@@ -6,9 +6,10 @@
 //!
 //! The slab consists of leaves. A leaf has the nodes of one key, or of four consecutive keys
 //! ([`Neighbours`]), and the index leads to leaves. A storage node caches runs of consecutive
-//! pages; with four nodes in a leaf, each of them takes 10 bytes of the slab and 5 to 11 of the
-//! index, instead of 16 and 21 to 43 (LRU and FIFO, which need no mark). Where keys are scattered, leaves of one node are smaller, so
-//! more of them are in the processor's caches. Freed leaves are reused last in, first out.
+//! pages. With four nodes in a leaf, a page of a run takes 10 bytes of the slab and 5 to 11 of the
+//! index, instead of 16 and 21 to 43 (LRU and FIFO, which need no mark). Where keys are scattered,
+//! leaves of one node are smaller, so more of them are in the processor's caches. Freed leaves are
+//! reused last in, first out.
 //!
 //! The first nodes of the slab are the sentinels of circular queues, so linking has no special
 //! cases.
@@ -42,28 +43,15 @@ pub trait Neighbours: Clone + Debug {
     fn nodes<T: Mark>(each: impl FnMut(usize) -> Node<T>) -> Self::Nodes<T>;
 }
 
-/// Every key has a leaf of its own.
+/// `N` consecutive keys, a power of two.
 #[derive(Clone, Copy, Debug)]
-pub struct Alone;
+pub struct Together<const N: usize>;
 
-impl Neighbours for Alone {
-    const BITS: u32 = 0;
-    type Nodes<T: Mark> = [Node<T>; 1];
+impl<const N: usize> Neighbours for Together<N> {
+    const BITS: u32 = N.trailing_zeros();
+    type Nodes<T: Mark> = [Node<T>; N];
 
-    fn nodes<T: Mark>(each: impl FnMut(usize) -> Node<T>) -> [Node<T>; 1] {
-        std::array::from_fn(each)
-    }
-}
-
-/// Four consecutive keys share a leaf.
-#[derive(Clone, Copy, Debug)]
-pub struct Fours;
-
-impl Neighbours for Fours {
-    const BITS: u32 = 2;
-    type Nodes<T: Mark> = [Node<T>; 4];
-
-    fn nodes<T: Mark>(each: impl FnMut(usize) -> Node<T>) -> [Node<T>; 4] {
+    fn nodes<T: Mark>(each: impl FnMut(usize) -> Node<T>) -> [Node<T>; N] {
         std::array::from_fn(each)
     }
 }
@@ -276,8 +264,8 @@ mod tests {
 
     #[test]
     fn queues_keep_order_and_nodes_are_used_again() {
-        of_three_keys::<Alone>();
-        of_three_keys::<Fours>();
+        of_three_keys::<Together<1>>();
+        of_three_keys::<Together<4>>();
     }
 
     fn of_three_keys<N: Neighbours>() {
@@ -301,7 +289,7 @@ mod tests {
 
     #[test]
     fn neighbours_share_a_leaf_until_the_last_of_them_leaves() {
-        let mut keys: Directory<u8, Fours> = Directory::new(1);
+        let mut keys: Directory<u8, Together<4>> = Directory::new(1);
         let nodes = [8, 9, 11, 12].map(|key| keys.push_front(0, key, key as u8));
         assert_eq!(nodes.map(|node| node - nodes[0]), [0, 1, 3, 4]);
         assert_eq!((keys.find(10), keys.find(13), keys.len()), (None, None, 4));

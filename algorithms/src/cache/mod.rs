@@ -2,13 +2,14 @@
 //!
 //! A policy owns the map from key to slot and nothing else. A resident object keeps its slot until
 //! it leaves. Slots are below the capacity and assigned densely, so a caller can keep dirty flags
-//! or times in arrays beside it (with [`Pages`], they are below four times the capacity). All policies here admit on every miss. A cache of unit-size
-//! objects then evicts at most one, and the new object often takes the slot of the old one.
+//! or times in arrays beside it (with [`Pages`], they are below four times the capacity). All
+//! policies here admit on every miss. A cache of unit-size objects then evicts at most one, and the
+//! new object often takes the slot of the old one.
 //! Ghosts (keys that a policy remembers after their objects have left) have no slot.
 //!
 //! Each policy is generic in its [`Weight`]. With [`Unit`] every object counts as one and the
-//! policy is a [`Policy`]; so it is with [`Pages`], for keys that come in runs. With [`BySize`] each object has its own size, the capacity is in the
-//! same unit, and the policy is a [`SizedPolicy`].
+//! policy is a [`Policy`]. So it is with [`Pages`], for keys that come in runs. With [`BySize`] each
+//! object has its own size, the capacity is in the same unit, and the policy is a [`SizedPolicy`].
 //!
 //! Where a paper leaves a choice, we choose as libCacheSim does (Yang et al., the reference
 //! implementation of most of these policies), so that miss ratios can be compared. Each file lists
@@ -185,6 +186,12 @@ impl Room {
         Self { used: 0, capacity }
     }
 
+    /// Room for this number of objects of unit size.
+    pub(crate) fn of_objects(capacity: usize) -> Self {
+        assert!(capacity <= MAX_CAPACITY, "a capacity of {capacity} objects");
+        Self::new(capacity as u64)
+    }
+
     pub(crate) const fn lacks(&self, size: u64) -> bool {
         size > self.capacity - self.used
     }
@@ -198,19 +205,14 @@ macro_rules! constructors {
             ///
             /// [`MAX_CAPACITY`]: crate::cache::MAX_CAPACITY
             pub fn new(capacity: usize) -> Self {
-                assert!(
-                    capacity <= $crate::cache::MAX_CAPACITY,
-                    "a capacity of {capacity} objects"
-                );
-                Self::with_room($crate::cache::Room::new(capacity as u64))
+                Self::with_room($crate::cache::Room::of_objects(capacity))
             }
         }
 
         impl $policy<$crate::cache::Pages> {
             /// The same for pages: objects that come in runs of consecutive keys.
             pub fn of_pages(capacity: usize) -> Self {
-                assert!(capacity <= $crate::cache::MAX_CAPACITY, "a capacity of {capacity} pages");
-                Self::with_room($crate::cache::Room::new(capacity as u64))
+                Self::with_room($crate::cache::Room::of_objects(capacity))
             }
         }
 

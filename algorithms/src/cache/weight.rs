@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use super::directory::{Alone, Fours, Neighbours};
+use super::directory::{Neighbours, Together};
 
 /// Stores the sizes of a cache's objects.
 pub trait Weight: sealed::Sealed + Clone + Debug + Default {
@@ -35,7 +35,7 @@ pub struct BySize(Vec<u64>);
 
 /// Weights that store nothing.
 macro_rules! equal {
-    ($weight:ident, $neighbours:ident) => {
+    ($weight:ident, $neighbours:ty) => {
         impl Equal for $weight {}
 
         impl Weight for $weight {
@@ -53,11 +53,11 @@ macro_rules! equal {
     };
 }
 
-equal!(Unit, Alone);
-equal!(Pages, Fours);
+equal!(Unit, Together<1>);
+equal!(Pages, Together<4>);
 
 impl Weight for BySize {
-    type Neighbours = Alone;
+    type Neighbours = Together<1>;
 
     fn set(&mut self, position: u32, size: u64) {
         let position = position as usize;

@@ -1,10 +1,8 @@
 //! Scenarios for tests, built by hand.
-#![allow(dead_code, reason = "shared with a benchmark")]
+#![allow(dead_code, unreachable_pub, reason = "shared with benchmarks, each of which uses a part")]
 
 pub(crate) mod ceph;
-#[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
 pub(crate) mod flows;
-#[allow(dead_code, unreachable_pub, reason = "shared with a benchmark")]
 pub(crate) mod incast;
 pub(crate) mod outages;
 pub(crate) mod swift;
