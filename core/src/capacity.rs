@@ -5,7 +5,7 @@
 //! limit.
 
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{LogPart, Scenario, Volume};
+use foretell_scenarios::model::{Scenario, Volume};
 use foretell_sorted::SortedMap;
 use foretell_systems::devices_of;
 use foretell_units::{HostId, VolumeId};
@@ -61,6 +61,7 @@ impl Capacities {
             }
         }
         let full = scenario.system.traits().full_ratio();
+        let mut classes = Classes::default();
         let volume = |(index, (volume, load)): (usize, (&Volume, &SortedMap<Place, f64>))| {
             let stored = volume.size.get() as f64;
             let least = |room: &dyn Fn(&Place, f64) -> f64| {
@@ -71,7 +72,7 @@ impl Capacities {
             let room = least(&|place, share| (full * of(place) - held[place]).max(0.0) / share);
             let alone = least(&|place, share| full * of(place) / share);
             let fills = load.keys().map(|place| held[place] / of(place));
-            let costs = load.keys().map(|place| price(scenario, *place, prices));
+            let costs = load.keys().map(|place| price(scenario, *place, &mut classes, prices));
             let cost: Option<f64> = costs.sum();
             let capacity = VolumeCapacity {
                 stored_bytes: stored,
@@ -133,35 +134,44 @@ fn bytes(scenario: &Scenario, place: Place) -> f64 {
 
 /// Cost of the drives of a device. For an array, this is the cost of all members. If the device keeps its
 /// database or log on other devices, its parts of those count, too.
-fn price(scenario: &Scenario, place: Place, prices: &Prices) -> Option<f64> {
+fn price(scenario: &Scenario, place: Place, classes: &mut Classes, prices: &Prices) -> Option<f64> {
     let disk = disk(scenario, place)?;
     let storage = scenario.host(place.0).role.storage()?;
-    let part = |part: LogPart| {
-        let whole = &storage.log_devices[part.device as usize];
-        Some(priced(&whole.device_name, &whole.device, prices)? / f64::from(part.parts))
-    };
-    let mut sum = priced(&disk.device_name, &disk.device, prices)?;
+    let mut sum = priced(&disk.device_name, &disk.device, classes, prices)?;
     for own in [disk.db, disk.wal].into_iter().flatten() {
-        sum += part(own)?;
+        let whole = &storage.log_devices[own.device as usize];
+        let cost = priced(&whole.device_name, &whole.device, classes, prices)?;
+        sum += cost / f64::from(own.parts);
     }
     Some(sum)
 }
 
-fn priced(name: &str, device: &Device, prices: &Prices) -> Option<f64> {
+fn priced(name: &str, device: &Device, classes: &mut Classes, prices: &Prices) -> Option<f64> {
     let bytes = device.capacity().get() as f64;
     let class = match device.class() {
         _ if matches!(device, Device::Array(_)) => None,
         Some("ssd") if name.contains("nvme") => Some("nvme"),
         Some(class) => Some(class),
         // a device of measured curves has no class, but its name may state one
-        None => class_of(name),
+        None => classes.of(name),
     };
     let names: Vec<&str> = [Some(name), class].into_iter().flatten().collect();
     prices.of(&names, bytes)
 }
 
-/// The class that a device's name states, or the class of the shipped device of this name.
-fn class_of(name: &str) -> Option<&'static str> {
-    let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
-    in_name.or_else(|| Device::named(name).ok()?.class())
+/// The classes of devices by name. The profile of a name is read once.
+#[derive(Default)]
+struct Classes(SortedMap<String, Option<&'static str>>);
+
+impl Classes {
+    /// The class that a device's name states, or the class of the shipped device of this name.
+    fn of(&mut self, name: &str) -> Option<&'static str> {
+        if let Some(known) = self.0.get(name) {
+            return *known;
+        }
+        let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
+        let class = in_name.or_else(|| Device::named(name).ok()?.class());
+        self.0.insert(name.to_owned(), class);
+        class
+    }
 }

@@ -58,6 +58,11 @@ impl Document {
     /// with an effect, the added parts that no workload uses. Empty if the changed document, or
     /// this one, is wrong: [`Document::check`] finds that out.
     pub fn idle(&self, changes: &[Change]) -> Vec<Idle> {
+        self.check().map_or_else(|_| Vec::new(), |before| self.idle_beside(&before, changes))
+    }
+
+    /// The same as [`Document::idle`], for a caller who has checked this document already: `before` is its scenario.
+    pub fn idle_beside(&self, before: &Scenario, changes: &[Change]) -> Vec<Idle> {
         let with = |left_out: Option<usize>| {
             let mut document = self.clone();
             for (index, change) in changes.iter().enumerate() {
@@ -68,9 +73,7 @@ impl Document {
             let checked = document.checked().ok()?;
             Some((checked.scenario, document))
         };
-        let (Some((after, document)), Ok(before)) = (with(None), self.check()) else {
-            return Vec::new();
-        };
+        let Some((after, document)) = with(None) else { return Vec::new() };
         let mut found = Vec::new();
         for (index, change) in changes.iter().enumerate() {
             let alone = || (before.clone(), self.clone());
@@ -95,7 +98,7 @@ impl Document {
             found.extend(why.map(|why| Idle { what: change.to_string(), why }));
         }
         if found.is_empty() {
-            found.extend(unused(&before, &after));
+            found.extend(unused(before, &after));
         }
         found
     }

@@ -19,8 +19,8 @@ pub(crate) fn overlay(base: &mut Node, own: &Node, shape: &Shape) {
             _ => under.insert(entry.clone()),
         }
     }
-    if let Some(table) = shape.table_for(over).or(shape.table_for(under)).cloned() {
-        drop_meaningless(under, &table, |key| over.get(key).is_none());
+    if let Some(table) = shape.table_for(over).or(shape.table_for(under)) {
+        drop_meaningless(under, table, |key| over.get(key).is_none());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fs;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +17,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use foretell_core::{Asked, Error, SCENARIO_FILE, Scenario, TRUTH_FILE, UnknownModel};
+use foretell_core::{Asked, Error, Model, SCENARIO_FILE, Scenario, TRUTH_FILE, UnknownModel};
 use foretell_report::{CHART_SCRIPT, CHART_STYLE};
 use foretell_scenarios::{Change, schema_text, shipped_names};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,9 @@ const OPENAPI: &str = include_str!("../page/openapi.json");
 struct Server {
     runs: Arc<Runs>,
     tools: Arc<dyn Tools>,
+    /// Turns of questions for the fast model.
+    asking_fast: Semaphore,
+    /// Turns of other questions.
     asking: Semaphore,
     waiting: AtomicUsize,
     followers: Arc<Semaphore>,
@@ -54,10 +58,13 @@ type Shared = State<Arc<Server>>;
 
 /// The routes.
 pub(crate) fn router(runs: Arc<Runs>, tools: Arc<dyn Tools>, guard: Arc<Guard>) -> Router {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let turns = limits::ASKING_BY_CORE * cores;
     let server = Arc::new(Server {
         runs,
         tools,
-        asking: Semaphore::new(limits::ASKING),
+        asking_fast: Semaphore::new(turns),
+        asking: Semaphore::new(turns),
         waiting: AtomicUsize::new(0),
         followers: Arc::new(Semaphore::new(limits::FOLLOWERS)),
         answers: Mutex::default(),
@@ -307,7 +314,8 @@ async fn ask(
         server.waiting.fetch_sub(1, Ordering::Relaxed);
         return Err(Problem::busy("too many questions wait already"));
     }
-    let turn = server.asking.acquire().await;
+    let turns = if asked == Asked::Of(Model::Fast) { &server.asking_fast } else { &server.asking };
+    let turn = turns.acquire().await;
     server.waiting.fetch_sub(1, Ordering::Relaxed);
     if let Some(known) = known(&server, &question) {
         return Ok(as_json(known.to_string()));

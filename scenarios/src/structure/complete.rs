@@ -33,8 +33,8 @@ pub(crate) fn complete_node(node: &mut Node, shape: &Shape, place: Place) {
             }
         }
         (Value::Table(table), _) => {
-            if let Some(shape) = shape.table_for(table).cloned() {
-                complete(table, &shape, place);
+            if let Some(shape) = shape.table_for(table) {
+                complete(table, shape, place);
             }
         }
         (Value::List(list), Shape::List { item, .. }) => {

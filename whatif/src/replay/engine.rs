@@ -29,6 +29,8 @@ pub(super) struct Engine<'a> {
     /// Total time that was left out so far. In this time, clients advanced in their records, but no time
     /// passed for nodes.
     pub(super) left_out: SimSpan,
+    /// While time is skipped: the earliest time at which a flusher acts.
+    pub(super) ticks_from: SimTime,
     pub(super) agenda: Agenda,
     /// By host: the machine whose processor it uses.
     pub(super) machines: Vec<HostId>,

@@ -14,19 +14,22 @@ use foretell_scenarios::model::{
     Cache, Guest, Host, Layout, LogPart, Machine, Scenario, Storage, System, Tracking, Volume,
     Workload,
 };
+use foretell_systems::Access;
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 
+use super::engine::Engine;
 use super::fill_requests::{OVERFLOW, choose};
 use super::instance::{Instance, Position};
 use super::node::Node;
 use super::pass::Appends;
+use super::touches::Touches;
 use super::{Material, Replay};
 use crate::error::WhatIfError;
 use crate::observed::Recorded;
 
-/// Maximum number of cached bytes in all kept fills. The state of a cached page takes about 50 bytes, so with
+/// Maximum number of cached bytes in all kept fills. The state of a cached page takes about 30 bytes, so with
 /// pages of 4 KiB the fills take 0.8 GB.
-const KEPT_BYTES: u64 = 64 << 30;
+const KEPT_BYTES: u64 = 108 << 30;
 /// Maximum number of kept fills, because all of them are searched.
 const KEPT: usize = 64;
 
@@ -223,7 +226,7 @@ impl Replay<'_> {
         let key = Key::of(material, fill, self);
         let known = key.as_ref().and_then(|key| material.fills.find(key));
         self.engine.tracking.paused = true;
-        self.ticks_from = SimTime::ZERO;
+        self.engine.ticks_from = SimTime::ZERO;
         if let Some(known) = known {
             self.engine.nodes.clone_from(&known.nodes);
             self.protocol.database_is(known.database);
@@ -246,7 +249,7 @@ impl Replay<'_> {
                 material.fills.keep(Filled { key, nodes, cached, positions, database });
             }
         }
-        self.ticks_from = SimTime::ZERO;
+        self.engine.ticks_from = SimTime::ZERO;
         self.resume_at(fill.until.saturating_since(SimTime::ZERO));
         self.clients_go_on(SimSpan::ZERO);
         Ok(())
@@ -279,18 +282,22 @@ impl Replay<'_> {
             next.extend(first.map(|at| Reverse((at, index))));
         }
         let mut appends = self.appends_until(until, records_per_request);
+        let mut touches = Touches::of(&self.engine);
         loop {
             let first = next.peek().map_or(until, |Reverse((at, _))| *at);
-            self.append_batches(&mut appends, (first, until))?;
+            let mut collect = |engine: &mut Engine, host, access: &Access| {
+                touches.add(engine, host, access);
+            };
+            self.append_batches(&mut appends, (first, until), &mut collect)?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.work_goes_on(span)?;
             self.engine.skipped = at.saturating_since(SimTime::ZERO);
-            self.tick_all();
-            if self.touch(index) {
+            if self.touch(index, &mut collect) {
                 let following = following(&mut self.instances, index, at);
                 next.extend(following.map(|at| Reverse((at, index))));
             }
         }
+        touches.serve(&mut self.engine);
         Ok(())
     }
 

@@ -22,6 +22,7 @@ mod pass;
 mod sample;
 mod stream;
 mod tally;
+mod touches;
 mod tracking;
 
 use std::sync::Arc;
@@ -99,8 +100,6 @@ struct Replay<'a> {
     database_before: Bytes,
     active: usize,
     mark_at: SimTime,
-    /// While time is skipped: the earliest time at which a flusher acts.
-    ticks_from: SimTime,
     /// Number of events so far, and its maximum.
     events: (u64, u64),
     /// Number of recorded requests.
@@ -184,6 +183,7 @@ impl<'a> Replay<'a> {
             now: SimTime::ZERO,
             skipped: SimSpan::ZERO,
             left_out: SimSpan::ZERO,
+            ticks_from: SimTime::ZERO,
             agenda: Agenda::default(),
             machines,
             cpus: scenario.hosts.iter().map(cpu).collect(),
@@ -219,7 +219,6 @@ impl<'a> Replay<'a> {
             finished: Vec::new(),
             database_before: Bytes::ZERO,
             busy: idle,
-            ticks_from: SimTime::ZERO,
             events: (0, most_events(scenario, recorded)),
             recorded,
             measuring: None,

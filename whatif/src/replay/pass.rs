@@ -180,7 +180,7 @@ impl Replay<'_> {
         }
         let longer = self.disks_pass_over(span, detail);
         self.engine.tracking.paused = true;
-        self.ticks_from = SimTime::ZERO;
+        self.engine.ticks_from = SimTime::ZERO;
         for node in self.engine.nodes.iter_mut().flatten() {
             node.pass_over(longer);
         }
@@ -204,11 +204,11 @@ impl Replay<'_> {
             let whole = until.saturating_since(SimTime::ZERO);
             self.work_goes_on(whole)?;
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
-            self.append_batches(&mut appends, (first, until))?;
+            self.append_batches(&mut appends, (first, until), touch_node)?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.engine.skipped = at.saturating_since(now);
             self.tick_all();
-            if self.touch(index) {
+            if self.touch(index, touch_node) {
                 let after = self.instances[index].passes_at(at, rates[index]);
                 next.extend(after.map(|at| Reverse((at, index))));
             }
@@ -259,54 +259,58 @@ impl Replay<'_> {
     /// Lets all flushers act that are due.
     pub(super) fn tick_all(&mut self) {
         let due = self.engine.now + self.engine.skipped;
-        if self.ticks_from > due {
+        if self.engine.ticks_from > due {
             return;
         }
-        self.ticks_from = SimTime::MAX;
+        self.engine.ticks_from = SimTime::MAX;
         for host in 0..self.engine.nodes.len() as u32 {
             let Some((node, mut around)) = self.engine.node(host) else { continue };
             node.tick(&mut around);
             let next = node.next_tick().unwrap_or(SimTime::MAX);
-            self.ticks_from = self.ticks_from.min(next);
+            self.engine.ticks_from = self.engine.ticks_from.min(next);
         }
     }
 
-    /// Appends the batches that come before the first request and before the end of the skipped time.
+    /// Appends the batches that come before the first request and before the end of the skipped time. `serve` is given
+    /// each access to a node.
     pub(super) fn append_batches(
         &mut self,
         appends: &mut Appends,
         (first, until): (SimTime, SimTime),
+        mut serve: impl FnMut(&mut Engine, HostId, &Access),
     ) -> Result<(), WhatIfError> {
         while appends.next < until && appends.next <= first {
             self.work_goes_on(until.saturating_since(SimTime::ZERO))?;
             self.engine.skipped = appends.next.saturating_since(self.engine.now);
-            self.touch_database();
+            // a batch of records
+            if let Some(cost) = self.engine.tracking.cost() {
+                let (host, size) = (cost.store, cost.batch);
+                let access = self.protocol.append_records(size);
+                serve(&mut self.engine, host, &access);
+            }
             appends.next += appends.every;
         }
         Ok(())
     }
 
-    /// Appends a batch of records to the Activity DB.
-    fn touch_database(&mut self) {
-        let Some(cost) = self.engine.tracking.cost() else { return };
-        let (host, size) = (cost.store, cost.batch);
-        let access = self.protocol.append_records(size);
-        touch_node(&mut self.engine, &mut self.ticks_from, host, &access);
-    }
-
-    /// Lets an instance's next request touch the nodes' caches. Returns whether there is one.
-    pub(super) fn touch(&mut self, index: usize) -> bool {
+    /// An instance's next request accesses nodes, in no time. `serve` is given each access. Returns whether there is a
+    /// request.
+    pub(super) fn touch(
+        &mut self,
+        index: usize,
+        mut serve: impl FnMut(&mut Engine, HostId, &Access),
+    ) -> bool {
         let Some(wanted) = self.instances[index].pull() else {
             return false;
         };
         let issue = self.request_of(index as u32, wanted);
-        let Self { protocol, engine, ticks_from, .. } = self;
+        let Self { protocol, engine, .. } = self;
         // a copy, because the engine is borrowed for the nodes meanwhile
         let mut choosing = engine.choosing[index].clone();
         protocol.touch(
             &issue,
             |fragments, m| choose(&mut choosing, fragments, m),
-            |host, access| touch_node(engine, ticks_from, host, access),
+            |host, access| serve(engine, host, access),
         );
         engine.choosing[index] = choosing;
         true
@@ -314,9 +318,9 @@ impl Replay<'_> {
 }
 
 /// Serves an access that takes no time.
-fn touch_node(engine: &mut Engine, ticks_from: &mut SimTime, host: HostId, access: &Access) {
+fn touch_node(engine: &mut Engine, host: HostId, access: &Access) {
     let Some((node, mut around)) = engine.node(host.0) else { return };
     node.touch(&mut around, access);
     let next = node.next_tick().unwrap_or(SimTime::MAX);
-    *ticks_from = next.min(*ticks_from);
+    engine.ticks_from = engine.ticks_from.min(next);
 }
