@@ -171,7 +171,7 @@ fn table(answer: &Answer) -> String {
     }
     if answer.model == Model::Fast {
         text += "Predicted from short stretches of the recorded run; `--model replay` replays all of it, \
-                 or far more\n";
+                 or a much longer part\n";
     }
     text
 }

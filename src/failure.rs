@@ -229,8 +229,26 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     };
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
-    show_plain(message.to_owned(), Some(help.trim()).filter(|help| !help.is_empty()));
+    show_plain(in_plain_words(message), Some(help.trim()).filter(|help| !help.is_empty()));
     ExitCode::from(2)
+}
+
+/// A message about a wrong value of an option. What the libraries say about numbers is replaced by what was expected.
+fn in_plain_words(message: &str) -> String {
+    let Some((option, reason)) = message.rsplit_once(": ") else { return message.to_owned() };
+    let range = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+    let expected = match (reason, range) {
+        (_, Some((low, high))) => format!("expected a whole number from {low} to {high}"),
+        ("number would be zero for non-zero type", _) => {
+            "expected a whole number from 1".to_owned()
+        }
+        ("invalid digit found in string" | "cannot parse integer from empty string", _) => {
+            "expected a whole number".to_owned()
+        }
+        ("number too large to fit in target type", _) => "the number is too large".to_owned(),
+        _ => return message.to_owned(),
+    };
+    format!("{option}: {expected}")
 }
 
 /// The appearance of all errors.

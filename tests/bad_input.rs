@@ -323,7 +323,7 @@ fn wrong_usage_is_refused() {
         (&["trace", "."], &["<BREADCRUMB>"]),
         (&["trace", ".", "first"], &["invalid value 'first' for '<BREADCRUMB>'"]),
         (&["trace", ".", "0"], &["breadcrumb 0", "begin at 1"]),
-        (&["trace", ".", "1"], &["`.` has no `run.db`", "foretell run SCENARIO -o ."]),
+        (&["trace", ".", "1"], &["`.` has no `run.db`", "foretell run SCENARIO -o DIR"]),
         (&["trace", "no/such", "1"], &["`no/such` has no `run.db`"]),
     ];
     for (arguments, fragments) in cases {

@@ -155,7 +155,7 @@ fn wrong_input_is_named() {
     for (arguments, wanted) in [
         (&["--encodings", "5-of-3"][..], "did you mean `3-of-5`?"),
         (&["--encodings", "3of5"], "write `m-of-n`"),
-        (&["--operations", "0"], "0 is not in 1..=1000000"),
+        (&["--operations", "0"], "expected a whole number from 1 to 1000000"),
         (&["--request", "0"], "a request has at least 1 B"),
         (&["--request", "1 GiB"], "at most 64 MiB"),
         (&["--request", "32 KIB"], "`KIB` is not a unit"),

@@ -185,6 +185,7 @@ fn a_setting_without_effect_is_said_and_the_run_goes_on() {
     let plain = run(place.arguments(&["--json"]));
     for (change, why) in [
         ("node.brick.count=4", "this is already the case"),
+        ("workload.stream.reads=0.9", "this is already the case"),
         ("client.spare={ cpu = \"xeon-2023\" }", "no workload reaches `spare0`"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
         ("device.sata-ssd.queue_depth=1", "nothing in the scenario uses it"),

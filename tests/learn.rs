@@ -160,6 +160,14 @@ fn wrong_input_is_told() {
         &["evaluate", "--data", "absent.csv", "--target", "y", "--model", "lrm"],
         "`absent.csv`",
     );
+    expect_fault(
+        &[&evaluate[..], &["lrm", "--split", "train"]].concat(),
+        "is a table and has no split `train`",
+    );
+    expect_fault(
+        &[&evaluate[..], &["lrm", "--fold-count", "0"]].concat(),
+        "expected a whole number from 1",
+    );
     let folds = directory.path().join("f.csv");
     std::fs::write(&folds, "row,fold\n0,0\n1,1\n").unwrap();
     let folds = folds.to_str().unwrap();

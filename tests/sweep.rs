@@ -263,7 +263,7 @@ fn a_sweep_is_checked_before_its_first_run() {
     let wrong = SWEEP.replace("\"2-of-3\"]", "\"4-of-6\"]");
     let done = check(&wrong, &[]);
     assert_eq!(done.status, Some(2));
-    let named = "4 of 10 design points are no valid scenarios; a condition in `constraints` can exclude \
+    let named = "4 of 10 design points are not valid scenarios; a condition in `constraints` can exclude \
                  them, or `invalid = \"drop\"` leaves them out\n  │   point 6 (encoding=4-of-6, \
                  access_bytes=4096, outstanding=1): ";
     assert!(done.stderr.contains(named), "{}", done.stderr);

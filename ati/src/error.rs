@@ -46,7 +46,9 @@ pub enum StoreError {
         name: String,
     },
     /// There is no store.
-    #[error("`{dir}` has no `run.db`; make one with `foretell run SCENARIO -o {dir}`")]
+    #[error(
+        "`{dir}` has no `run.db`; make one with `foretell run SCENARIO -o DIR`, and name that directory"
+    )]
     Missing {
         /// The directory that was searched.
         dir: PathBuf,

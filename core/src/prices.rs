@@ -41,7 +41,7 @@ impl Prices {
         let mut rows =
             csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(bytes);
         let header = rows.headers().map_err(|error| error.to_string())?.clone();
-        let expected = "expected the columns `drive` and, say, `usd_per_tb`";
+        let expected = "expected the columns `drive` and `CURRENCY_per_tb`, such as `usd_per_tb` or `eur_per_tb`";
         let currency = match (header.get(0), header.get(1), header.len()) {
             (Some("drive"), Some(price), 2) => price.strip_suffix("_per_tb"),
             _ => None,

@@ -34,7 +34,7 @@ impl Scenario {
             )
         } else {
             let near = meant(inner, shipped_names()).unwrap_or_default();
-            format!("name a file, or a scenario that comes with the program. {near}")
+            format!("name a file, or a scenario that comes with the program; {near}")
         };
         let is_other_file = path.extension().is_some_and(|ending| ending != "toml");
         let message = if is_other_file {

@@ -123,6 +123,12 @@ fn same_value(a: &Value, b: &Value) -> bool {
         }
         (Value::Whole(whole), Value::Number(number))
         | (Value::Number(number), Value::Whole(whole)) => (*whole as f64).total_cmp(number).is_eq(),
+        (Value::Text(text), Value::Number(number)) | (Value::Number(number), Value::Text(text)) => {
+            share_of(text).is_some_and(|share| share.total_cmp(number).is_eq())
+        }
+        (Value::Text(text), Value::Whole(whole)) | (Value::Whole(whole), Value::Text(text)) => {
+            share_of(text).is_some_and(|share| share.total_cmp(&(*whole as f64)).is_eq())
+        }
         (Value::Whole(a), Value::Whole(b)) => a == b,
         (Value::Number(a), Value::Number(b)) => a.total_cmp(b).is_eq(),
         (Value::Flag(a), Value::Flag(b)) => a == b,
@@ -133,6 +139,11 @@ fn same_value(a: &Value, b: &Value) -> bool {
         (Value::Table(a), Value::Table(b)) => same_table(a, b),
         _ => false,
     }
+}
+
+/// The number that a share in percent is: `70%` is 0.7.
+fn share_of(text: &str) -> Option<f64> {
+    Some(text.strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0)
 }
 
 /// Whether two texts are the same quantity.

@@ -1,5 +1,7 @@
 //! Names: which are allowed, and a suggestion for a wrong one.
 
+use std::fmt::Write as _;
+
 /// The known name nearest to `found`, if it is near enough to be a typing error.
 pub(crate) fn nearest<'a>(
     found: &str,
@@ -33,7 +35,7 @@ pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut text =
         names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
-        text.push_str(", ...");
+        let _ = write!(text, ", and {} more", names.len() - SHOWN);
     }
     text
 }

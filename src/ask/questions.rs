@@ -89,6 +89,8 @@ impl Desk<'_> {
         let question: Question = match serde_json::from_str(text) {
             Ok(question) => question,
             Err(error) => {
+                // the text is one line, so its own number says nothing
+                let error = error.to_string().replace(" at line 1 column ", ", at column ");
                 let error = format!(
                     "line {number} is not a question: {error}; expected a JSON object with `what_if`, a \
                      list of PATH=VALUE, and optionally `id` and `model`"

@@ -19,7 +19,7 @@ pub struct AskArguments {
     #[arg(long = "what-if", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
     /// Answer the questions in this file, or on standard input with `-`. Each line is one question: JSON with
-    /// `what_if` and, optionally, `id` and `model`. Each answer is one line of JSON.
+    /// `what_if`, a list of PATH=VALUE, and optionally `id` and `model`. Each answer is one line of JSON.
     #[arg(long, value_name = "FILE|-", conflicts_with_all = ["changes", "json"])]
     pub questions: Option<PathBuf>,
     /// The model that predicts.

@@ -16,10 +16,10 @@ pub struct EstimateArguments {
     /// Results of fio (`--output-format=json`): all `*.json` in this directory and below.
     #[arg(long, value_name = "DIR")]
     pub fio: Vec<PathBuf>,
-    /// Reports of COSBench workloads: all of them among the `*.csv` in this directory and below.
+    /// Results of COSBench: all workload reports (`*.csv`) in this directory and below. Other `*.csv` are ignored.
     #[arg(long, value_name = "DIR")]
     pub cosbench: Vec<PathBuf>,
-    /// A table with columns `bs`, `read_percent`, `iops`, and `series` if there are several.
+    /// A table with columns `bs`, `read_percent`, `iops`, and `series` if the table holds several series of measurements.
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Vec<PathBuf>,
     /// A run of the simulator, or a directory of runs.

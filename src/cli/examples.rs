@@ -7,7 +7,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("", "foretell run first-look"),
     ("run", "foretell run first-look --set volume.mail.encoding=3-of-5 -o out"),
     ("ask", "foretell ask out --what-if node.brick.cache.size=1GiB"),
-    ("score", "foretell score out --what-if volume.mail.encoding=3-of-5"),
+    ("score", "foretell score out --what-if node.brick.cache.size=1GiB"),
     ("reproduce", "foretell reproduce ursa-minor --quick -o ursa-minor"),
     ("sweep", "foretell sweep encoding-choice -o data --jobs 4"),
     ("sweep missing", "foretell sweep missing shards/1-of-2 shards/2-of-2"),

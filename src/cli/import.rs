@@ -28,7 +28,7 @@ pub enum ImportFormat {
     Cluster(ClusterArguments),
     /// Results of fio (`--output-format=json`), as a table: CSV with a row for each job and direction.
     FioJson(FioJsonArguments),
-    /// A block trace of any known format. The format is recognized by content, or given with --format.
+    /// A block trace of any known format. The format is recognized by content and name, or given with --format.
     #[command(visible_alias = "auto")]
     Trace(AnyTraceArguments),
     /// libCacheSim CSV: version,time(s),op,size(B),lbn.
@@ -217,7 +217,7 @@ pub struct ReadingArguments {
     /// Size of a block, for formats that do not define it.
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Read only requests to this device, in formats that name devices.
+    /// Use only the requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
     /// For blkparse: the action that counts as a request: Q (queued), D (sent to the device), ...

@@ -10,7 +10,7 @@ pub struct LaboratoryArguments {
     /// Lessons in Markdown, each with a scenario. Without any, the eight lessons that come with the program.
     #[arg(value_name = "LESSON.md")]
     pub lessons: Vec<PathBuf>,
-    /// The page: one HTML file, which needs no network.
+    /// The page: one HTML file, which needs no network. Required, except with `--show`.
     #[arg(short = 'o', long = "output", value_name = "FILE", required_unless_present = "show")]
     pub output: Option<PathBuf>,
     /// The engine: `foretell.wasm`, which `.ci/web/run` builds, or another laboratory page, which contains

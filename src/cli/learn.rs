@@ -40,7 +40,7 @@ pub enum Learning {
 /// Arguments of `learn features`.
 #[derive(Debug, Args)]
 pub struct FeaturesArguments {
-    /// Directories of runs that collected metrics.
+    /// Directories of runs that collected metrics (made with `--set tracking.metrics=true`).
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// A host's dstat file, after the kind of the host: `osd=node3.csv`. May be given several times. Needs
@@ -125,7 +125,8 @@ pub struct DataArguments {
     /// rows of a block share a fold.
     #[arg(long, value_name = "N", conflicts_with = "group")]
     pub blocks: Option<NonZeroUsize>,
-    /// These columns identify rows. They are not features, and are printed beside predictions.
+    /// These columns identify rows. They are not features, and are printed beside predictions. May be given
+    /// several times, or several names with commas.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub key: Vec<String>,
     /// Learn the natural logarithm of the target. Predictions and errors are those of the target itself.
@@ -253,7 +254,7 @@ pub struct LearnScoreArguments {
     /// The rows. If it is a data set, `--train` and `--test` name the splits.
     #[command(flatten)]
     pub data: DataArguments,
-    /// The split to learn from, by default `train`. If `--data` is a table, all its rows.
+    /// The split to learn from, by default `train`. If `--data` is a table, all its rows are used.
     #[arg(long, value_name = "SPLIT", conflicts_with = "split")]
     pub train: Option<String>,
     /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.

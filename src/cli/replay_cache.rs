@@ -45,7 +45,7 @@ pub struct ReplayCacheArguments {
     /// Size of a block, for formats that do not define it.
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Read only requests to this device, in formats that name devices.
+    /// Use only the requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
     /// Skip invalid lines and records, and say how many.

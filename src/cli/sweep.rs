@@ -17,7 +17,7 @@ pub struct SweepArguments {
     /// A sweep (TOML): a base scenario and the factors that vary.
     #[arg(required = true)]
     pub sweep: Option<PathBuf>,
-    /// Directory of the data set.
+    /// Directory of the data set. Required, except with `--check`.
     #[arg(short = 'o', long = "output", value_name = "DIR", required_unless_present = "check")]
     pub output: Option<PathBuf>,
     /// Number of runs at a time; by default one for each core. The data set does not depend on it.
@@ -33,7 +33,7 @@ pub struct SweepArguments {
     /// changed since. Files that foretell did not make are never removed.
     #[arg(long, conflicts_with_all = ["resume", "check"])]
     pub force: bool,
-    /// Check the whole sweep and estimate its duration, but run nothing.
+    /// Check the whole sweep, and simulate a few of its runs to estimate the duration of all. Nothing is written.
     #[arg(long)]
     pub check: bool,
     /// Write comma-separated values instead of Parquet.
@@ -70,7 +70,8 @@ pub struct MergeArguments {
     /// Directories of the sweep's shards.
     #[arg(required = true)]
     pub directories: Vec<PathBuf>,
-    /// Directory of the data set. Without it, the directory that holds all shards.
+    /// Directory of the data set. May be left out if all shards were written to one directory; the data set is
+    /// then made there.
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Replace foretell's files in DIR even if another command made them, or if they were changed since.

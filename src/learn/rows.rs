@@ -35,6 +35,7 @@ pub(super) fn dataset_with_keys(
         let read = data_set::read(path, Some(target), factor, split)?;
         (read.table, Some(read.points), read.keys)
     } else {
+        no_split(path, split)?;
         (table(path, factor)?, None, Vec::new())
     };
     let mut drop = arguments.drop.clone();
@@ -52,6 +53,15 @@ pub(super) fn dataset_with_keys(
     let rows = dataset.y.len();
     keys.insert(0, numbers(rows));
     Ok((dataset, keys))
+}
+
+/// Returns an error if a split of a table is asked for, other than all of it.
+fn no_split(path: &Path, split: Option<&str>) -> Result<(), Failure> {
+    let Some(split) = split.filter(|split| *split != "all") else { return Ok(()) };
+    Err(Failure::Usage(format!(
+        "`{}` is a table and has no split `{split}`; only data sets that `sweep` made have splits",
+        path.display()
+    )))
 }
 
 fn numbers(rows: usize) -> (String, Vec<String>) {
@@ -83,6 +93,7 @@ pub(super) fn features(
         let read = data_set::read(path, None, factors, split)?;
         (read.table, read.keys)
     } else {
+        no_split(path, split)?;
         (table(path, factors)?, Vec::new())
     };
     keys.extend(keys_of(&table, key)?);

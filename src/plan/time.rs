@@ -96,7 +96,7 @@ impl Time {
         );
         let _ = writeln!(
             text,
-            "meanwhile {} are read and {} written; of {} OSDs that take part {:.0} are at work in the mean",
+            "meanwhile {} are read and {} written; of {} OSDs that take part, on average {:.0} are at work",
             in_tib(pace.bytes_read),
             in_tib(pace.bytes_written),
             pace.osds.len(),

@@ -73,7 +73,7 @@ fn heading(report: &CacheReport) -> String {
     }
     let _ = match report.objects() {
         Objects::Addresses => {
-            writeln!(text, "Each request is a reference to the object that its address names")
+            writeln!(text, "Each address is one object, whatever the sizes of its requests")
         }
         Objects::Pages(page) => {
             writeln!(text, "{} references to pages of {page}", report.references())

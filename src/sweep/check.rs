@@ -144,7 +144,7 @@ pub(super) fn check(
     let (left_out, named) = wrong.into_inner().expect("no thread panics");
     if left_out > 0 && sweep.invalid == Invalid::Refuse {
         let mut text = format!(
-            "{left_out} of {} design points are no valid scenarios; a condition in `constraints` can \
+            "{left_out} of {} design points are not valid scenarios; a condition in `constraints` can \
              exclude them, or `invalid = \"drop\"` leaves them out",
             manifest.points
         );

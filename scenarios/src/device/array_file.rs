@@ -125,8 +125,8 @@ pub(crate) struct RawArray {
     /// When written data goes to the members.
     #[schemars(extend("default" = "marks"))]
     pub(crate) destage: At<RawDestage>,
-    /// Share of the write cache above which destaging begins. With `linear`, destaging is as fast as it can
-    /// be above this share.
+    /// With `marks`, destaging begins above this share of the write cache. With `linear`, it is as fast as it
+    /// can be above this share.
     #[schemars(extend("default" = "90%"))]
     pub(crate) destage_high: At<Share>,
     /// Share of the write cache at which destaging stops.

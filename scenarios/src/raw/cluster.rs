@@ -231,9 +231,10 @@ pub(crate) struct RawSwift {
     #[schemars(extend("enum" = ["swift"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
-    /// Hosts that run proxies; they belong to client groups. The instances of a client use them in turn.
+    /// Hosts that run proxies; they belong to client groups. Each instance of a
+    /// client uses one of them; they are assigned to instances in turn.
     pub(crate) proxies: At<HostPatterns>,
-    /// The ring has 2 to the power of this number of partitions.
+    /// The ring has 2^`partition_power` partitions.
     #[schemars(extend("default" = 10, "minimum" = 1, "maximum" = 24))]
     pub(crate) partition_power: At<i64>,
     /// Whether clients send `X-Newest` with each read. If so, the proxy asks up to `request_node_count` servers for

@@ -17,7 +17,8 @@ pub(crate) struct RawEvent {
     pub(crate) at: Time,
     /// What happens.
     pub(crate) what: At<RawWhat>,
-    /// Storage nodes, written like `nodes` of a volume. If there are several, they fail at the same time.
+    /// Storage nodes, written like `nodes` of a volume. If there are several, the event affects all of them at
+    /// the same time.
     pub(crate) host: Option<At<HostPatterns>>,
     /// A disk of a storage node: `brick3.disk0`. With Ceph, only this OSD fails; with Swift, only this device.
     /// With `ursa-minor`, files are striped over all disks of a node, so a node that has lost a disk serves

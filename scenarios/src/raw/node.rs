@@ -61,8 +61,8 @@ pub(crate) struct RawNode {
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) osds: Option<At<String>>,
     /// The rack of these nodes. With a list of racks, the first node is in the first rack, the second node
-    /// in the second rack, and so on. After the last rack, the list begins again. Only with `system =
-    /// "ceph"` and without `crush`, with `uplink` in `[switch]`, or if an event names a rack.
+    /// in the second rack, and so on. After the last rack, the list begins again. Only in one of these cases:
+    /// with `system = "ceph"` without `crush`; with `uplink` in `[switch]`; if an event names a rack.
     #[allow(dead_code, reason = "read when all hosts are known")]
     pub(crate) rack: Option<At<HostPatterns>>,
     /// The room of these nodes, written like `rack`. Each rack is in one room.
@@ -320,7 +320,7 @@ pub(crate) struct RawNic {
     /// Line rate in each direction.
     #[schemars(extend("default" = "1 Gbit/s"))]
     pub(crate) rate: Speed,
-    /// Time from the last bit sent to its arrival at the switch, or from the switch to the host.
+    /// Propagation delay between host and switch, in each direction.
     #[schemars(extend("default" = "50 us"))]
     pub(crate) latency: Time,
 }

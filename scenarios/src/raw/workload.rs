@@ -232,7 +232,7 @@ generated! {
         /// Size of the smallest file.
         #[schemars(extend("default" = "500 B"))]
         smallest: Size,
-        /// Size of the largest file (9.77 KB).
+        /// Size of the largest file (9.77 KiB).
         #[schemars(extend("default" = "10000 B"))]
         largest: Size,
         /// Share of the transactions that read a file; the others append to one.

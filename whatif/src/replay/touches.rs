@@ -8,6 +8,7 @@ use foretell_systems::Access;
 use foretell_units::{HostId, SimTime};
 
 use super::engine::Engine;
+use super::node::Node;
 
 /// Maximum number of collected accesses. They take 6 MB.
 const MOST: usize = 50_000;
@@ -61,7 +62,7 @@ impl Touches {
 fn tick_until(engine: &mut Engine, host: HostId, until: SimTime) {
     loop {
         let now = engine.now;
-        let due = engine.nodes[host.index()].as_ref().and_then(|node| node.next_tick());
+        let due = engine.nodes[host.index()].as_ref().and_then(Node::next_tick);
         let Some(due) = due.filter(|due| *due <= until) else { return };
         engine.skipped = due.saturating_since(now);
         if let Some((node, mut around)) = engine.node(host.0) {

@@ -520,8 +520,8 @@ pub(super) enum ReadAheadName {
     Cylinder,
     /// Until the segment is full.
     Segment,
-    /// To the end of the track. If the segment already holds the end of the track before, to the end of
-    /// the next track. So the drive is one track ahead of a sequential reader.
+    /// To the end of the track. If the segment began on an earlier track, to the end of the next track. So the
+    /// drive is one track ahead of a sequential reader.
     NextTrack,
 }
 
