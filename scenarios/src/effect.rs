@@ -15,6 +15,7 @@ use foretell_units::{Bytes, HostId, Rate, SimSpan};
 use crate::change::Change;
 use crate::document::Document;
 use crate::model::{Cost, CpuProfile, Scenario, Volume};
+use crate::raw::Share;
 use crate::tree::{Table, Value};
 
 /// A change without effect.
@@ -113,22 +114,17 @@ fn same_table(a: &Table, b: &Table) -> bool {
             .all(|(a, b)| a.key == b.key && same_value(&a.node.value, &b.node.value))
 }
 
-fn same_value(a: &Value, b: &Value) -> bool {
-    match (a, b) {
+fn same_value(one: &Value, other: &Value) -> bool {
+    match (one, other) {
         (Value::Text(a), Value::Text(b)) => {
             a == b
                 || same_amount::<Bytes>(a, b)
                 || same_amount::<SimSpan>(a, b)
                 || same_amount::<Rate>(a, b)
+                || same_share(one, other)
         }
         (Value::Whole(whole), Value::Number(number))
         | (Value::Number(number), Value::Whole(whole)) => (*whole as f64).total_cmp(number).is_eq(),
-        (Value::Text(text), Value::Number(number)) | (Value::Number(number), Value::Text(text)) => {
-            share_of(text).is_some_and(|share| share.total_cmp(number).is_eq())
-        }
-        (Value::Text(text), Value::Whole(whole)) | (Value::Whole(whole), Value::Text(text)) => {
-            share_of(text).is_some_and(|share| share.total_cmp(&(*whole as f64)).is_eq())
-        }
         (Value::Whole(a), Value::Whole(b)) => a == b,
         (Value::Number(a), Value::Number(b)) => a.total_cmp(b).is_eq(),
         (Value::Flag(a), Value::Flag(b)) => a == b,
@@ -137,13 +133,19 @@ fn same_value(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(&a.value, &b.value))
         }
         (Value::Table(a), Value::Table(b)) => same_table(a, b),
-        _ => false,
+        _ => same_share(one, other),
     }
 }
 
-/// The number that a share in percent is: `70%` is 0.7.
-fn share_of(text: &str) -> Option<f64> {
-    Some(text.strip_suffix('%')?.trim().parse::<f64>().ok()? / 100.0)
+/// Whether two values are the same share: `70%` is 0.7.
+fn same_share(one: &Value, other: &Value) -> bool {
+    let share = |value: &Value| match value {
+        Value::Text(text) => Share::Text(text.clone()).number(),
+        Value::Number(number) => Share::Number(*number).number(),
+        Value::Whole(whole) => Share::Number(*whole as f64).number(),
+        _ => None,
+    };
+    matches!((share(one), share(other)), (Some(a), Some(b)) if a.total_cmp(&b).is_eq())
 }
 
 /// Whether two texts are the same quantity.

@@ -42,7 +42,8 @@ const OPENAPI: &str = include_str!("../page/openapi.json");
 struct Server {
     runs: Arc<Runs>,
     tools: Arc<dyn Tools>,
-    /// Turns of questions for the fast model.
+    /// Turns of questions for the fast model, so that these do not wait for replays. There are as many turns as cores:
+    /// more questions at a time would only make each of them slower.
     asking_fast: Semaphore,
     /// Turns of other questions.
     asking: Semaphore,
@@ -58,8 +59,7 @@ type Shared = State<Arc<Server>>;
 
 /// The routes.
 pub(crate) fn router(runs: Arc<Runs>, tools: Arc<dyn Tools>, guard: Arc<Guard>) -> Router {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let turns = limits::ASKING_BY_CORE * cores;
+    let turns = std::thread::available_parallelism().map_or(1, NonZero::get);
     let server = Arc::new(Server {
         runs,
         tools,

@@ -16,9 +16,6 @@ pub const OPEN: usize = 4;
 pub const ANSWERS: usize = 512;
 /// Maximum number of changes of a question or a run.
 pub const CHANGES: usize = 64;
-/// Number of questions answered at the same time for each core; others wait. Fast questions have turns of their own, so
-/// that they do not wait for replays. More at the same time would only make each of them slower.
-pub const ASKING_BY_CORE: usize = 1;
 /// Maximum number of questions that wait for an answer.
 pub const QUEUED: usize = 64;
 /// Number of threads for blocking work.

@@ -291,10 +291,7 @@ impl Observed {
     }
 
     fn replayed(&self, cluster: &Changed, detail: Detail) -> Result<Outcome, WhatIfError> {
-        // to ask the system takes as long as a hundredth of a fast answer
-        if room(&cluster.scenario).2 > LITTLE {
-            has_room(&cluster.scenario, foretell_input::available_memory())?;
-        }
+        has_room(&cluster.scenario, foretell_input::available_memory)?;
         replay(&Material {
             detail,
             fills: &self.fills,
@@ -322,21 +319,20 @@ fn about(changes: &[Change], cluster: &Changed) -> Vec<About> {
 const BYTES_BY_HOST: u64 = 5 << 10;
 const BYTES_BY_DISK: u64 = 29 << 10;
 
-/// A replay that needs no more bytes than this always has room.
+/// A replay that needs no more bytes than this has room. To ask the system for its memory would take a hundredth of the
+/// time of a fast answer.
 const LITTLE: u64 = 64 << 20;
 
-/// Numbers of hosts and disks, and the bytes that the replay needs for them before its first request.
-fn room(scenario: &Scenario) -> (usize, usize, u64) {
+/// Returns an error if the replay would need more memory than is `available`.
+fn has_room(
+    scenario: &Scenario,
+    available: impl FnOnce() -> Option<u64>,
+) -> Result<(), WhatIfError> {
     let hosts = scenario.hosts.len();
     let storage = scenario.hosts.iter().filter_map(|host| host.role.storage());
     let disks: usize = storage.map(Storage::device_count).sum();
-    (hosts, disks, hosts as u64 * BYTES_BY_HOST + disks as u64 * BYTES_BY_DISK)
-}
-
-/// Returns an error if the replay would need more memory than is `available`.
-fn has_room(scenario: &Scenario, available: Option<u64>) -> Result<(), WhatIfError> {
-    let (hosts, disks, needed) = room(scenario);
-    match available {
+    let needed = hosts as u64 * BYTES_BY_HOST + disks as u64 * BYTES_BY_DISK;
+    match (needed > LITTLE).then(available).flatten() {
         Some(available) if needed > available => {
             Err(WhatIfError::TooLarge { hosts, disks, needed, available })
         }
@@ -804,15 +800,16 @@ mod tests {
 
     #[test]
     fn a_cluster_that_does_not_fit_into_memory_is_refused() {
-        let document = foretell_scenarios::Document::shipped("first-look").unwrap().unwrap();
+        let mut document = foretell_scenarios::Document::shipped("first-look").unwrap().unwrap();
+        has_room(&document.check().unwrap(), || panic!("a small cluster always fits")).unwrap();
+        document.set("node.brick.count", "4000").unwrap();
         let scenario = document.check().unwrap();
-        // 12 hosts and 8 disks
-        let needed = 12 * (5 << 10) + 8 * (29 << 10);
-        has_room(&scenario, None).unwrap();
-        has_room(&scenario, Some(needed)).unwrap();
-        let error = has_room(&scenario, Some(needed - 1)).unwrap_err().to_string();
-        let expected =
-            "a prediction for 12 hosts with 8 disks takes 0.0 GiB of memory, and 0.0 GiB are free";
+        // with the clients, 4004 hosts and 4000 disks
+        let needed = 4004 * (5 << 10) + 4000 * (29 << 10);
+        has_room(&scenario, || None).unwrap();
+        has_room(&scenario, || Some(needed)).unwrap();
+        let error = has_room(&scenario, || Some(needed - 1)).unwrap_err().to_string();
+        let expected = "a prediction for 4004 hosts with 4000 disks takes 0.1 GiB of memory, and 0.1 GiB are free";
         assert_eq!(error, expected);
     }
 }

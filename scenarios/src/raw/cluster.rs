@@ -231,8 +231,8 @@ pub(crate) struct RawSwift {
     #[schemars(extend("enum" = ["swift"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
-    /// Hosts that run proxies; they belong to client groups. Each instance of a
-    /// client uses one of them; they are assigned to instances in turn.
+    /// Hosts that run proxies; they belong to client groups. Each instance of a client uses one of them; they
+    /// are assigned to instances in turn.
     pub(crate) proxies: At<HostPatterns>,
     /// The ring has 2^`partition_power` partitions.
     #[schemars(extend("default" = 10, "minimum" = 1, "maximum" = 24))]
