@@ -1,7 +1,6 @@
 //! `foretell init`: writes a first scenario with comments, and shows the next commands.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use foretell_scenarios::{ScenarioError, ShippedKind, meant};
 use serde_json::json;
@@ -13,12 +12,15 @@ use crate::output;
 /// The first scenario.
 const FIRST: &str = include_str!("init/first.toml");
 
+/// How comments of scenarios show a command.
+const COMMAND: &str = "#   foretell ";
+
 /// Runs the command.
 pub(crate) fn init(arguments: &InitArguments) -> Result<(), Failure> {
     let file = &arguments.file;
-    let text = match &arguments.from {
-        Some(name) => shipped(name)?,
-        None => FIRST,
+    let (name, text) = match &arguments.from {
+        Some(name) => (name.as_str(), shipped(name)?),
+        None => ("scenario.toml", FIRST),
     };
     // any other extension would make it a trace
     if file.file_name().is_some() && file.extension().is_none_or(|ending| ending != "toml") {
@@ -30,8 +32,14 @@ pub(crate) fn init(arguments: &InitArguments) -> Result<(), Failure> {
             )));
         }
     }
+    // no shell accepts a NUL byte, and no file has one in its name
+    let shown = file.display().to_string();
+    let shell = shlex::try_quote(&shown).map_err(|error| Failure::Usage(error.to_string()))?;
+    // a line break would end the comment
+    let is_plain = !shown.contains(char::is_control);
+    let text = if is_plain { renamed(text, name, &shell) } else { text.to_owned() };
     foretell_files::write_new(file, text.as_bytes())?;
-    let next = next(file, arguments.from.is_some());
+    let next = commands(&text, &shell);
     let printed = if arguments.json {
         output::json(&json!({
             "file": file.display().to_string(),
@@ -41,7 +49,7 @@ pub(crate) fn init(arguments: &InitArguments) -> Result<(), Failure> {
         let mut text = format!("Wrote `{}`. Try:\n", file.display());
         let widest = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
         for (command, about) in &next {
-            let _ = writeln!(text, "  {command:widest$}  {about}");
+            let _ = writeln!(text, "{}", format!("  {command:widest$}  {about}").trim_end());
         }
         text
     };
@@ -58,24 +66,28 @@ fn shipped(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
-/// Commands to continue with, and their effects.
-fn next(file: &Path, copied: bool) -> Vec<(String, &'static str)> {
-    let file = file.display().to_string();
-    // a name with a NUL byte, which no shell accepts, could not be written
-    let file = shlex::try_quote(&file).expect("the file was written");
-    let mut next = vec![(format!("foretell run {file}"), "simulate it")];
-    if !copied {
-        next.extend([
-            (
-                format!("foretell run {file} --set volume.data.encoding=3-of-5"),
-                "the same with erasure coding",
-            ),
-            (format!("foretell run {file} -o out"), "simulate it, and keep the records"),
-            (
-                "foretell ask out --what-if node.node.cache.size=4GiB".to_owned(),
-                "predict a change from the records",
-            ),
-        ]);
+/// The text, with commands in its comments that run `file` instead of `name`.
+fn renamed(text: &str, name: &str, file: &str) -> String {
+    let command = format!("{COMMAND}run {name}");
+    let line = |line: &str| match line.strip_prefix(&command) {
+        Some(rest) if rest.is_empty() || rest.starts_with(' ') => {
+            format!("{COMMAND}run {file}{rest}\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// The commands to continue with, and their effects: those in the comment that begins the scenario.
+fn commands(text: &str, file: &str) -> Vec<(String, String)> {
+    let comment = text.lines().take_while(|line| line.starts_with('#'));
+    let commands = comment.filter_map(|line| line.strip_prefix(COMMAND));
+    let commands: Vec<(String, String)> = commands
+        .map(|line| line.split_once(" # ").unwrap_or((line, "")))
+        .map(|(command, about)| (format!("foretell {}", command.trim()), about.trim().to_owned()))
+        .collect();
+    if commands.is_empty() {
+        return vec![(format!("foretell run {file}"), "simulate it".to_owned())];
     }
-    next
+    commands
 }

@@ -87,8 +87,8 @@ fn engine(arguments: &LaboratoryArguments) -> Result<Engine, Failure> {
     };
     let file = arguments.engine.clone().or_else(beside).ok_or_else(|| {
         Failure::Usage(format!(
-            "there is no engine: give --engine FILE, which is `{ENGINE}` (`.ci/web/run` builds it) or any page that \
-             `foretell laboratory` made"
+            "a laboratory holds the simulator as WebAssembly, and no `{ENGINE}` is beside this program. Give one with \
+             --engine FILE: a laboratory that somebody made has it, or `.ci/web/run` in the project's sources builds it"
         ))
     })?;
     let bytes = foretell_input::bytes(&file, Limit::ENGINE).map_err(|error| {

@@ -80,8 +80,16 @@ fn usage(error: impl std::fmt::Display) -> Failure {
 }
 
 fn cluster(paths: &[PathBuf]) -> Result<(ClusterMap, Inventory), Failure> {
-    let kept = |path: &PathBuf| if path.is_dir() { path.join(MAP_FILE) } else { path.clone() };
-    let files: Vec<PathBuf> = paths.iter().map(kept).collect();
+    let kept = |path: &PathBuf| match path.join(MAP_FILE) {
+        map if map.is_file() => Ok(map),
+        _ if path.is_dir() => Err(Failure::Usage(format!(
+            "`{}` holds no `{MAP_FILE}`; give the files of a Ceph cluster, or a directory that `foretell import ceph` \
+             made",
+            path.display()
+        ))),
+        _ => Ok(path.clone()),
+    };
+    let files = paths.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
     match read_files(&files).map_err(usage)? {
         Imported::Cluster(map, inventory) => Ok((*map, *inventory)),
         Imported::Crush(_) => Err(Failure::Usage(

@@ -485,6 +485,9 @@ fn failures(outages: &OutageTruth) -> String {
     )
 }
 
+/// Utilization below which the busiest resource is not called a bottleneck: requests seldom wait for it.
+const LEAST_OF_A_BOTTLENECK: f64 = 0.5;
+
 fn bottleneck(truth: &Truth) -> String {
     let bottleneck = &truth.bottleneck;
     if bottleneck.utilization < 0.005 {
@@ -500,6 +503,7 @@ fn bottleneck(truth: &Truth) -> String {
         disk => format!("{disk} of {host}"),
     };
     let share = percent(Some(bottleneck.utilization));
+    let what = if bottleneck.utilization < LEAST_OF_A_BOTTLENECK { "Busiest" } else { "Bottleneck" };
     let all = truth.hosts.values().chain(truth.uplinks.values()).flat_map(SortedMap::values);
     let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
     let others = match as_busy {
@@ -507,7 +511,7 @@ fn bottleneck(truth: &Truth) -> String {
         2 => " (and one other nearly as busy)".to_owned(),
         count => format!(" (and {} others nearly as busy)", count - 1),
     };
-    format!("Bottleneck: {resource}, {share} busy{others}")
+    format!("{what}: {resource}, {share} busy{others}")
 }
 
 pub(crate) fn table(header: &[&str]) -> Table {

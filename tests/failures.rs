@@ -365,7 +365,7 @@ fn weights_of_osds_move_what_a_crush_map_says() {
 }
 
 #[test]
-fn slow_disks_and_cables_are_predicted() {
+fn slow_disks_and_links_are_predicted() {
     for cluster in [CLUSTER.to_owned(), ceph()] {
         let place = Place::with(&cluster);
         let dir = place.keep("run", &["--set", "duration=30 s"]);

@@ -181,7 +181,15 @@ fn a_first_scenario_is_written_and_every_command_beside_it_works() {
     // a shipped one as a beginning
     assert_eq!(here(place.path(), &["init", "mine.toml", "--from", "solid-state"]).status, Some(0));
     let copied = std::fs::read_to_string(place.path().join("mine.toml")).unwrap();
-    assert_eq!(copied, here(place.path(), &["show", "solid-state"]).stdout);
+    let shown = here(place.path(), &["show", "solid-state"]).stdout;
+    assert_eq!(copied, shown.replace("run solid-state", "run mine.toml"));
+    // a name that would end the comment is not written into it
+    #[cfg(unix)]
+    {
+        let broken = ["init", "two\nlines.toml", "--from", "solid-state"];
+        assert_eq!(here(place.path(), &broken).status, Some(0));
+        assert_eq!(std::fs::read_to_string(place.path().join(broken[1])).unwrap(), shown);
+    }
     for (arguments, fault) in [
         (&["init", "mine"][..], "`mine.toml`"),
         (&["init", "new.toml", "--from", "sata-ssd"], "no scenario `sata-ssd`"),

@@ -282,7 +282,7 @@ fn faults_of_a_sweep_file_have_places_and_remedies() {
         Place::with(&SWEEP.replace(from, to)).fault("out", &[])
     };
     let cases = [
-        ("replicates = 2", "replicate = 2", "unknown field `replicate`"),
+        ("replicates = 2", "replicate = 2", "no key `replicate`"),
         ("'1-of-3' and", "'1-of-3' nd", "`)` is missing"),
         ("(encoding ==", "(encodng ==", "there is no factor `encodng`"),
         ("volume.data.encoding", "volume.dta.encoding", "did you mean `volume.data`?"),

@@ -8,9 +8,9 @@ use std::fmt;
 pub enum Resource {
     /// Its processors.
     Cpu,
-    /// The cable from host to switch.
+    /// The link from host to switch.
     Transmit,
-    /// The cable from switch to host.
+    /// The link from switch to host.
     Receive,
     /// A disk, by its number.
     Disk(u32),

@@ -234,7 +234,7 @@ pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
         facts.hosts.iter().map(|host| (host.name.clone(), host.kind.table())).collect();
     for (host, kind) in hosts {
         let of = |resource: &str| truth.hosts[&host].get(resource);
-        // of the virtual machines on one machine, only the first has the cable's counters
+        // of the virtual machines on one machine, only the first has the link's counters
         let (Some(sends), Some(receives)) = (of("nic_transmit"), of("nic_receive")) else {
             continue;
         };

@@ -115,7 +115,7 @@ impl Sweep {
 
     /// Changes the base scenario, before any factor does.
     pub fn change_base(&mut self, changes: &[Change]) -> Result<(), ScenarioErrors> {
-        apply_all(&mut self.base, changes)?;
+        apply_all("--set", &mut self.base, changes)?;
         self.resolved = self.base.resolved()?;
         Ok(())
     }
@@ -162,8 +162,8 @@ impl Sweep {
     /// if a change does not fit.
     pub fn document(&self, point: &Point) -> Result<Document, ScenarioErrors> {
         let mut document = self.base.clone();
-        for change in point.settings.iter().flat_map(|setting| &setting.changes) {
-            document.apply("--set", change)?;
+        for (factor, setting) in self.factors.iter().zip(&point.settings) {
+            apply_all(&format!("factor.{}", factor.name), &mut document, &setting.changes)?;
         }
         Ok(document)
     }
@@ -200,7 +200,11 @@ impl Sweep {
     }
 }
 
-/// Applies the changes of `set`, before any factor.
-pub(crate) fn apply_all(document: &mut Document, changes: &[Change]) -> Result<(), ScenarioErrors> {
-    changes.iter().try_for_each(|change| document.apply("--set", change))
+/// Applies changes; `origin` says in errors where they come from.
+pub(crate) fn apply_all(
+    origin: &str,
+    document: &mut Document,
+    changes: &[Change],
+) -> Result<(), ScenarioErrors> {
+    changes.iter().try_for_each(|change| document.apply(origin, change))
 }

@@ -51,10 +51,24 @@ pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErr
         }
     };
     let raw: RawSweep = toml::from_str(&text).map_err(|error| {
-        let span = error.span().unwrap_or(0..0);
-        ScenarioErrors::from(ScenarioError::in_text(&shown, &text, span, error.message(), None))
+        let errors = ScenarioErrors::from(ScenarioError::of_toml(&shown, &text, &error));
+        // a scenario has tables that no sweep has
+        match is_scenario(&text) {
+            true => {
+                let help = format!("`foretell run {shown}` simulates it");
+                let message = format!("`{shown}` is a scenario, and a sweep was expected");
+                ScenarioError::nowhere(message, Some(help)).into()
+            }
+            false => errors,
+        }
     })?;
     Checker { shown, text, path, errors: Vec::new() }.check(&raw, changes)
+}
+
+/// Whether a text that is no sweep has the tables of a scenario.
+fn is_scenario(text: &str) -> bool {
+    let table = text.parse::<toml::Table>().unwrap_or_default();
+    ["node", "client", "volume", "workload"].iter().filter(|name| table.contains_key(**name)).count() > 1
 }
 
 /// The reason why a sweep file cannot be read.
@@ -103,8 +117,8 @@ impl Checker<'_> {
         let changes: Vec<Change> =
             raw.set.iter().filter_map(|change| self.change(change)).collect();
         let mut base = self.base(&raw.scenario)?;
-        apply_all(&mut base, first)?;
-        apply_all(&mut base, &changes)?;
+        apply_all("--set", &mut base, first)?;
+        apply_all("set", &mut base, &changes)?;
         let resolved = base.resolved()?;
         let mut written: Vec<_> = raw.factor.iter().collect();
         written.sort_by_key(|(name, _)| name.span().start);
@@ -524,7 +538,11 @@ impl Checker<'_> {
                     percent / 100.0
                 }
                 _ => {
-                    self.add(text, "a share of the points is written as \"10%\"", None);
+                    let is_condition = text.get_ref().contains(['<', '>', '=']);
+                    let help = is_condition.then(|| {
+                        "points that satisfy a condition can be kept apart with `extrapolation`".to_owned()
+                    });
+                    self.add(text, "a share of the points is written as \"10%\"", help);
                     default
                 }
             }

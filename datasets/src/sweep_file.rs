@@ -30,7 +30,7 @@ pub(crate) struct RawSweep {
 
 /// A file's path, a name, or the scenario itself.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a scenario, or a table with one")]
 pub(crate) enum RawScenario {
     Named(String),
     Here(toml::Table),
@@ -52,7 +52,7 @@ pub(crate) struct RawFactor {
 
 /// One path, or several that get the same value.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a path of the scenario, or a list of paths")]
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<String>),

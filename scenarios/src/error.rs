@@ -7,7 +7,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use thiserror::Error;
 
-use crate::source::{Place, Source, Sources};
+use crate::source::{Place, Source, SourceKind, Sources};
 
 /// Maximum number of errors shown; further ones are only counted, because users want to see the first ones.
 pub const MOST_ERRORS: usize = 20;
@@ -23,12 +23,14 @@ pub struct ScenarioError {
     source_code: Option<NamedSource<Arc<str>>>,
     #[label(collection)]
     labels: Vec<LabeledSpan>,
+    /// Whether the text is a change, which is shown completely.
+    is_change: bool,
 }
 
 impl ScenarioError {
     /// An error without a place in a text, such as a missing file.
     pub fn nowhere(message: impl Into<String>, help: Option<String>) -> Self {
-        Self { message: message.into(), help, source_code: None, labels: Vec::new() }
+        Self { message: message.into(), help, source_code: None, labels: Vec::new(), is_change: false }
     }
 
     /// An error in a text of another language that names scenarios, such as a sweep. `span`: the
@@ -42,7 +44,14 @@ impl ScenarioError {
     ) -> Self {
         let source_code = Some(NamedSource::new(file, Arc::from(text)));
         let labels = vec![LabeledSpan::new(None, span.start, span.len().max(1))];
-        Self { message: message.into(), help, source_code, labels }
+        Self { message: message.into(), help, source_code, labels, is_change: false }
+    }
+
+    /// An error of the TOML reader in a text of another language. The reader's terms for types and fields become
+    /// plain words.
+    pub fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let (message, help) = crate::plain_toml::words(error.message());
+        Self::in_text(file, text, error.span().unwrap_or(0..0), message, help)
     }
 
     /// The message: names in backticks, what was found, what is wanted.
@@ -79,7 +88,7 @@ impl ScenarioError {
     pub fn line(&self) -> String {
         let place = match (self.file(), self.line_column()) {
             // a change is a line of its own, so it is shown completely
-            (Some(name), _) if name.starts_with("--") => {
+            (Some(name), _) if self.is_change => {
                 format!("in `{}`: ", self.text().unwrap_or(name))
             }
             (Some(name), Some((line, column))) => format!("{name}:{line}:{column}: "),
@@ -274,7 +283,7 @@ impl Sources {
             // something is missing: the whole file is at fault
             let named = |source: &Source| NamedSource::new(&source.name, source.text.clone());
             let source_code = self.first().map(named);
-            return ScenarioError { message, help, source_code, labels: Vec::new() };
+            return ScenarioError { message, help, source_code, labels: Vec::new(), is_change: false };
         };
         if span.is_empty() {
             // a default: underline the name of the table that lacks the key
@@ -291,6 +300,7 @@ impl Sources {
             });
         let labels = std::iter::once(label(span)).chain(others).collect();
         let source_code = Some(NamedSource::new(&source.name, source.text.clone()));
-        ScenarioError { message, help, source_code, labels }
+        let is_change = source.kind == SourceKind::Change;
+        ScenarioError { message, help, source_code, labels, is_change }
     }
 }

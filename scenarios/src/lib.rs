@@ -23,6 +23,7 @@ pub mod model;
 mod names;
 pub mod outages;
 mod overlay;
+mod plain_toml;
 mod profiles;
 #[cfg_attr(
     not(test),

@@ -318,7 +318,7 @@ pub struct Machine {
     pub host: HostId,
     /// Its index among those on the machine, from 0.
     pub place: u32,
-    /// Bandwidth limit in each direction; `None`: that of the machine's cable.
+    /// Bandwidth limit in each direction; `None`: that of the machine's link.
     pub bandwidth: Option<Rate>,
 }
 
@@ -577,7 +577,7 @@ impl Cost {
     }
 }
 
-/// A full-duplex network adapter and its cable.
+/// A full-duplex network adapter and its link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nic {
     /// Line rate in each direction.
@@ -645,7 +645,7 @@ impl Switch {
     /// than one nothing would get through.
     pub const LEAST_BUFFER: Bytes = Bytes::kib(4);
 
-    /// Only cables: nothing is dropped and no window is full.
+    /// Only links: nothing is dropped and no window is full.
     pub const QUEUE: Self = Self {
         model: NetworkModel::Queue,
         port_buffer: Bytes(u64::MAX),
@@ -663,7 +663,7 @@ impl Switch {
 pub enum NetworkModel {
     /// TCP over ports with finite buffers: windows, losses, fast retransmits, timeouts.
     Tcp,
-    /// Only queues for cables: buffers and windows are unlimited.
+    /// Only queues for links: buffers and windows are unlimited.
     Queue,
 }
 

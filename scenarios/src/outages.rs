@@ -48,11 +48,11 @@ pub const FULL_WEIGHT: u32 = 0x1_0000;
 /// The part of a host that an event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
-    /// The whole host: processor, disks and cable.
+    /// The whole host: processor, disks and link.
     Whole,
     /// One of its disks.
     Disk(u32),
-    /// Its cable.
+    /// Its link.
     Link,
 }
 
@@ -98,7 +98,7 @@ pub struct Event {
 /// An action on a host, or on a part of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Action {
-    /// It stops. A failed cable lets nothing through, but the host keeps running.
+    /// It stops. A failed link lets nothing through, but the host keeps running.
     Fail {
         /// Whether it will return with its data.
         keeps: bool,

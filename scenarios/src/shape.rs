@@ -101,35 +101,51 @@ pub struct Word {
 }
 
 /// The words of a key: `["volume", "*", "cipher"]`, where `*` stands for any name, or for the
-/// elements of a list. For a table with kinds, such as `["workload", "*"]`, the kinds. Empty if the
-/// key has no words.
+/// elements of a list. For a table with kinds, such as `["workload", "*"]`, the kinds; for a key of such a table, the
+/// words of all kinds. Empty if the key has no words.
 pub fn words(path: &[&str]) -> Vec<Word> {
     fn choices(schema: &Json) -> impl Iterator<Item = &Json> {
         let branches = |word| schema.get(word).and_then(Json::as_array).into_iter().flatten();
         branches("oneOf").chain(branches("anyOf"))
     }
-    fn step<'a>(schema: &'a Json, key: &str) -> Option<&'a Json> {
+    fn step<'a>(schema: &'a Json, key: &str) -> Vec<&'a Json> {
         let inner = match key {
             "*" => schema.get("additionalProperties").or_else(|| schema.get("items")),
             key => schema.get("properties").and_then(|properties| properties.get(key)),
         };
-        inner.or_else(|| choices(schema).find_map(|branch| step(branch, key)))
+        match inner {
+            Some(inner) => vec![inner],
+            None => choices(schema).flat_map(|branch| step(branch, key)).collect(),
+        }
     }
-    let schema = path.iter().try_fold(json_schema(), |schema, key| step(schema, key));
-    let Some(schema) = schema else { return Vec::new() };
-    let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
-    if let Some(words) = schema.get("enum").and_then(Json::as_array) {
-        return words.iter().map(|name| Word { name: text(name), about: String::new() }).collect();
-    }
-    let tag = schema.get("x-tag").and_then(Json::as_str);
-    let word = |branch: &Json| {
-        let name = match tag {
-            Some(tag) => &branch["properties"][tag]["enum"][0],
-            None => &branch["const"],
+    fn words_of(schema: &Json) -> Vec<Word> {
+        let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+        if let Some(words) = schema.get("enum").and_then(Json::as_array) {
+            let word = |name| Word { name: text(name), about: String::new() };
+            return words.iter().map(word).collect();
+        }
+        let tag = schema.get("x-tag").and_then(Json::as_str);
+        let word = |branch: &Json| {
+            let name = match tag {
+                Some(tag) => &branch["properties"][tag]["enum"][0],
+                None => &branch["const"],
+            };
+            let about = || text(&branch["description"]);
+            name.is_string().then(|| Word { name: text(name), about: about() })
         };
-        name.is_string().then(|| Word { name: text(name), about: text(&branch["description"]) })
-    };
-    choices(schema).filter_map(word).collect()
+        choices(schema).filter_map(word).collect()
+    }
+    let begin = vec![json_schema()];
+    let schemas = path.iter().fold(begin, |schemas, key| {
+        schemas.into_iter().flat_map(|schema| step(schema, key)).collect()
+    });
+    let mut words: Vec<Word> = Vec::new();
+    for word in schemas.into_iter().flat_map(words_of) {
+        if !words.iter().any(|known| known.name == word.name) {
+            words.push(word);
+        }
+    }
+    words
 }
 
 /// The JSON Schema of a scenario as text, for editors: `scenario.schema.json`.

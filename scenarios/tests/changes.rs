@@ -422,7 +422,7 @@ fn the_file_of_a_trace_in_a_change_is_taken_from_the_current_directory() {
 }
 
 #[test]
-fn the_network_is_tcp_unless_cables_alone_are_asked_for() {
+fn the_network_is_tcp_unless_links_alone_are_asked_for() {
     let switch = with(&[]).switch;
     assert_eq!((switch.model, switch.port_buffer), (NetworkModel::Tcp, Bytes::kib(512)));
     assert_eq!(switch.retransmit_timeout, SimSpan::from_ms(200));

@@ -136,7 +136,7 @@ reads = 1
 }
 
 /// One client reads m fragments of 4 KiB from nine disks, one request after the other. The disks turn
-/// in 10 ms and seek in no time; processors and cables take next to none.
+/// in 10 ms and seek in no time; processors and links take next to none.
 fn reads(m: u64) -> String {
     format!(
         r#"

@@ -375,7 +375,7 @@ impl Cluster {
                 engine.note_repetitions(protocol.exchanges());
             }
             Event::Deliver { exchange } => self.arrive(exchange),
-            Event::LetOut { exchange } => engine.put_on_cable(protocol.exchanges(), exchange),
+            Event::LetOut { exchange } => engine.put_on_link(protocol.exchanges(), exchange),
             Event::LetIn { exchange } => protocol.delivered(engine, exchange),
             Event::DiskDone { host, disk } => self.disk_done(HostId(host), u32::from(disk)),
             Event::AskGuest { host } => protocol.timer(engine, Timer::Guest { host }, None),
@@ -430,7 +430,7 @@ impl Cluster {
                     Part::Disk(disk) => engine.slow_disk_down(host, disk, factor),
                     Part::Link => {
                         let rate = self.scenario.host(host).nic.rate.slower(factor);
-                        engine.set_cable_rate(host, rate);
+                        engine.set_link_rate(host, rate);
                     }
                 }
                 outages.set_slow((host, part), factor > 1.0);
@@ -457,7 +457,7 @@ impl Cluster {
         self.engine.go_on(host, core, &end);
     }
 
-    /// A message has arrived over the cable. It is let in at the rate that its receiver's bandwidth
+    /// A message has arrived over the link. It is let in at the rate that its receiver's bandwidth
     /// allows.
     fn arrive(&mut self, exchange: u32) {
         let Self { protocol, engine, .. } = self;

@@ -1,6 +1,6 @@
 //! The simulated machines that the software of the storage system runs on.
 //!
-//! [`Protocol`] uses processors, cables, disks and their observers through [`Hosts`], which this module
+//! [`Protocol`] uses processors, links, disks and their observers through [`Hosts`], which this module
 //! implements. This module does not know what the software does next.
 
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(crate) struct Host {
     /// The machine whose processor and adapter it uses: its own, or for a guest those of the first one of
     /// its group.
     pub(crate) machine: HostId,
-    /// The machine whose cable and disks a storage node uses: its own, or for a virtual machine those of
+    /// The machine whose link and disks a storage node uses: its own, or for a virtual machine those of
     /// the first one on its physical machine.
     pub(crate) physical: HostId,
     /// Present for a virtual machine with limited bandwidth.
@@ -263,15 +263,15 @@ impl Engine {
         }
     }
 
-    /// Sets the rate of a host's cable from now on.
-    pub(crate) fn set_cable_rate(&mut self, host: HostId, rate: Rate) {
+    /// Sets the rate of a host's link from now on.
+    pub(crate) fn set_link_rate(&mut self, host: HostId, rate: Rate) {
         let now = self.agenda.now();
         self.network.set_rate(now, host, rate, &mut network_events(&mut self.agenda));
     }
 
-    /// Sends the message of an exchange over the cable. To another virtual machine on the same machine it
+    /// Sends the message of an exchange over the link. To another virtual machine on the same machine it
     /// goes over the machine's bridge, which takes no time and creates no records.
-    pub(crate) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
+    pub(crate) fn put_on_link(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
         let (hosts, wire) = ((exchange.sender(), exchange.receiver()), exchange.wire());
         let now = self.agenda.now();
@@ -309,7 +309,7 @@ impl Engine {
         self.tracker.charge(machine, Resource::Transmit, exchange.workload, charged);
     }
 
-    /// The time at which the receiver's bandwidth lets in a message that has come over the cable.
+    /// The time at which the receiver's bandwidth lets in a message that has come over the link.
     pub(crate) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let now = self.agenda.now();
@@ -317,7 +317,7 @@ impl Engine {
             return now;
         };
         let wire = exchange.wire();
-        limit.let_in(now, wire, self.network.cable_time(to, (from, to), wire))
+        limit.let_in(now, wire, self.network.link_time(to, (from, to), wire))
     }
 }
 
@@ -376,19 +376,19 @@ impl Hosts for Engine {
         let hosts = (exchange.sender(), exchange.receiver());
         let now = self.agenda.now();
         if hosts.0 == hosts.1 {
-            // a message to the same host uses no cable
+            // a message to the same host uses no link
             self.agenda.schedule(now, Event::Deliver { exchange: id });
             return;
         }
         let mut at = now;
         if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
             let wire = exchange.wire();
-            at = limit.let_out(now, wire, self.network.cable_time(hosts.0, hosts, wire));
+            at = limit.let_out(now, wire, self.network.link_time(hosts.0, hosts, wire));
         }
         if at > now {
             self.agenda.schedule(at, Event::LetOut { exchange: id });
         } else {
-            self.put_on_cable(exchanges, id);
+            self.put_on_link(exchanges, id);
         }
     }
 

@@ -17,11 +17,11 @@ pub(crate) enum Event {
     Climb { climb: u32 },
     /// Acknowledgements or a timeout let a connection continue.
     Wake { connection: u32 },
-    /// The message of an exchange has come over the cable.
+    /// The message of an exchange has come over the link.
     Deliver { exchange: u32 },
-    /// The bandwidth limit of a virtual machine lets the message of an exchange out to the cable.
+    /// The bandwidth limit of a virtual machine lets the message of an exchange out to the link.
     LetOut { exchange: u32 },
-    /// The same limit lets in a message that has come over the cable.
+    /// The same limit lets in a message that has come over the link.
     LetIn { exchange: u32 },
     /// A disk of a machine finishes the operation that it serves.
     DiskDone { host: u32, disk: u16 },

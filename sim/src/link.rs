@@ -1,4 +1,4 @@
-//! A first-come-first-served link: one direction of a cable.
+//! One direction of a link: first come, first served.
 //!
 //! The end of a transfer is known when it is booked, so a link needs no events of its own. Its accounts are
 //! sums: of the arrival and departure times of jobs, of the service given and of the idle gaps between. They
@@ -12,7 +12,7 @@ use foretell_units::{Bytes, Rate, SimSpan, SimTime};
 
 use crate::ledger::{Usage, Violation};
 
-/// One direction of a cable: serves bookings at its line rate, in order.
+/// One direction of a link: serves bookings at its line rate, in order.
 #[derive(Clone, Debug)]
 pub struct Link {
     rate: Rate,

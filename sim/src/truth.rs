@@ -299,7 +299,7 @@ pub struct ResourceTruth {
 pub struct NetworkTruth {
     /// Messages handed to the network.
     pub messages_sent: u64,
-    /// Segments put on cables, including retransmissions.
+    /// Segments put on links, including retransmissions.
     pub segments_sent: u64,
     /// Segments dropped at a full port of the switch.
     pub segments_dropped: u64,
@@ -456,7 +456,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         };
         let none = Particulars::default();
         add("cpu".to_owned(), host.cpu.usage(now), none);
-        // the first virtual machine of a machine has the machine's disks and cable
+        // the first virtual machine of a machine has the machine's disks and link
         for (disk, device) in cluster.engine.disks[index].iter_mut().enumerate() {
             let usage = device.usage(now);
             let mut own = device.array_hits().map_or(none, caches_of_array);
@@ -466,13 +466,13 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
             });
             add(format!("disk{disk}"), usage, own);
         }
-        let has_cable = host.physical.index() == index;
+        let has_link = host.physical.index() == index;
         if let Some(node) = &host.node {
             let (pages_read, hits) = node.hits().all();
             let read_hit_rate = ratio(hits as f64, pages_read);
             caches.push((name.clone(), CacheTruth { read_hit_rate, pages_read }));
         }
-        if has_cable {
+        if has_link {
             let (transmit, receive) = cluster.engine.network.usage(now, HostId::from(index));
             let (to_host, by_host) = troubles(cluster.engine.network.troubles(HostId::from(index)));
             add("nic_transmit".to_owned(), transmit, by_host);
@@ -549,7 +549,7 @@ struct Particulars {
     timeouts: Option<u64>,
 }
 
-/// Figures for the cable's receive and transmit directions: segments dropped on the way to a host, and
+/// Figures for the link's receive and transmit directions: segments dropped on the way to a host, and
 /// its retransmissions and timeouts.
 fn troubles(found: Troubles) -> (Particulars, Particulars) {
     let none = Particulars::default();

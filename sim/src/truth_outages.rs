@@ -55,7 +55,7 @@ pub struct Happening {
     pub event: String,
     /// `fail`, `return`, `add`, `drain`, `set`, `slow`, or `slow-ends`.
     pub what: &'static str,
-    /// The host, or its disk, `osd1.disk0`, or its cable, `osd1.link`; for `set`, the setting: `volume.mail.encoding`.
+    /// The host, or its disk, `osd1.disk0`, or its link, `osd1.link`; for `set`, the setting: `volume.mail.encoding`.
     pub host: String,
 }
 

@@ -111,7 +111,7 @@ fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
     nothing_is_lost(&[1147, 2474, 4853, 7855], drawn);
 }
 
-/// The effect of events on an idle cluster with slow cables.
+/// The effect of events on an idle cluster with slow links.
 fn alone(nodes: u32, m: u8, n: u8, event: Event, change: impl Fn(&mut Recovery)) -> Truth {
     alone_with(64, nodes, (m, n), event, change)
 }
@@ -153,9 +153,9 @@ fn shard(m: u8) -> u64 {
 }
 
 #[test]
-fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_cable() {
+fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_link() {
     for (m, n) in [(1, 2), (1, 3), (2, 4), (3, 5)] {
-        // few at a time: primaries that first gather shards for many would leave its cable idle meanwhile
+        // few at a time: primaries that first gather shards for many would leave its link idle meanwhile
         let joins = event(1000, 0, Action::Add);
         // with this many hosts no primary gathers shards long after the others are done
         let nodes = u32::from(n) + 3 * u32::from(m);
@@ -258,7 +258,7 @@ fn an_osd_takes_part_in_no_more_than_its_backfills() {
         let one = &outages(&truth).recoveries[0];
         (one.ended_s.unwrap() - one.began_s) / one.objects as f64
     };
-    // 64 KiB take 27 ms on a cable; recovering one at a time waits for its disks in between
+    // 64 KiB take 27 ms on a link; recovering one at a time waits for its disks in between
     let (one, many) = (took(1), took(16));
     assert!((0.026..0.032).contains(&many) && one > 1.05 * many, "{one} {many}");
 }
@@ -340,7 +340,7 @@ fn a_group_serves_with_min_size_copies_and_waits_with_fewer() {
 
 #[test]
 fn a_group_does_not_serve_while_it_peers() {
-    // 40 ms on the cable: two rounds of peering take 160 ms, and then a request goes to the primary
+    // 40 ms on the link: two rounds of peering take 160 ms, and then a request goes to the primary
     let longest = |latency| {
         let mut scenario = small(3, 1, 3, 1.0, 2);
         for host in &mut scenario.hosts {
@@ -441,7 +441,7 @@ fn all_copies_at_once_is_a_result_and_no_error() {
 }
 
 #[test]
-fn closed_form_a_slow_disk_and_a_slow_cable_take_factor_times_as_long() {
+fn closed_form_a_slow_disk_and_a_slow_link_take_factor_times_as_long() {
     for (part, factor) in [(Part::Disk(0), 6.0), (Part::Link, 10.0)] {
         let mut scenario = small(1, 1, 1, 1.0, 1);
         scenario.switch = Switch::QUEUE;
@@ -454,8 +454,8 @@ fn closed_form_a_slow_disk_and_a_slow_cable_take_factor_times_as_long() {
         let truth = run(&with(scenario, events, recovery())).unwrap();
         let more = mean_ms(&truth, "degraded") - mean_ms(&truth, "before");
         let wire = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER) + wire_bytes(MESSAGE_HEADER);
-        let cable = Rate::bits_per_s(1_000_000_000).time_for(wire).as_secs_f64() * 1e3;
-        let wanted = if part == Part::Link { 9.0 * cable } else { 10.0 };
+        let link = Rate::bits_per_s(1_000_000_000).time_for(wire).as_secs_f64() * 1e3;
+        let wanted = if part == Part::Link { 9.0 * link } else { 10.0 };
         // the request in progress when the slow time begins is slow only in part
         assert!((more / wanted - 1.0).abs() < 0.03, "{part:?}: {more} ms, {wanted} ms");
     }

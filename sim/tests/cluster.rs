@@ -126,7 +126,7 @@ fn records_of_a_guest_cost_its_machine() {
     // two posts of 0.5 us per request, and the sending of batches, are the machine's work
     let work = |truth: &Truth| truth.hosts["app0"]["cpu"].demand_ms_per_request;
     assert!(work(&tracked) >= work(&free) + 0.001, "{} {}", work(&tracked), work(&free));
-    // the batches leave by the machine's cable
+    // the batches leave by the machine's link
     let sent = |truth: &Truth, host: &str| truth.hosts[host]["nic_transmit"].operations;
     assert!(sent(&tracked, "app0") > tracked.workloads["load0"].requests * 5 / 4);
     assert_eq!(sent(&tracked, "app1"), 0);

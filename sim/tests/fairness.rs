@@ -60,7 +60,7 @@ fn messages_back_to_back_fill_the_window_of_a_far_flow() {
             };
             flows.switch.receive_window = Bytes::kib(window_kib);
             let found = flows.run().total();
-            // a train of a third of the window, at most 45 segments, passes two cables one after the other
+            // a train of a third of the window, at most 45 segments, passes two links one after the other
             let train_us = 2.0 * 12.3 * (window_kib as f64 / 1.414 / 3.0).min(45.0);
             let round_trip_s = (2.0 * (us + 10) as f64 + train_us) / 1e6;
             let bound = (window_kib as f64 * 1024.0 * 8.0 / 1e6 / round_trip_s).min(941.0);

@@ -70,7 +70,7 @@ fn published_recovery_by_small_timeouts() {
 }
 
 #[test]
-fn cables_alone_do_not_collapse() {
+fn links_alone_do_not_collapse() {
     let mut incast = Incast::measured(32, Bytes::kib(32), SimSpan::from_ms(200));
     incast.switch = Switch::QUEUE;
     let (goodput, counts, _) = incast.run();

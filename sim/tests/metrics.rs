@@ -80,7 +80,7 @@ fn metrics_agree_with_the_accounts_of_resources() {
             assert!((found - wanted).abs() < 0.1 * wanted, "{}: {found} {wanted}", host.name);
             assert!(of(Metric::CpuWai) > 0.0, "clients wait for these disks");
         }
-        // sent data go over the cable at 1 Gbit/s, except for preamble, checksum and gap
+        // sent data go over the link at 1 Gbit/s, except for preamble, checksum and gap
         let wire = resources["nic_transmit"].utilization * 1e9 / 8.0;
         let sent = of(Metric::NetworkSend);
         assert!(sent > 0.9 * wire && sent < 1.05 * wire, "{}: {sent} {wire}", host.name);

@@ -47,7 +47,7 @@ fn synchronised_reads_collapse_where_the_clients_port_is_small() {
 }
 
 #[test]
-fn cables_alone_lose_nothing() {
+fn links_alone_lose_nothing() {
     let mut scenario = incast(Bytes::kib(32));
     scenario.switch = Switch::QUEUE;
     let truth = run(&scenario).unwrap();
@@ -70,7 +70,7 @@ fn what_is_sent_again_is_on_record() {
         }
     }
     assert!(rows > truth.network.messages_sent, "{rows} {}", truth.network.messages_sent);
-    // all records together account for the data on the cables: 8 ns a byte
+    // all records together account for the data on the links: 8 ns a byte
     let busy: f64 = truth.hosts.values().map(|host| host["nic_transmit"].utilization).sum::<f64>();
     let carried = busy * truth.simulated_seconds * 1e9 / 8.0;
     // messages handed over at the end may still wait for their window
@@ -78,8 +78,8 @@ fn what_is_sent_again_is_on_record() {
 }
 
 #[test]
-fn writes_to_all_nodes_share_the_clients_cable() {
-    // 8-of-8, 1 MiB: 8 fragments over one cable of 1 Gbit/s at 94.1 % payload, 8.9 ms at least
+fn writes_to_all_nodes_share_the_clients_link() {
+    // 8-of-8, 1 MiB: 8 fragments over one link of 1 Gbit/s at 94.1 % payload, 8.9 ms at least
     let mut scenario = incast(Bytes::kib(512));
     if let WorkloadKind::Ssio { read_share, .. } = &mut scenario.workloads[0].kind {
         *read_share = 0.0;

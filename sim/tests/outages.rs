@@ -284,7 +284,7 @@ fn phases_add_up_to_the_run() {
     assert_eq!(found.phase_changes.len(), 4);
 }
 
-/// Nodes that rebuild the data of brick0 in an otherwise idle cluster: (slowest cable's bytes, the recovery).
+/// Nodes that rebuild the data of brick0 in an otherwise idle cluster: (slowest link's bytes, the recovery).
 fn rebuilt_alone(nodes: u32, m: u8, n: u8, change: impl Fn(&mut Scenario, &mut Recovery)) -> Truth {
     rebuilt_alone_with(nodes, Encoding::new(u32::from(m), u32::from(n)).unwrap(), change)
 }
@@ -301,7 +301,7 @@ fn rebuilt_alone_with(
     for host in &mut scenario.hosts {
         host.nic.rate = Rate::bits_per_s(20_000_000);
     }
-    // a group takes up to 0.4 s on a cable, and 16 groups wait for it
+    // a group takes up to 0.4 s on a link, and 16 groups wait for it
     let timeout = SimSpan::from_secs(30);
     let mut recovery = Recovery { out_after: ms(500), parallel: 16, timeout, ..recovery() };
     change(&mut scenario, &mut recovery);
@@ -328,7 +328,7 @@ fn closed_form_rebuild_time_is_bytes_by_the_slowest_rate() {
         assert_eq!(one.bytes_written, lost * stored, "{m}-of-{n}");
         assert_eq!(one.bytes_read, u64::from(m) * lost * stored, "{m}-of-{n}");
         assert_eq!(one.bytes_sent, u64::from(m) * lost * fragment, "{m}-of-{n}");
-        // each of n cables receives 8 m messages with a fragment of a group
+        // each of n links receives 8 m messages with a fragment of a group
         let message = wire_bytes(Bytes(128 * fragment) + MESSAGE_HEADER);
         let expected = Rate::bits_per_s(20_000_000).time_for(message * (8 * u64::from(m)));
         let (expected, took) = (expected.as_secs_f64(), one.ended_s.unwrap() - one.began_s);
@@ -414,7 +414,7 @@ fn closed_form_a_slow_disk_takes_factor_times_as_long() {
 }
 
 #[test]
-fn closed_form_a_slow_cable_takes_factor_times_as_long() {
+fn closed_form_a_slow_link_takes_factor_times_as_long() {
     let truth = slow_for_2_s(Bytes::kib(512), Part::Link, 10.0);
     // an answer of 512 KiB and its header at 1 Gbit/s, and nine times as much more; a request with only a header
     let wire = wire_bytes(Bytes::kib(512) + MESSAGE_HEADER) + wire_bytes(MESSAGE_HEADER);
@@ -568,7 +568,7 @@ fn a_throttle_that_changes_is_kept_to_from_then_on() {
     assert!((24.0..26.5).contains(&took), "{took} s");
 }
 
-/// The effect of a node that joins or is drained on an idle cluster with cables of 20 Mbit/s.
+/// The effect of a node that joins or is drained on an idle cluster with links of 20 Mbit/s.
 fn moved_alone(nodes: u32, (m, n): (u8, u8), event: Event) -> Truth {
     let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
     let mut scenario = cluster_with(nodes, 1, encoding);
@@ -584,7 +584,7 @@ fn moved_alone(nodes: u32, (m, n): (u8, u8), event: Event) -> Truth {
 }
 
 #[test]
-fn closed_form_a_move_takes_the_bytes_by_the_rate_of_one_cable() {
+fn closed_form_a_move_takes_the_bytes_by_the_rate_of_one_link() {
     for ((m, n), fragment) in [((1, 2), 8192_u64), ((1, 3), 8192), ((2, 3), 4096), ((3, 5), 2731)] {
         let nodes = u32::from(n) + 2;
         // 120 groups of n fragments, over n + 1 nodes before or after
@@ -761,7 +761,7 @@ fn requests_that_wait_too_long_fail_and_are_counted() {
 #[test]
 fn a_slow_processor_takes_longer_and_nothing_else() {
     let mut scenario = small(1, 1, 1, 1.0, 1);
-    // all data are cached: a read uses only processors and cables
+    // all data are cached: a read uses only processors and links
     set_working_set(&mut scenario, Bytes::kib(64), Bytes::kib(8));
     let events = vec![event(2000, 0, Action::Slow { factor: 50.0 })];
     let truth = run(&with(scenario, events, recovery())).unwrap();

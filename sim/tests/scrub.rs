@@ -244,7 +244,7 @@ fn scrubbers_of_a_failed_host_stop_and_go_on() {
             let off = found.bytes as f64 / (10e6 * (7.0 * 20.0 + 10.0)) - 1.0;
             assert!(off.abs() < 0.01, "{system}: {off}");
         }
-        // down for good, short times that end within a chunk, and a cable
+        // down for good, short times that end within a chunk, and a link
         let link = |at, action| event_of(at, 2, Part::Link, action);
         let mut events = vec![fails(5000, 1, false)];
         for time in 0..20 {

@@ -38,7 +38,7 @@ fn the_faster_the_drive_the_more_is_done() {
     );
     assert!(truth.bottleneck.utilization > 0.99, "{:?}", truth.bottleneck);
     // a write is done when it is in a drive's buffer: 20 us and 15 us of latency of the two drives, plus 33
-    // us (5 us for each of four cables, and 13 us of processors)
+    // us (5 us for each of four links, and 13 us of processors)
     for (name, least_ms) in [("sata", 0.053), ("nvme", 0.048)] {
         let write = &load(name).write.response_time_ms;
         assert!(write.p50 > least_ms && write.p50 < 0.1, "{name}: {write:?}");
@@ -74,7 +74,7 @@ fn an_array_answers_from_its_memory() {
     let short = [("warmup", "5 s"), ("duration", "10 s")];
     let truth = run("array-server", &short);
     let (users, backup) = (&truth.workloads["users"], &truth.workloads["backup"]);
-    // 0.2 ms of overhead; 16 KiB over 1.6 GB/s, 1 GB/s and 10 Gbit/s; cables and processors
+    // 0.2 ms of overhead; 16 KiB over 1.6 GB/s, 1 GB/s and 10 Gbit/s; links and processors
     let write = users.write.response_time_ms.mean;
     assert!(write > 0.27 && write < 0.45, "{write} ms");
     // sequential reads are cached before they are requested: one in hundreds waits for drives

@@ -61,23 +61,23 @@ fn those_on_one_machine_share_its_disk() {
     // a disk with twice the queue is sorted better, but its arm has farther to go
     let part = rate(&shared) / rate(&own);
     assert!((0.4..0.65).contains(&part), "{part}");
-    // disks and cables belong to the machines; processors do not
+    // disks and links belong to the machines; processors do not
     let of = |truth: &Truth| truth.hosts["brick2"].keys().cloned().collect::<Vec<_>>();
     assert_eq!(of(&shared), ["cpu"]);
     assert_eq!(of(&own).len(), 4);
 }
 
 #[test]
-fn those_on_one_machine_share_its_cable() {
-    // 16 MiB stay in the caches: one machine sends over one cable, with 94.1 % payload
-    let (mut apart, cable) = (scenario(4, Bytes::mib(16), 8), 125e6 * 0.941);
-    // the client's cable must not be the bottleneck
+fn those_on_one_machine_share_its_link() {
+    // 16 MiB stay in the caches: one machine sends over one link, with 94.1 % payload
+    let (mut apart, link) = (scenario(4, Bytes::mib(16), 8), 125e6 * 0.941);
+    // the client's link must not be the bottleneck
     apart.hosts[4].nic.rate = Rate::bits_per_s(10_000_000_000);
     let bytes = |truth: &Truth| truth.workloads["load0"].throughput_bytes_per_s;
     let own = run(&apart).unwrap();
     let shared = run(&on_machines(&apart, 1, None)).unwrap();
-    assert!(bytes(&own) > 1.5 * cable, "{}", bytes(&own));
-    let part = bytes(&shared) / cable;
+    assert!(bytes(&own) > 1.5 * link, "{}", bytes(&own));
+    let part = bytes(&shared) / link;
     assert!((0.95..=1.0).contains(&part), "{part}");
     assert!(shared.hosts["brick0"]["nic_transmit"].utilization > 0.95);
 }
@@ -87,7 +87,7 @@ fn bandwidth_limits_each_virtual_machine() {
     // N requests among M equal queues keep each busy for at least N / (N + M − 1) of the time: 0.98
     let mut apart = scenario(4, Bytes::mib(16), 32);
     apart.hosts[4].nic.rate = Rate::bits_per_s(10_000_000_000);
-    // four nodes limited to 100 Mbit/s on one cable of 1 Gbit/s
+    // four nodes limited to 100 Mbit/s on one link of 1 Gbit/s
     let limit = Rate::bits_per_s(100_000_000);
     let limited = run(&on_machines(&apart, 1, Some(limit))).unwrap();
     let part = limited.workloads["load0"].throughput_bytes_per_s / (4.0 * 12.5e6 * 0.941);
@@ -103,8 +103,8 @@ fn bandwidth_limits_each_virtual_machine() {
 }
 
 #[test]
-fn what_stays_on_a_machine_does_not_meet_its_cable() {
-    // two copies of each object, on two virtual machines of one machine: data come over its cable once,
+fn what_stays_on_a_machine_does_not_meet_its_link() {
+    // two copies of each object, on two virtual machines of one machine: data come over its link once,
     // from the client, and go on to the other copy over the bridge
     let mut apart = cluster(2, 1, 1, 2);
     let cost = Cost { fixed: SimSpan::from_us(60), rate: None };
@@ -130,7 +130,7 @@ fn what_stays_on_a_machine_does_not_meet_its_cable() {
     let sent = busy(&together, "app0", "nic_transmit");
     let received = busy(&together, "brick0", "nic_receive");
     assert!((received / sent - 1.0).abs() < 0.01, "{received} {sent}");
-    // on two machines the copy also comes over a cable
+    // on two machines the copy also comes over a link
     let truth = run(&apart).unwrap();
     let all = busy(&truth, "brick0", "nic_receive") + busy(&truth, "brick1", "nic_receive");
     assert!(all > 1.9 * busy(&truth, "app0", "nic_transmit"), "{all}");

@@ -39,6 +39,9 @@ pub struct AskArguments {
 
 /// Arguments of `score`.
 #[derive(Debug, Args)]
+#[command(override_usage = "foretell score [OPTIONS] --what-if <PATH=VALUE> <DIRECTORY>\n       \
+                            foretell score [OPTIONS] --random <N>\n       \
+                            foretell score [OPTIONS] --suite [<FILE>]")]
 pub struct ScoreArguments {
     /// Directory of a run, with `run.db` and `run.toml`.
     #[arg(required_unless_present_any = ["random", "suite"])]

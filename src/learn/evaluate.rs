@@ -256,7 +256,7 @@ fn as_text(
         "RMSE",
         "MAPE %",
         "accuracy %",
-        "median %",
+        "median error %",
         "R²",
         "p against the first",
     ]);

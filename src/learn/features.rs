@@ -13,6 +13,7 @@ use foretell_metrics::{
 use super::{keep, rows};
 use crate::cli::FeaturesArguments;
 use crate::failure::Failure;
+use crate::output::counted;
 
 /// Name of the column that says which rows were observed together.
 const SET: &str = "set";
@@ -39,7 +40,8 @@ pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure>
     let all = table.features.names.len();
     let kept = if arguments.keep_constant { (0..all).collect() } else { table.varying() };
     keep::write_file(&arguments.output, FILE, |file| write(file, &table, &kept))?;
-    let mut text = format!("{} rows, {} features", table.sets.len(), kept.len());
+    let mut text =
+        format!("{}, {}", counted(table.sets.len(), "row"), counted(kept.len(), "feature"));
     if kept.len() < all {
         let _ = write!(text, " ({} are constant and left out)", all - kept.len());
     }

@@ -166,7 +166,7 @@ fn as_text(
     );
     let mut table = Table::new();
     table.load_preset(NOTHING);
-    table.set_header(["model", "", "rows", "RMSE", "MAPE %", "median %", "R²"]);
+    table.set_header(["model", "", "rows", "RMSE", "MAPE %", "median error %", "R²"]);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }

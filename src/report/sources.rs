@@ -92,7 +92,11 @@ fn is_store(path: &Path) -> Result<bool, Failure> {
 fn json(path: &Path, limit: Limit) -> Result<Value, Failure> {
     let text = foretell_input::text(path, limit).map_err(Failure::file("read", path))?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::Usage(format!("`{}` is no JSON document: {error}", path.display()))
+        Failure::Usage(format!(
+            "`{}` is no JSON document ({error}); expected the directory of a result, or what `score`, `ask` or \
+             `replay-cache` printed with `--json`",
+            path.display()
+        ))
     })
 }
 

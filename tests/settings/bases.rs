@@ -538,7 +538,7 @@ host   = "brick2"
 factor = 8.0
 for    = "500 ms"
 
-[event.cable]
+[event.link]
 at     = "450 ms"
 what   = "slow"
 link   = "brick3"

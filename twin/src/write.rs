@@ -27,7 +27,7 @@ const LOOPBACK_GBIT: f64 = 400.0;
 /// Time of the flushes in a round of commits, on a drive without power-loss protection: one flush of data and one of
 /// the log. Public measurements of desktop drives lie between 500 and 1500 flushed writes a second.
 const FLUSHES: &str = "2 ms";
-/// Half of a message's latency: adapter and cable (about 8 us with kernel TCP at 25 Gbit/s and more), and half of the
+/// Half of a message's latency: adapter and link (about 8 us with kernel TCP at 25 Gbit/s and more), and half of the
 /// time to wake the threads at its end (messenger, op thread: about 10 us each from idle). Assumed.
 const WAY: &str = "18 us";
 /// The same for messages within a node.

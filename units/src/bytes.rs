@@ -163,6 +163,7 @@ mod tests {
         assert_eq!("20 MB".parse(), Ok(Bytes(20_000_000)));
         assert_eq!("1.5 KiB".parse(), Ok(Bytes(1536)));
         assert!("99999 PiB".parse::<Bytes>().unwrap_err().to_string().contains("large"));
+        assert!("1,5 KiB".parse::<Bytes>().unwrap_err().to_string().contains("comma"));
     }
 
     #[test]

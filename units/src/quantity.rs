@@ -39,6 +39,12 @@ pub enum QuantityError {
         /// The valid units.
         units: String,
     },
+    /// A comma within the number.
+    #[error("`{text}` has a comma; write decimals with a point, and thousands without a mark")]
+    Comma {
+        /// The text.
+        text: String,
+    },
     /// A negative quantity.
     #[error("`{text}` is negative; {what} is zero or more")]
     Negative {
@@ -83,6 +89,10 @@ pub(crate) fn parse(
         || units.iter().map(|unit| format!("`{}`", unit.name)).collect::<Vec<_>>().join(", ");
     let trimmed = text.trim();
     let (number, unit) = split_number(trimmed);
+    let rest = unit.strip_prefix(',').unwrap_or_default();
+    if rest.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(QuantityError::Comma { text: shown() });
+    }
     let value: f64 = number.replace('_', "").parse().map_err(|_| QuantityError::NotANumber {
         text: shown(),
         what,

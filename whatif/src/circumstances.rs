@@ -140,7 +140,7 @@ words!(
         Cache = "cache",
         /// Disks and their schedulers.
         Disk = "disk",
-        /// Cables and the switch.
+        /// Links and the switch.
         Network = "network",
         /// Processors.
         Processor = "processor",

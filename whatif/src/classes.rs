@@ -1,7 +1,7 @@
 //! The changed cluster as a network of queues, which [`crate::mva`] solves.
 //!
-//! Each client of a workload is a class. Its stations are the processor and cable of its own machine, and the
-//! processors, cables and disks of all hosts that serve it: nodes and proxies. Demands, numbers of visits and
+//! Each client of a workload is a class. Its stations are the processor and link of its own machine, and the
+//! processors, links and disks of all hosts that serve it: nodes and proxies. Demands, numbers of visits and
 //! their variation come from the replay. Exchanges with several nodes take place in parallel.
 
 use foretell_ati::Resource;
@@ -123,7 +123,7 @@ fn binomial(all: u32, some: u32, chance: f64) -> f64 {
     ways * chance.powi(some.cast_signed()) * (1.0 - chance).powi((all - some).cast_signed())
 }
 
-/// Visits to a processor or a cable. Requests wait for all of them.
+/// Visits to a processor or a link. Requests wait for all of them.
 fn server(usage: &Usage, requests: f64, weight: f64) -> Visits {
     let (service_s, variation) = moments(usage);
     let awaited = usage.visits as f64 / requests;

@@ -2,8 +2,8 @@
 //!
 //! Clusters are those of the first two generators. Their volumes suit a short run: they are up to 1 GiB, lie
 //! on all nodes, and tolerate the loss of a node. In most questions a host (with Ceph sometimes a disk) fails
-//! for good and is rebuilt elsewhere, or it returns and catches up, or its cable fails. In the others a host,
-//! a disk or a cable becomes slow, a host joins or is drained, the encoding of a volume changes, or the
+//! for good and is rebuilt elsewhere, or it returns and catches up, or its link fails. In the others a host,
+//! a disk or a link becomes slow, a host joins or is drained, the encoding of a volume changes, or the
 //! weight of an OSD changes. A quarter of the questions change the load, too.
 
 use foretell_scenarios::{Change, Document};

@@ -1,7 +1,7 @@
 //! Random failures in clusters of Swift: generator `failures2`.
 //!
-//! In half of the questions a host or a disk fails, for a while or for good, or a cable fails. In the others
-//! a host, a disk or a cable becomes slow, or a host joins or is drained. Replicators pause for only a few
+//! In half of the questions a host or a disk fails, for a while or for good, or a link fails. In the others
+//! a host, a disk or a link becomes slow, or a host joins or is drained. Replicators pause for only a few
 //! seconds between passes, so that recoveries end within the run. Some reads ask for the newest version. A
 //! quarter of the questions change the load, too.
 

@@ -9,7 +9,7 @@ use cpu_time::ThreadTime;
 use foretell_files::Scratch;
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Scenario, Storage};
-use foretell_scenarios::{Change, Document};
+use foretell_scenarios::{Change, Document, ScenarioError};
 use foretell_sim::SimError;
 use foretell_whatif::{Model, PastScore, WhatIfError};
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,8 @@ impl Suite {
     /// If the text is not a suite, or if one of its scenarios or questions is impossible.
     pub fn parse(name: &str, text: &str, beside: &Path) -> Result<Self, Error> {
         let questions: Questions = toml::from_str(text).map_err(|error| {
-            Error::Invalid(format!("{name} is not a suite of questions: {error}"))
+            let error = ScenarioError::of_toml(name, text, &error);
+            Error::Invalid(format!("{name} is not a suite of questions: {}", error.line()))
         })?;
         let mut runs = Vec::new();
         for run in questions.run {

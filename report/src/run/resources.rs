@@ -26,7 +26,7 @@ const MOST_RUNNING: usize = 1024;
 pub(crate) enum Part {
     /// Its processor.
     Cpu,
-    /// The sending direction of its cable.
+    /// The sending direction of its link.
     Transmit,
     /// The receiving direction.
     Receive,
@@ -158,7 +158,7 @@ pub(crate) fn disks(
     Ok(())
 }
 
-/// A host's cable while messages are read: its rate in bits a second, and the utilization of either
+/// A host's link while messages are read: its rate in bits a second, and the utilization of either
 /// direction.
 struct Link {
     rate: f64,

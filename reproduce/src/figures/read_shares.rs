@@ -87,16 +87,16 @@ fn encryption(results: &Results, sheet: &mut Sheet) {
         let setup = setup(encoding, reads);
         ["nic_transmit", "cpu"].map(|resource| results.busy(&setup, "app0", resource))
     };
-    let [cable, cpu] = client(ENCRYPTED, least_at);
+    let [link, cpu] = client(ENCRYPTED, least_at);
     sheet.claim(
         "Fig. 7",
         "with encryption the client's CPU is the bottleneck",
         (bound, format!("the client's CPU is {} busy or more", percent(least))),
-        (cable > cpu).then(|| {
+        (link > cpu).then(|| {
             format!(
-                "at {} % reads the client's cable is {} busy, its CPU {}",
+                "at {} % reads the client's link is {} busy, its CPU {}",
                 least_at,
-                percent(cable),
+                percent(link),
                 percent(cpu)
             )
         }),
@@ -107,7 +107,7 @@ fn encryption(results: &Results, sheet: &mut Sheet) {
     ] {
         let at = |reads: u32| sheet.measured(encoding.0, reads, "throughput_mb_s");
         let (writes, reads) = (at(0), at(100));
-        let [cable, cpu] = client(encoding, 0);
+        let [link, cpu] = client(encoding, 0);
         // a growth by half is not slight
         let slight = encoding != ENCRYPTED || reads < 1.5 * writes;
         let ours = format!("from {writes:.1} MB/s (writes) to {reads:.1} MB/s (reads)");
@@ -115,10 +115,10 @@ fn encryption(results: &Results, sheet: &mut Sheet) {
             "Fig. 7",
             claim,
             (reads > writes && slight, ours),
-            (cable > cpu).then(|| {
+            (link > cpu).then(|| {
                 format!(
-                    "writes are bound by the client's cable, which is {} busy; its CPU is {}",
-                    percent(cable),
+                    "writes are bound by the client's link, which is {} busy; its CPU is {}",
+                    percent(link),
                     percent(cpu)
                 )
             }),

@@ -19,7 +19,7 @@ use crate::error::Error;
 /// overlap.
 const EVERY: usize = 3;
 
-/// Bandwidth of a server's cable in Mbit/s.
+/// Bandwidth of a server's link in Mbit/s.
 const CABLE: u32 = 1000;
 
 /// Sizes of objects.
@@ -44,7 +44,7 @@ pub(super) struct Setup {
     /// Whether the instance is m1.medium, with two processors and twice the memory; m1.small has
     /// one.
     pub(super) medium: bool,
-    /// Bandwidth limit of an instance in Mbit/s, for sending and for receiving; a server's cable
+    /// Bandwidth limit of an instance in Mbit/s, for sending and for receiving; a server's link
     /// has 1000.
     pub(super) network: u32,
     /// Whether another tenant's cluster runs on the same servers, under the same load.

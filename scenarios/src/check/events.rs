@@ -203,7 +203,7 @@ impl Context<'_> {
             return None;
         }
         if let (RawWhat::Add | RawWhat::Drain, Some(link)) = (what, &raw.link) {
-            let message = format!("event `{name}`: a cable cannot join or leave");
+            let message = format!("event `{name}`: a link cannot join or leave");
             self.add(Problem::new(link.place(), message).help("name its `host`"));
             return None;
         }
@@ -238,7 +238,7 @@ impl Context<'_> {
             (RawWhat::Add, _) => Action::Add,
             (RawWhat::Drain, _) => Action::Drain,
             (RawWhat::Return, _) => Action::Return,
-            // a failed cable loses no data
+            // a failed link loses no data
             _ => Action::Fail { keeps: lasts.flatten().is_some() || raw.link.is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
@@ -378,7 +378,7 @@ impl Context<'_> {
         }
     }
 
-    /// The hosts whose cables an event concerns.
+    /// The hosts whose links an event concerns.
     fn links(
         &mut self,
         patterns: &At<HostPatterns>,
@@ -386,14 +386,14 @@ impl Context<'_> {
         whose: &str,
         hosts: &Hosts,
     ) -> Option<Vec<HostId>> {
-        // clients' cables may be slow; clients that are cut off are not simulated
+        // clients' links may be slow; clients that are cut off are not simulated
         let slow = *event.what.get() == RawWhat::Slow;
         let allowed = if slow { AllowedHosts::Both } else { AllowedHosts::Nodes };
         let found = self.hosts_of(patterns, allowed, whose, hosts)?;
         let shares = |host: &&HostId| hosts.get(**host).is_some_and(|host| host.machine.is_some());
         if let Some(host) = found.iter().find(shares) {
             let message = format!(
-                "{whose}: `{}` is a virtual machine, and others share its machine's cable",
+                "{whose}: `{}` is a virtual machine, and others share its machine's link",
                 hosts.name(*host)
             );
             let help = "name the `host`s that are on the machine";

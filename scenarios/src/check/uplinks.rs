@@ -54,7 +54,7 @@ impl Context<'_> {
         Some(Uplinks { rate, racks: racks.collect() })
     }
 
-    /// Virtual machines share a cable, so those of one machine are in one rack.
+    /// Virtual machines share a link, so those of one machine are in one rack.
     fn machines_are_whole(
         &mut self,
         node: &Node,

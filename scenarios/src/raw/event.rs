@@ -25,8 +25,8 @@ pub(crate) struct RawEvent {
     /// nothing. With `slow`, only this disk is slow.
     #[schemars(extend("examples" = ["brick3.disk0"]))]
     pub(crate) disk: Option<At<String>>,
-    /// The cable of a host, by the host's name. While the cable has failed, nothing reaches or leaves the
-    /// host. The host itself keeps running and keeps its data. A client's cable can be slow, but it cannot
+    /// The link of a host, by the host's name. While the link has failed, nothing reaches or leaves the
+    /// host. The host itself keeps running and keeps its data. A client's link can be slow, but it cannot
     /// fail.
     pub(crate) link: Option<At<HostPatterns>>,
     /// A rack, by its name: all storage nodes whose `rack` has this name, together.
@@ -37,7 +37,7 @@ pub(crate) struct RawEvent {
     #[schemars(extend("x-when" = { "what": ["fail", "slow"] }, "examples" = ["10 s"]))]
     pub(crate) lasts: Option<Time>,
     /// Factor by which something takes longer: the work of the host's processor, each operation of the
-    /// disk, or each transfer over the cable. More than 1.
+    /// disk, or each transfer over the link. More than 1.
     #[schemars(extend("minimum" = 1.0, "maximum" = 1000.0, "x-when" = { "what": ["slow"] }))]
     pub(crate) factor: Option<At<f64>>,
     /// New values of settings, by their paths in the scenario. Of a volume, with `ursa-minor`: `encoding`,
@@ -59,7 +59,7 @@ pub(crate) enum RawWhat {
     Fail,
     /// It returns with the data that it held.
     Return,
-    /// The host's processor, the disk or the cable takes `factor` times as long.
+    /// The host's processor, the disk or the link takes `factor` times as long.
     Slow,
     /// It joins the cluster. Until then it holds nothing: Ceph's map, Swift's rings, and volumes that name
     /// it in `nodes` leave it out.

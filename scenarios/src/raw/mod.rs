@@ -200,7 +200,7 @@ pub(crate) struct RawSwitch {
 pub(crate) enum RawNetworkModel {
     /// TCP over ports with finite buffers: windows, losses, fast retransmits, timeouts.
     Tcp,
-    /// Only queues for cables: buffers and windows are unlimited.
+    /// Only queues for links: buffers and windows are unlimited.
     Queue,
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct RawMachine {
     pub(crate) count: Option<At<i64>>,
     /// Another group whose machines these nodes share. It replaces `count`.
     pub(crate) of: Option<At<String>>,
-    /// Bandwidth of each virtual machine, in each direction. Without it, only the cable of its machine
+    /// Bandwidth of each virtual machine, in each direction. Without it, only the link of its machine
     /// limits it.
     #[schemars(extend("examples" = ["250 Mbit/s"]))]
     pub(crate) bandwidth: Option<Speed>,
@@ -312,7 +312,7 @@ impl RawScheduler {
     }
 }
 
-/// A full-duplex network adapter and its cable.
+/// A full-duplex network adapter and its link.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

@@ -1,11 +1,11 @@
-//! The network: full-duplex cables to one switch whose output ports have finite buffers, and TCP.
+//! The network: full-duplex links to one switch whose output ports have finite buffers, and TCP.
 //!
-//! **Cables.** A message is a run of segments (see `segment`): payload is 94.1 % of line rate. It goes over the
-//! sender's cable. Each segment reaches the switch after the cable's latency, and goes over the receiver's cable after
-//! those before it: the switch is store-and-forward, first come, first served. The sender's cable serves trains of
+//! **Links.** A message is a run of segments (see `segment`): payload is 94.1 % of line rate. It goes over the
+//! sender's link. Each segment reaches the switch after the link's latency, and goes over the receiver's link after
+//! those before it: the switch is store-and-forward, first come, first served. The sender's link serves trains of
 //! segments first come, first served.
 //!
-//! Virtual machines share the cable of their machine, but have their own connections.
+//! Virtual machines share the link of their machine, but have their own connections.
 //!
 //! **Ports.** A segment is dropped if the output port's buffer is full (tail drop), or if the port exceeds its share of
 //! a buffer that all ports have in common (see `pool`).
@@ -13,7 +13,7 @@
 //! **TCP.** There is a connection from each host to each other host, set up before the run. Its window is kept from
 //! message to message (see `connection`). Messages on a connection are delivered in order and as a whole. Segments that
 //! the window allows are sent together, as a *train*, as adapters with segmentation offload do. A host acts on an
-//! acknowledgement after a random delay of at most the time of a segment on the receiver's cable. Without this delay,
+//! acknowledgement after a random delay of at most the time of a segment on the receiver's link. Without this delay,
 //! simulated senders fall into step with the port and some starve (Floyd & Jacobson, *On Traffic Phase Effects in
 //! Packet-Switched Gateways*, 1992, add the same delay). For the same reason it is random which segment gets the last
 //! place in a port's buffer (see `port`).
@@ -35,7 +35,7 @@
 //! **Racks.** Traffic between two racks also goes over the uplinks of both, if racks have uplinks (see
 //! `uplinks`).
 //!
-//! With [`NetworkModel::Queue`] buffers and windows are unlimited, so only the cables are modelled. TCP with an ample
+//! With [`NetworkModel::Queue`] buffers and windows are unlimited, so only the links are modelled. TCP with an ample
 //! buffer and ample windows gives the same times.
 //!
 //! **Left out:** connection set-up, acknowledgements' own bytes and queueing, delayed
@@ -70,11 +70,11 @@ use uplinks::{Next, Passage, Uplinks};
 /// Random stream for the places in ports' buffers, among the streams of a network.
 const PORTS: u64 = u64::MAX;
 
-/// All cables, the switch between them, and the connections over them.
+/// All links, the switch between them, and the connections over them.
 #[derive(Debug)]
 pub struct Network {
     ports: Vec<Port>,
-    /// The machine whose cable each host uses: the host itself, or its physical machine.
+    /// The machine whose link each host uses: the host itself, or its physical machine.
     machines: Vec<HostId>,
     pool: Option<Pool>,
     /// `None`: all machines are at one switch.
@@ -82,7 +82,7 @@ pub struct Network {
     trains: Slab<Train>,
     /// Trains sent so far.
     sequence: u64,
-    /// `None`: only cables are modelled.
+    /// `None`: only links are modelled.
     tcp: Option<Tcp>,
     /// Results from the ports that have not been acted on.
     outcomes: Vec<Outcome>,
@@ -102,7 +102,7 @@ pub struct Counts {
     pub messages_sent: u64,
     /// Messages that the receiver has completely, or will certainly get.
     pub messages_delivered: u64,
-    /// Segments put on senders' cables, including retransmissions.
+    /// Segments put on senders' links, including retransmissions.
     pub segments_sent: u64,
     /// Segments dropped at a full port.
     pub segments_dropped: u64,
@@ -114,7 +114,7 @@ pub struct Counts {
     pub timeouts: u64,
 }
 
-/// Problems on a host's cable.
+/// Problems on a host's link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Troubles {
     /// Segments for the host that were dropped at its switch port.
@@ -125,7 +125,7 @@ pub struct Troubles {
     pub timeouts: u64,
 }
 
-/// Segments that a sender put on its cable together.
+/// Segments that a sender put on its link together.
 
 #[derive(Clone, Copy, Debug)]
 struct Train {
@@ -184,7 +184,7 @@ pub enum Step {
 }
 
 impl Network {
-    /// Idle cables with these adapters, for hosts in order. `delays`: seed for the delays of hosts.
+    /// Idle links with these adapters, for hosts in order. `delays`: seed for the delays of hosts.
     pub fn new(
         nics: impl IntoIterator<Item = model::Nic>,
         switch: &model::Switch,
@@ -216,7 +216,7 @@ impl Network {
         }
     }
 
-    /// Lets hosts share the cables of machines, each of which is one of the hosts. Connections are still between hosts.
+    /// Lets hosts share the links of machines, each of which is one of the hosts. Connections are still between hosts.
     pub fn with_machines(mut self, machines: impl IntoIterator<Item = HostId>) -> Self {
         self.machines = machines.into_iter().collect();
         assert_eq!(self.machines.len(), self.ports.len(), "each host has a machine");
@@ -230,14 +230,14 @@ impl Network {
         self
     }
 
-    /// The machine whose cable a host uses.
+    /// The machine whose link a host uses.
     pub fn machine(&self, host: HostId) -> HostId {
         self.machines[host.index()]
     }
 
-    /// Time of a message on the cable of a host. Between two virtual machines of one machine it goes over the bridge
+    /// Time of a message on the link of a host. Between two virtual machines of one machine it goes over the bridge
     /// and takes no time.
-    pub fn cable_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+    pub fn link_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
         let together = self.machine(from) == self.machine(to);
         if together { SimSpan::ZERO } else { self.wire_time(of, wire) }
     }
@@ -301,7 +301,7 @@ impl Network {
         self.transmit(now, (from, to), connection, (cargo, run, false), schedule);
     }
 
-    /// Sets the rate of a host's cable from now on. Data that its adapter has taken, and data that wait in the switch
+    /// Sets the rate of a host's link from now on. Data that its adapter has taken, and data that wait in the switch
     /// for it, still go at the old rate.
     pub fn set_rate(
         &mut self,
@@ -320,7 +320,7 @@ impl Network {
         }
     }
 
-    /// Puts a train on the sender's cable.
+    /// Puts a train on the sender's link.
     fn transmit(
         &mut self,
         now: SimTime,
@@ -658,7 +658,7 @@ impl Network {
         self.resent.pop()
     }
 
-    /// Time that `wire` bytes on the wire, a message or full segments of one, take on a host's cable.
+    /// Time that `wire` bytes on the wire, a message or full segments of one, take on a host's link.
     pub fn wire_time(&self, host: HostId, wire: Bytes) -> SimSpan {
         self.ports[self.machine(host).index()].service(Run::message(wire))
     }
@@ -668,7 +668,7 @@ impl Network {
         self.counts
     }
 
-    /// Problems on a host's cable up to now.
+    /// Problems on a host's link up to now.
     pub fn troubles(&self, host: HostId) -> Troubles {
         let port = &self.ports[host.index()];
         Troubles { dropped: port.dropped, resent: port.resent, timeouts: port.timeouts }
@@ -695,14 +695,14 @@ impl Network {
         self.uplinks.as_mut().map_or(Ok(()), |uplinks| uplinks.audit(now))
     }
 
-    /// Usage of a host's cable since the mark: (host to switch, switch to host). A job is a train of segments. On its
+    /// Usage of a host's link since the mark: (host to switch, switch to host). A job is a train of segments. On its
     /// way to the host it is present from the arrival of its first segment at the switch until its last has left.
     pub fn usage(&mut self, now: SimTime, host: HostId) -> (Usage, Usage) {
         self.look(now, host);
         self.ports[host.index()].usage(now)
     }
 
-    /// Whether the operational laws hold on a host's cable.
+    /// Whether the operational laws hold on a host's link.
     pub fn audit(&mut self, now: SimTime, host: HostId) -> Result<(), Violation> {
         self.look(now, host);
         self.ports[host.index()].audit(now)

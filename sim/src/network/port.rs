@@ -1,6 +1,6 @@
-//! A port of the switch, with its cable: the segments queued there and those on their way to it.
+//! A port of the switch, with its link: the segments queued there and those on their way to it.
 //!
-//! The sender's cable sends a train without interruption. So a train on its way has a timetable: its segments
+//! The sender's link sends a train without interruption. So a train on its way has a timetable: its segments
 //! reach the switch at known times. Therefore a port needs no event for each segment. From time to time it
 //! *walks* its timetables up to the present, and finds which of the arrived segments passed and which were
 //! dropped. The result is exactly the same as with one event for each segment, in the order of arrival and,
@@ -8,11 +8,11 @@
 //!
 //! If nothing can be dropped, the walk goes from the end of one train to the end of the next. Service is first
 //! come, first served, so a train's last segment leaves when everything that arrived up to it has been served. A
-//! train from a cable that is no slower than the port's keeps the port busy from its first segment to its last.
+//! train from a link that is no slower than the port's keeps the port busy from its first segment to its last.
 //! If the buffer could overflow, the walk goes segment by segment.
 //!
-//! **The last place.** In the simulation, cables of the same nominal rate have exactly the same rate. A
-//! sender whose cable feeds a full port at the port's own rate would always get the place of the segment that
+//! **The last place.** In the simulation, links of the same nominal rate have exactly the same rate. A
+//! sender whose link feeds a full port at the port's own rate would always get the place of the segment that
 //! has just left. Segments from other senders, which arrive in between, would never find a place. Real clocks
 //! drift against each other by up to 200 ppm (IEEE 802.3: 100 either way), which is the time of a segment in
 //! sixty milliseconds, so senders take turns. To model this, a random part of the buffer, up to one segment,
@@ -28,8 +28,8 @@ use super::segment::{Run, SEGMENT_WIRE};
 use crate::ledger::{Usage, Violation};
 use crate::link::Link;
 
-/// One host's cable, and the switch's output queue for it. Amounts of data are expressed as the time that they
-/// take on the cable to the host.
+/// One host's link, and the switch's output queue for it. Amounts of data are expressed as the time that they
+/// take on the link to the host.
 #[derive(Debug)]
 pub(super) struct Port {
     /// The direction from host to switch.
@@ -245,7 +245,7 @@ impl Port {
         port
     }
 
-    /// Sets the rate of the cable for later bookings. Earlier arrivals have been walked; `run`: the segments of
+    /// Sets the rate of the link for later bookings. Earlier arrivals have been walked; `run`: the segments of
     /// each train on its way.
     pub(super) fn set_rate(&mut self, rate: Rate, run: impl Fn(u32) -> Run) {
         self.transmit.set_rate(rate);
@@ -264,20 +264,20 @@ impl Port {
         }
     }
 
-    /// Time that a run takes on the cable: full segments, and the last one.
+    /// Time that a run takes on the link: full segments, and the last one.
     #[inline]
     pub(super) fn service(&self, run: Run) -> SimSpan {
         self.segment * u64::from(run.segments - 1) + self.last(run)
     }
 
-    /// Time that the last segment of a run takes on the cable.
+    /// Time that the last segment of a run takes on the link.
     #[inline]
     fn last(&self, run: Run) -> SimSpan {
         let bytes = run.last_wire();
         self.byte.map_or_else(|| self.receive.rate().time_for(Bytes(bytes)), |byte| byte * bytes)
     }
 
-    /// Books a run on the cable to the switch. Returns when its first and last segments are there.
+    /// Books a run on the link to the switch. Returns when its first and last segments are there.
     #[inline]
     pub(super) fn transmit(&mut self, now: SimTime, run: Run) -> (SimTime, SimTime) {
         let busy = self.transmit.book(now, self.service(run));
@@ -566,7 +566,7 @@ impl Port {
         (self.to_bytes(self.receive.backlog(now)), self.to_bytes(self.coming_service))
     }
 
-    /// Bytes that take `service` on the cable.
+    /// Bytes that take `service` on the link.
     fn to_bytes(&self, service: SimSpan) -> u64 {
         let bits_by_s = u128::from(self.receive.rate().as_bits_per_s());
         (u128::from(service.as_ns()) * bits_by_s / 8_000_000_000) as u64
@@ -583,12 +583,12 @@ impl Port {
         self.receive.mark(now);
     }
 
-    /// Usage of the cable since the mark: (host to switch, switch to host).
+    /// Usage of the link since the mark: (host to switch, switch to host).
     pub(super) fn usage(&mut self, now: SimTime) -> (Usage, Usage) {
         (self.transmit.usage(now), self.receive.usage(now))
     }
 
-    /// Whether the operational laws hold on the cable.
+    /// Whether the operational laws hold on the link.
     pub(super) fn audit(&mut self, now: SimTime) -> Result<(), Violation> {
         self.transmit.audit(now)?;
         let entered = self.coming.iter().filter(|coming| coming.entered);

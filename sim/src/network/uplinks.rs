@@ -5,7 +5,7 @@
 //! switch is store-and-forward for each segment. An uplink serves trains first come, first served, by the
 //! arrival of their first segments. The buffers before uplinks are unlimited: nothing is dropped there, and
 //! the window of a connection limits how much of its data waits. Left out: several uplinks of a rack among
-//! which connections are divided by a hash (here, one uplink has their total rate), and the latency of cables
+//! which connections are divided by a hash (here, one uplink has their total rate), and the latency of links
 //! between switches.
 
 use foretell_algorithms::slab::Slab;
@@ -27,11 +27,11 @@ pub(super) struct Uplinks {
     /// By rack: to the core, and from it.
     links: Vec<[Link; 2]>,
     climbs: Slab<Climb>,
-    /// Segments between a sender's cable and its receiver's port.
+    /// Segments between a sender's link and its receiver's port.
     pub(super) segments: u64,
 }
 
-/// A train on its way from its sender's cable to its receiver's port.
+/// A train on its way from its sender's link to its receiver's port.
 #[derive(Clone, Copy, Debug)]
 struct Climb {
     train: u32,
@@ -72,7 +72,7 @@ impl Uplinks {
         }
     }
 
-    /// A train leaves its sender's cable. Returns the number of its climb, if uplinks are between the two machines.
+    /// A train leaves its sender's link. Returns the number of its climb, if uplinks are between the two machines.
     pub(super) fn enter(
         &mut self,
         (from, to): (HostId, HostId),

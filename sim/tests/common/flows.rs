@@ -6,14 +6,14 @@ use foretell_sim::agenda::Agenda;
 use foretell_sim::network::{Counts, Network, Step, wire_bytes};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
-/// Senders to one receiver, all over cables of the same rate.
+/// Senders to one receiver, all over links of the same rate.
 #[derive(Clone, Debug)]
 pub struct Flows {
     pub switch: Switch,
     pub rate: Rate,
-    /// Latency of the receiver's cable.
+    /// Latency of the receiver's link.
     pub receiver: SimSpan,
-    /// Latency of each sender's cable.
+    /// Latency of each sender's link.
     pub senders: Vec<SimSpan>,
     pub message: Bytes,
     pub outstanding: u32,
@@ -58,7 +58,7 @@ pub fn default_switch() -> Switch {
 
 impl Flows {
     /// 1 Gbit/s, with 64 messages of 64 KiB outstanding for each sender; latencies of the senders'
-    /// cables in us.
+    /// links in us.
     pub fn of(senders_us: &[u64]) -> Self {
         Self {
             switch: default_switch(),

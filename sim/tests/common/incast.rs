@@ -32,7 +32,7 @@ pub struct Incast {
 }
 
 impl Incast {
-    /// The measured configuration. The cable's latency is assumed, as within one machine room.
+    /// The measured configuration. The link's latency is assumed, as within one machine room.
     pub fn measured(servers: u32, port_buffer: Bytes, min_timeout: SimSpan) -> Self {
         Self {
             servers,

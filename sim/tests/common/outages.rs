@@ -152,7 +152,7 @@ pub(crate) fn draw_failures(stream: &mut Stream, nodes: u32, victims: u32) -> (u
 }
 
 /// Changes some of the failures drawn, so that hosts are cut off instead of stopping and lose no data. And lets disks
-/// and cables of some of `nodes` hosts be slow for a while, up to four times as slow.
+/// and links of some of `nodes` hosts be slow for a while, up to four times as slow.
 pub(crate) fn draw_parts(seed: u64, nodes: u32, events: &mut Vec<Event>) {
     let mut stream: Stream = Seed(seed).stream("parts");
     for host in 0..nodes {

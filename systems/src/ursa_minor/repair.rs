@@ -4,7 +4,7 @@
 //! these it computes its own fragment and writes it, range by range. A group's fragment is one job, and a node has up
 //! to `parallel` jobs at a time. The reads are sent like those of a client: nodes that do not answer are avoided. If
 //! too few nodes are reachable, the job waits until a node returns. Clients' requests and jobs share processors,
-//! cables and disks first come first served; there are no priorities.
+//! links and disks first come first served; there are no priorities.
 
 use std::ops::Range;
 

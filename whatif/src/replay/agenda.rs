@@ -18,9 +18,9 @@ pub(super) enum Event {
     Slice { host: u32, core: u32 },
     /// The network goes on.
     Network(Step),
-    /// A message that uses no cable is delivered.
+    /// A message that uses no link is delivered.
     Delivered { exchange: u32 },
-    /// The bandwidth limit of the sending virtual machine lets a message pass to the cable.
+    /// The bandwidth limit of the sending virtual machine lets a message pass to the link.
     LetOut { exchange: u32 },
     /// The bandwidth limit of the receiving virtual machine lets a message pass.
     LetIn { exchange: u32 },

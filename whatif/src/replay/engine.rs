@@ -1,6 +1,6 @@
 //! The model of the machines on which the storage system's software runs.
 //!
-//! The protocol reaches the machines through [`Hosts`]. Their processors and cables have known costs and
+//! The protocol reaches the machines through [`Hosts`]. Their processors and links have known costs and
 //! rates, and their disks were measured. Left out: TCP's behaviour after losses, the angle of platters.
 
 use foretell_algorithms::bandwidth::Limit;
@@ -130,9 +130,9 @@ impl Engine<'_> {
         self.steps = steps;
     }
 
-    /// Sends the message of an exchange over the cable. Between virtual machines on one machine, the message
+    /// Sends the message of an exchange over the link. Between virtual machines on one machine, the message
     /// goes over the bridge. The bridge takes no time and records nothing.
-    pub(super) fn put_on_cable(&mut self, exchanges: &Exchanges, id: u32) {
+    pub(super) fn put_on_link(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
         let (from, to) = (exchange.sender(), exchange.receiver());
         let machine = self.links.machine(from);
@@ -153,13 +153,13 @@ impl Engine<'_> {
     pub(super) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let wire = exchange.wire();
-        let on_cable = self.cable_time(to, (from, to), wire);
+        let on_link = self.link_time(to, (from, to), wire);
         let limit = self.limits[to.index()].as_mut().filter(|_| from != to);
-        limit.map_or(self.now, |limit| limit.let_in(self.now, wire, on_cable))
+        limit.map_or(self.now, |limit| limit.let_in(self.now, wire, on_link))
     }
 
-    /// Time of a message on a host's cable; none over a bridge.
-    fn cable_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+    /// Time of a message on a host's link; none over a bridge.
+    fn link_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
         let together = self.links.machine(from) == self.links.machine(to);
         if together { SimSpan::ZERO } else { self.links.time(of.index(), wire) }
     }
@@ -218,20 +218,20 @@ impl Hosts for Engine<'_> {
         let exchange = &exchanges[id];
         let (from, to) = (exchange.sender(), exchange.receiver());
         if from == to {
-            // messages within a host use no cable
+            // messages within a host use no link
             self.agenda.schedule(self.now, Event::Delivered { exchange: id });
             return;
         }
         let wire = exchange.wire();
-        let on_cable = self.cable_time(from, (from, to), wire);
+        let on_link = self.link_time(from, (from, to), wire);
         let at = match &mut self.limits[from.index()] {
-            Some(limit) => limit.let_out(self.now, wire, on_cable),
+            Some(limit) => limit.let_out(self.now, wire, on_link),
             None => self.now,
         };
         if at > self.now {
             self.agenda.schedule(at, Event::LetOut { exchange: id });
         } else {
-            self.put_on_cable(exchanges, id);
+            self.put_on_link(exchanges, id);
         }
     }
 

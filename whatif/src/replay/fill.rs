@@ -2,7 +2,7 @@
 //!
 //! Recorded requests fill the caches at their recorded times (see `fill_requests`). So the contents depend on
 //! what nodes store and where. They do not depend on the rate of requests, or on the speed of processors,
-//! cables and disks. If a question changes only these, it starts from caches that an earlier question has
+//! links and disks. If a question changes only these, it starts from caches that an earlier question has
 //! filled. During the fill, the Activity DB grows as in the recorded run, and its pages take their share of
 //! one node's cache.
 

@@ -1,8 +1,8 @@
-//! The network model of the replay: full-duplex cables to one switch, and connections that share them.
+//! The network model of the replay: full-duplex links to one switch, and connections that share them.
 //!
 //! A message is sent over its connection in *trains* of segments, in order. A train takes its transfer time
-//! on the sender's cable and on the receiver's cable. The two times overlap, except for one segment. Each
-//! cable serves trains first come, first served. A connection has at most as many bytes in flight as its
+//! on the sender's link and on the receiver's link. The two times overlap, except for one segment. Each
+//! link serves trains first come, first served. A connection has at most as many bytes in flight as its
 //! window. The window grows by slow start, shrinks while the connection is idle, and is halved if a port of
 //! the switch has no room for the connection's data (congestion avoidance: Jacobson, *Congestion Avoidance
 //! and Control*, SIGCOMM 1988). Nothing is lost: if a port is full, the sender waits until it has drained.
@@ -20,11 +20,11 @@ use hashbrown::HashMap;
 /// Bytes of the longest train on the wire: 64 KiB of data.
 const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
 
-/// All cables and connections.
+/// All links and connections.
 #[derive(Debug)]
 pub(super) struct Links {
-    cables: Vec<Cable>,
-    /// By host: the machine whose cable it uses.
+    links: Vec<Link>,
+    /// By host: the machine whose link it uses.
     machines: Vec<u32>,
     /// Connections by sender and receiver.
     directory: HashMap<(u32, u32), u32, FixedState>,
@@ -40,7 +40,7 @@ pub(super) struct Links {
     climbs: Slab<Climb>,
 }
 
-/// A train between racks, on its way from the sender's cable to the receiver's port.
+/// A train between racks, on its way from the sender's link to the receiver's port.
 #[derive(Clone, Copy, Debug)]
 struct Climb {
     connection: u32,
@@ -63,7 +63,7 @@ struct Uplink {
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
-struct Cable {
+struct Link {
     rate: Rate,
     latency: SimSpan,
     sends_until: SimTime,
@@ -78,7 +78,7 @@ struct Cable {
 
 #[derive(Clone, Debug)]
 struct Connection {
-    /// The cables at its ends.
+    /// The links at its ends.
     from: u32,
     to: u32,
     /// Messages that are not completely sent, with the bytes left of each.
@@ -146,14 +146,14 @@ impl Connection {
 }
 
 impl Links {
-    /// `machines`: by host, the machine whose cable it uses.
+    /// `machines`: by host, the machine whose link it uses.
     pub(super) fn new(
         hosts: &[Host],
         machines: &[HostId],
         switch: &Switch,
         uplinks: Option<&Uplinks>,
     ) -> Self {
-        let cable = |host: &Host| Cable {
+        let link = |host: &Host| Link {
             rate: host.nic.rate,
             latency: host.nic.latency,
             sends_until: SimTime::ZERO,
@@ -164,7 +164,7 @@ impl Links {
             looked_at: false,
         };
         Self {
-            cables: hosts.iter().map(cable).collect(),
+            links: hosts.iter().map(link).collect(),
             machines: machines.iter().map(|machine| machine.0).collect(),
             directory: HashMap::default(),
             connections: Vec::new(),
@@ -214,7 +214,7 @@ impl Links {
         let connection = &mut self.connections[number as usize];
         let ends = [connection.from, connection.to];
         let base =
-            ends.map(|end| self.cables[end as usize].latency * 2).into_iter().sum::<SimSpan>();
+            ends.map(|end| self.links[end as usize].latency * 2).into_iter().sum::<SimSpan>();
         if let Some(tcp) = &self.tcp {
             // each idle timeout halves the window, down to the initial one
             let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);
@@ -247,7 +247,7 @@ impl Links {
                 }
             }
             Step::Port { host } => {
-                let port = &mut self.cables[host as usize];
+                let port = &mut self.links[host as usize];
                 port.looked_at = false;
                 if let Some(first) = port.waiting.pop_front() {
                     // each waiting connection sends one train, in turn
@@ -263,12 +263,12 @@ impl Links {
     /// If a connection waits for the port to a host, schedules a check at the time when the port will have
     /// room.
     fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
-        let port = &self.cables[host as usize];
+        let port = &self.links[host as usize];
         if port.waiting.is_empty() || port.looked_at {
             return;
         }
         let Some((waiting, room)) = self.at_port(now, host) else { return };
-        let port = &mut self.cables[host as usize];
+        let port = &mut self.links[host as usize];
         port.looked_at = true;
         let rate = port.rate.as_bytes_per_s_f64();
         let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
@@ -280,7 +280,7 @@ impl Links {
     /// Bytes queued in the port to a host, and the port's buffer size; `None` if there is always room.
     fn at_port(&self, now: SimTime, host: u32) -> Option<(f64, f64)> {
         let tcp = self.tcp.as_ref()?;
-        let port = &self.cables[host as usize];
+        let port = &self.links[host as usize];
         let rate = port.rate.as_bytes_per_s_f64();
         let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
         Some((waiting, tcp.port_buffer.get() as f64))
@@ -336,12 +336,12 @@ impl Links {
             } else if let Some((_, left)) = connection.queue.front_mut() {
                 *left -= wire;
             }
-            let cable = &mut self.cables[from as usize];
-            let time = cable.rate.time_for(Bytes(wire));
-            let start = cable.sends_until.max(now);
+            let link = &mut self.links[from as usize];
+            let time = link.rate.time_for(Bytes(wire));
+            let start = link.sends_until.max(now);
             let end = start + time;
-            cable.sends_until = end;
-            cable.sent += time;
+            link.sends_until = end;
+            link.sent += time;
             let message = if whole { message } else { NONE };
             let train = self.trains.insert(Train { connection: number, wire, message, start, end });
             if start > now {
@@ -357,12 +357,12 @@ impl Links {
     fn wait_for_port(&mut self, now: SimTime, number: u32, waiting: f64, steps: &mut Steps) {
         let connection = &mut self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to);
-        self.cables[to as usize].waiting.push_back(number);
+        self.links[to as usize].waiting.push_back(number);
         // the window may grow again, because there are data to send
         (connection.waits, connection.limited) = (true, true);
-        let port = &self.cables[to as usize];
+        let port = &self.links[to as usize];
         let around = SimSpan::from_secs_f64(waiting / port.rate.as_bytes_per_s_f64())
-            + (self.cables[from].latency + port.latency) * 2;
+            + (self.links[from].latency + port.latency) * 2;
         if now >= connection.halved + around {
             let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
             connection.window = (connection.window.min(most) / 2).max(2 * SEGMENT_WIRE);
@@ -377,7 +377,7 @@ impl Links {
         let connection = &self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to as usize);
         let segment = Bytes(wire.min(SEGMENT_WIRE));
-        let (rate, latency) = (self.cables[from].rate, self.cables[from].latency);
+        let (rate, latency) = (self.links[from].rate, self.links[from].latency);
         let first_at_port = start + rate.time_for(segment) + latency;
         let last_at_port = end + latency;
         if self.uplink.is_some() && self.racks[from] != self.racks[to] {
@@ -428,16 +428,16 @@ impl Links {
     ) {
         let connection = &self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to as usize);
-        let latency = self.cables[from].latency;
+        let latency = self.links[from].latency;
         let last = Bytes(last_segment(wire));
-        let cable = &mut self.cables[to];
-        let begins = cable.receives_until.max(first_at_port);
-        let time = cable.rate.time_for(Bytes(wire));
-        let done = (begins + time).max(last_at_port + cable.rate.time_for(last));
-        cable.receives_until = begins + time;
-        cable.received += time;
-        let arrived = done + cable.latency;
-        let acknowledged = arrived + cable.latency + latency;
+        let link = &mut self.links[to];
+        let begins = link.receives_until.max(first_at_port);
+        let time = link.rate.time_for(Bytes(wire));
+        let done = (begins + time).max(last_at_port + link.rate.time_for(last));
+        link.receives_until = begins + time;
+        link.received += time;
+        let arrived = done + link.latency;
+        let acknowledged = arrived + link.latency + latency;
         let connection = &mut self.connections[number as usize];
         connection.acks.push_back((acknowledged, wire));
         if connection.limited {
@@ -455,26 +455,26 @@ impl Links {
             .map(|one| one.carried.saturating_sub(one.busy_until.saturating_since(now)))
     }
 
-    /// Busy time of a host's cable until `now`: sending, and receiving.
+    /// Busy time of a host's link until `now`: sending, and receiving.
     pub(super) fn busy(&self, host: usize, now: SimTime) -> (SimSpan, SimSpan) {
-        let cable = &self.cables[host];
+        let link = &self.links[host];
         (
-            cable.sent.saturating_sub(cable.sends_until.saturating_since(now)),
-            cable.received.saturating_sub(cable.receives_until.saturating_since(now)),
+            link.sent.saturating_sub(link.sends_until.saturating_since(now)),
+            link.received.saturating_sub(link.receives_until.saturating_since(now)),
         )
     }
 
-    /// Sets the rate of a host's cable for data sent from now on.
+    /// Sets the rate of a host's link for data sent from now on.
     pub(super) fn set_rate(&mut self, host: HostId, rate: Rate) {
-        self.cables[self.machines[host.index()] as usize].rate = rate;
+        self.links[self.machines[host.index()] as usize].rate = rate;
     }
 
-    /// Transfer time on a host's cable.
+    /// Transfer time on a host's link.
     pub(super) fn time(&self, host: usize, wire: Bytes) -> SimSpan {
-        self.cables[self.machines[host] as usize].rate.time_for(wire)
+        self.links[self.machines[host] as usize].rate.time_for(wire)
     }
 
-    /// The machine whose cable a host uses.
+    /// The machine whose link a host uses.
     pub(super) fn machine(&self, host: HostId) -> HostId {
         HostId(self.machines[host.index()])
     }

@@ -1,7 +1,7 @@
 //! Model `replay`: replays the recorded requests in a queueing model of the changed cluster.
 //!
 //! The software of the storage system is the same as in the simulator: protocol, caches, flusher, I/O
-//! schedulers, placement. The hardware is modelled from measurements: processor costs, cable rates, service
+//! schedulers, placement. The hardware is modelled from measurements: processor costs, link rates, service
 //! times of disks. Requests come as recorded, at their recorded times or after completions. So the replay
 //! gives hit rates, queues and percentiles of the changed cluster, at moderate load as well as at full load.
 //!
@@ -145,7 +145,7 @@ impl<'a> Replay<'a> {
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
         let machines: Vec<HostId> = hosts.map(|host| protocol.machine(host)).collect();
-        let cables: Vec<HostId> = scenario
+        let links: Vec<HostId> = scenario
             .hosts
             .iter()
             .zip(&machines)
@@ -153,7 +153,7 @@ impl<'a> Replay<'a> {
             .collect();
         let disks = |(index, host): (usize, &Host)| {
             let id = HostId::from(index);
-            let storage = host.role.storage().filter(|_| cables[index] == id);
+            let storage = host.role.storage().filter(|_| links[index] == id);
             let measured = &material.measured[index];
             storage
                 .map_or_else(Disks::default, |storage| Disks::new(storage, measured, &clocks(id)))
@@ -191,7 +191,7 @@ impl<'a> Replay<'a> {
             waking: false,
             links: Links::new(
                 &scenario.hosts,
-                &cables,
+                &links,
                 &scenario.switch,
                 scenario.uplinks.as_ref(),
             ),
@@ -358,7 +358,7 @@ impl<'a> Replay<'a> {
                     protocol.delivered(engine, exchange);
                 }
             }
-            Event::LetOut { exchange } => engine.put_on_cable(protocol.exchanges(), exchange),
+            Event::LetOut { exchange } => engine.put_on_link(protocol.exchanges(), exchange),
             Event::LetIn { exchange } => protocol.delivered(engine, exchange),
             Event::Network(step) => {
                 let mut steps = std::mem::take(&mut engine.steps);

@@ -110,7 +110,7 @@ impl WorkloadOutcome {
 pub(crate) struct Path {
     /// Number of exchanges with nodes, by [`Op`].
     pub(crate) legs: [u64; 2],
-    /// Round-trip cable latency, counting one exchange per request.
+    /// Round-trip link latency, counting one exchange per request.
     pub(crate) latency: SimSpan,
 }
 

@@ -1,9 +1,9 @@
-//! Delivery times that can be calculated by hand. Cables have 1 Gbit/s (8 ns a byte, 12 304 ns for
+//! Delivery times that can be calculated by hand. Links have 1 Gbit/s (8 ns a byte, 12 304 ns for
 //! a full segment of 1538 bytes) and 10 us of latency, unless said otherwise.
 
 use super::*;
 
-/// Time of the last of `n` full segments over two cables. The second cable begins when it has the
+/// Time of the last of `n` full segments over two links. The second link begins when it has the
 /// first segment.
 const fn pipelined(n: u64) -> u64 {
     n * 12_304 + 12_304 + 20_000
@@ -17,7 +17,7 @@ fn a_message_alone_takes_its_time_and_a_segment() {
     assert_eq!(outcome.delivered_ns, [155_344]);
     // nothing else was sent, so the time was known from the beginning
     assert_eq!(outcome.events, 1);
-    // the empty message: 90 bytes on the wire, 720 ns on each cable
+    // the empty message: 90 bytes on the wire, 720 ns on each link
     let outcome = run(network(&[1000, 1000], &switch()), &[sent(5, 0, 1, 0)]);
     assert_eq!(outcome.delivered_ns, [5 + 2 * 720 + 20_000]);
 }
@@ -26,7 +26,7 @@ fn a_message_alone_takes_its_time_and_a_segment() {
 fn a_new_connection_starts_slowly() {
     // 20 segments, of which 10 may be sent at once: three trains of a third and one of the rest.
     // The first train's 3 segments are acknowledged when its last has arrived and the
-    // acknowledgement has returned, a round trip of 2 × 20 us plus a segment behind the cable. Then
+    // acknowledgement has returned, a round trip of 2 × 20 us plus a segment behind the link. Then
     // the window opens by 3.
     let outcome = run(network(&[1000, 1000], &switch()), &[sent(0, 0, 1, 28_960)]);
     let without_pause = pipelined(20);
@@ -34,7 +34,7 @@ fn a_new_connection_starts_slowly() {
     // 10 segments take 123 us, and the first acknowledgement comes after 3 × 12.3 + 12.3 + 40 = 89
     // us plus at most a segment's time: no pause at all
     assert_eq!(delivered, without_pause);
-    // over a cable of 1 ms the sender waits for the first acknowledgement, and then for more
+    // over a link of 1 ms the sender waits for the first acknowledgement, and then for more
     let far = Nic { latency: SimSpan::from_ms(1), ..nic(1000) };
     let network = Network::new([far, far], &switch(), Seed(7));
     let outcome = run(network, &[sent(0, 0, 1, 28_960)]);
@@ -77,12 +77,12 @@ fn a_receive_window_limits_a_far_connection() {
 }
 
 #[test]
-fn a_slow_sender_does_not_hold_the_receivers_cable() {
+fn a_slow_sender_does_not_hold_the_receivers_link() {
     // over 100 Mbit/s 10 segments take 1 230 400 ns; the last one takes 12 304 more at the switch
     let messages = [sent(0, 0, 2, 14_480), sent(500_000, 1, 2, 14_480)];
     let outcome = run(network(&[100, 1000, 1000], &switch()), &messages);
     // the fast message meets at most one slow segment: the slow ones arrive every 123 040 ns, at 10
-    // 000 + n × 123 040. Its own, from 522 304 to 633 040, keep the cable busy from 522 304 on. The
+    // 000 + n × 123 040. Its own, from 522 304 to 633 040, keep the link busy from 522 304 on. The
     // slow message's fifth comes at 625 200, while the last of them is on its way and the ninth has
     // not left: it takes 12 304 from the tenth.
     assert_eq!(outcome.delivered_ns[1], 500_000 + pipelined(10) + 12_304);
@@ -91,13 +91,13 @@ fn a_slow_sender_does_not_hold_the_receivers_cable() {
 
 #[test]
 fn a_slow_receiver_queues_what_a_fast_sender_sends() {
-    // the first segment is at the switch at 22 304; the slow cable takes 123 040 for each
+    // the first segment is at the switch at 22 304; the slow link takes 123 040 for each
     let outcome = run(network(&[1000, 100], &switch()), &[sent(0, 0, 1, 14_480)]);
     assert_eq!(outcome.delivered_ns, [22_304 + 1_230_400 + 10_000]);
 }
 
 #[test]
-fn senders_to_one_host_share_its_cable_segment_by_segment() {
+fn senders_to_one_host_share_its_link_segment_by_segment() {
     // Both begin at the same time and their segments alternate, so both end when everything has
     // passed, or one segment earlier.
     let messages = [sent(0, 0, 2, 14_480), sent(0, 1, 2, 14_480)];
@@ -120,7 +120,7 @@ fn a_host_sends_one_message_after_the_other() {
 }
 
 #[test]
-fn both_directions_of_a_cable_are_independent() {
+fn both_directions_of_a_link_are_independent() {
     let messages = [sent(0, 0, 1, 14_480), sent(0, 1, 0, 14_480)];
     let outcome = run(network(&[1000, 1000], &switch()), &messages);
     assert_eq!(outcome.delivered_ns, [pipelined(10), pipelined(10)]);
@@ -136,9 +136,9 @@ fn a_long_transfer_has_94_percent_of_the_line() {
 }
 
 #[test]
-fn fan_in_of_fragments_is_as_fast_as_the_receivers_cable() {
+fn fan_in_of_fragments_is_as_fast_as_the_receivers_link() {
     // A client reads 8 fragments of 8 segments: all at the same time, 64 segments through one
-    // cable.
+    // link.
     let messages: Vec<Sent> = (1..9).map(|node| sent(0, node, 0, 11_584)).collect();
     let outcome = run(network(&[1000; 9], &switch()), &messages);
     let last = outcome.delivered_ns.iter().max().unwrap();
@@ -170,7 +170,7 @@ fn a_lost_tail_waits_for_the_timeout_or_a_probe() {
 }
 
 #[test]
-fn cables_alone_give_the_times_of_tcp_with_ample_windows() {
+fn links_alone_give_the_times_of_tcp_with_ample_windows() {
     let queue = Switch::QUEUE;
     let messages = [
         sent(0, 0, 2, 40_000),
@@ -183,10 +183,10 @@ fn cables_alone_give_the_times_of_tcp_with_ample_windows() {
 }
 
 #[test]
-fn what_goes_over_the_bridge_takes_no_cable() {
+fn what_goes_over_the_bridge_takes_no_link() {
     let hosts = [HostId(0), HostId(0), HostId(2)];
     let network = Network::new([nic(1000); 3], &switch(), Seed(7)).with_machines(hosts);
     let wire = Bytes(1250);
-    let time = |from, to| network.cable_time(HostId(from), (HostId(from), HostId(to)), wire);
+    let time = |from, to| network.link_time(HostId(from), (HostId(from), HostId(to)), wire);
     assert_eq!([time(0, 1), time(1, 2), time(2, 0)], [0, 10, 10].map(SimSpan::from_us));
 }

@@ -63,7 +63,7 @@ struct Outcome {
     events: u64,
 }
 
-/// A cable has another rate from this time on.
+/// A link has another rate from this time on.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
     at_ns: u64,
@@ -81,7 +81,7 @@ fn run_kept(network: &mut Network, messages: &[Sent]) -> Outcome {
     run_changing(network, messages, &[])
 }
 
-/// The same with cables whose rates change.
+/// The same with links whose rates change.
 fn run_with(mut network: Network, messages: &[Sent], rates: &[RateChange]) -> Outcome {
     run_changing(&mut network, messages, rates)
 }

@@ -7,7 +7,7 @@ use super::nic;
 use crate::network::port::{Coming, Outcome, Port};
 use crate::network::segment::{Run, SEGMENT_WIRE};
 
-/// A train: when its sender's cable begins it, that cable's rate, and the run of segments.
+/// A train: when its sender's link begins it, that link's rate, and the run of segments.
 #[derive(Clone, Copy, Debug)]
 struct Train {
     start_ns: u64,

@@ -1,4 +1,4 @@
-//! Cables whose rate changes while messages are on their way.
+//! Links whose rate changes while messages are on their way.
 
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_rate_from_the_beginning_is_that_of_a_slower_cable(
+    fn a_rate_from_the_beginning_is_that_of_a_slower_link(
         sent in unequal_messages(40, 3_000, 200_000),
         host in 0..5_u32,
         buffer_kb in prop::sample::select(vec![32_u64, 100_000]),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::network::segment::{Run, SEGMENT_WIRE};
 
-/// Delivery times over cables alone: every segment is in a list, sorted by arrival.
+/// Delivery times over links alone: every segment is in a list, sorted by arrival.
 fn segment_list(mbits: &[u64], messages: &[Sent]) -> Vec<u64> {
     let time = |mbit: u64, bytes: u64| (bytes * 8_000).div_ceil(mbit);
     let mut out_free = vec![0; mbits.len()];
@@ -67,7 +67,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn oracle_cables_alone_match_a_list_of_all_segments(sent in messages(60, 2_000, 65_000)) {
+    fn oracle_links_alone_match_a_list_of_all_segments(sent in messages(60, 2_000, 65_000)) {
         let outcome = run(network(&MBITS, &Switch::QUEUE), &sent);
         prop_assert_eq!(&outcome.delivered_ns, &segment_list(&MBITS, &sent));
     }

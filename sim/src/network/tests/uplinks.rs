@@ -1,4 +1,4 @@
-//! Trains between racks. Cables have 1 Gbit/s and 10 us of latency, unless said otherwise.
+//! Trains between racks. Links have 1 Gbit/s and 10 us of latency, unless said otherwise.
 
 use foretell_scenarios::model::{Rack, Uplinks};
 use proptest::prelude::*;
@@ -22,21 +22,21 @@ fn racked(uplink_mbit: u64, switch: &Switch) -> Network {
 
 #[test]
 fn a_message_between_racks_takes_a_segment_more_on_each_uplink() {
-    // ten segments of 12 304 ns on two cables, 20 us of latency; a segment on an uplink of 10 Gbit/s
+    // ten segments of 12 304 ns on two links, 20 us of latency; a segment on an uplink of 10 Gbit/s
     // takes 1231 ns (1230.4, rounded up)
     let within = 10 * 12_304 + 12_304 + 20_000;
     for (from, to, uplinks) in [(0, 1, 0), (0, 2, 2), (0, 4, 1), (4, 3, 1)] {
         let outcome = run(racked(10_000, &switch()), &[sent(0, from, to, 14_480)]);
         assert_eq!(outcome.delivered_ns, [within + uplinks * 1231], "{from} to {to}");
     }
-    // an empty message: 90 bytes, 720 ns on each cable, 72 on each uplink
+    // an empty message: 90 bytes, 720 ns on each link, 72 on each uplink
     let outcome = run(racked(10_000, &switch()), &[sent(0, 0, 2, 0)]);
     assert_eq!(outcome.delivered_ns, [2 * 720 + 2 * 72 + 20_000]);
 }
 
 #[test]
 fn a_slow_uplink_sets_the_pace() {
-    // 100 segments at 100 Mbit/s: 123 040 ns each; one more on the other uplink, and one on each cable
+    // 100 segments at 100 Mbit/s: 123 040 ns each; one more on the other uplink, and one on each link
     let outcome = run(racked(100, &wide_open()), &[sent(0, 0, 2, 144_800)]);
     assert_eq!(outcome.delivered_ns, [100 * 123_040 + 123_040 + 2 * 12_304 + 20_000]);
 }
