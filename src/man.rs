@@ -42,7 +42,8 @@ fn name(command: &Command) -> String {
 fn page(command: &Command) -> String {
     let mut page = Vec::new();
     Man::new(command.clone()).title(name(command)).render(&mut page).expect("memory takes all");
-    String::from_utf8(page).expect("pages are texts")
+    // the text after the options is an example
+    String::from_utf8(page).expect("pages are texts").replace(".SH EXTRA\nExample:", ".SH EXAMPLES")
 }
 
 fn write(command: &Command, directory: &Directory, count: &mut u32) -> Result<(), Failure> {

@@ -503,7 +503,8 @@ fn bottleneck(truth: &Truth) -> String {
         disk => format!("{disk} of {host}"),
     };
     let share = percent(Some(bottleneck.utilization));
-    let what = if bottleneck.utilization < LEAST_OF_A_BOTTLENECK { "Busiest" } else { "Bottleneck" };
+    let what =
+        if bottleneck.utilization < LEAST_OF_A_BOTTLENECK { "Busiest" } else { "Bottleneck" };
     let all = truth.hosts.values().chain(truth.uplinks.values()).flat_map(SortedMap::values);
     let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
     let others = match as_busy {

@@ -68,7 +68,11 @@ pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErr
 /// Whether a text that is no sweep has the tables of a scenario.
 fn is_scenario(text: &str) -> bool {
     let table = text.parse::<toml::Table>().unwrap_or_default();
-    ["node", "client", "volume", "workload"].iter().filter(|name| table.contains_key(**name)).count() > 1
+    ["node", "client", "volume", "workload"]
+        .iter()
+        .filter(|name| table.contains_key(**name))
+        .count()
+        > 1
 }
 
 /// The reason why a sweep file cannot be read.
@@ -540,7 +544,8 @@ impl Checker<'_> {
                 _ => {
                     let is_condition = text.get_ref().contains(['<', '>', '=']);
                     let help = is_condition.then(|| {
-                        "points that satisfy a condition can be kept apart with `extrapolation`".to_owned()
+                        "points that satisfy a condition can be kept apart with `extrapolation`"
+                            .to_owned()
                     });
                     self.add(text, "a share of the points is written as \"10%\"", help);
                     default

@@ -157,6 +157,16 @@ pub enum LearnError {
         /// Rows wanted.
         wanted: usize,
     },
+    /// More folds than rows, or fewer than two folds.
+    #[error(
+        "cannot make {folds} folds of {rows} rows; expected 2 folds or more, and a row for each"
+    )]
+    TooManyFolds {
+        /// Number of folds.
+        folds: usize,
+        /// Number of rows.
+        rows: usize,
+    },
     /// Too few groups of rows that were observed together.
     #[error("the rows belong to {found} group{}; expected {wanted} or more, one for each fold", if *.found == 1 { "" } else { "s" })]
     TooFewGroups {

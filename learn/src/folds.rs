@@ -19,7 +19,7 @@ impl Folds {
     /// folds or fewer than 2 folds.
     pub fn random(rows: usize, count: usize, seed: Seed) -> Result<Self, LearnError> {
         if count < 2 || rows < count {
-            return Err(LearnError::TooFewRows { found: rows, wanted: count.max(2) });
+            return Err(LearnError::TooManyFolds { folds: count, rows });
         }
         let mut of_row: Vec<usize> = (0..rows).map(|row| row % count).collect();
         let mut stream = seed.stream("learn/folds");
@@ -45,7 +45,7 @@ impl Folds {
     /// `count` folds of consecutive rows. Errors as [`Folds::random`] does.
     pub fn blocked(rows: usize, count: usize) -> Result<Self, LearnError> {
         if count < 2 || rows < count {
-            return Err(LearnError::TooFewRows { found: rows, wanted: count.max(2) });
+            return Err(LearnError::TooManyFolds { folds: count, rows });
         }
         Ok(Self { of_row: (0..rows).map(|row| row * count / rows).collect(), count })
     }

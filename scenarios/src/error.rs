@@ -30,7 +30,13 @@ pub struct ScenarioError {
 impl ScenarioError {
     /// An error without a place in a text, such as a missing file.
     pub fn nowhere(message: impl Into<String>, help: Option<String>) -> Self {
-        Self { message: message.into(), help, source_code: None, labels: Vec::new(), is_change: false }
+        Self {
+            message: message.into(),
+            help,
+            source_code: None,
+            labels: Vec::new(),
+            is_change: false,
+        }
     }
 
     /// An error in a text of another language that names scenarios, such as a sweep. `span`: the
@@ -283,7 +289,13 @@ impl Sources {
             // something is missing: the whole file is at fault
             let named = |source: &Source| NamedSource::new(&source.name, source.text.clone());
             let source_code = self.first().map(named);
-            return ScenarioError { message, help, source_code, labels: Vec::new(), is_change: false };
+            return ScenarioError {
+                message,
+                help,
+                source_code,
+                labels: Vec::new(),
+                is_change: false,
+            };
         };
         if span.is_empty() {
             // a default: underline the name of the table that lacks the key

@@ -24,16 +24,22 @@ const TYPES: [(&str, &str); 14] = [
 /// The message in plain words, and help.
 pub(crate) fn words(message: &str) -> (String, Option<String>) {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match (message, quoted.as_slice()) {
-        (_, [found, known @ ..]) if message.starts_with("unknown field") => {
+    match quoted.as_slice() {
+        [found, known @ ..] if message.starts_with("unknown field") => {
             let help = meant(found, known.iter().copied());
             (format!("there is no key `{found}` here"), help)
         }
-        (_, [name]) if message.starts_with("missing field") => {
+        [found, known @ ..] if message.starts_with("unknown variant") => {
+            let help = meant(found, known.iter().copied());
+            (format!("`{found}` is not possible here"), help)
+        }
+        [name] if message.starts_with("missing field") => {
             (format!("the key `{name}` is missing"), None)
         }
         _ => {
-            let wrong = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
+            let wrong = message
+                .strip_prefix("invalid type: ")
+                .and_then(|rest| rest.rsplit_once(", expected "));
             match wrong {
                 Some((found, wanted)) => {
                     (format!("expected {}, not {}", plain(wanted), plain(found)), None)

@@ -30,7 +30,7 @@ const HELD: f64 = 0.9;
 /// before and after it is left out.
 const TOGETHER: usize = 3;
 /// Minimum number of scores of the same device and system. With fewer, the scale is computed from all scores.
-const ENOUGH: usize = 60;
+const ENOUGH: usize = 40;
 /// Minimum number of scores of the same system, and of the same devices. With fewer, the answer says that
 /// nothing like it was scored.
 const LEAST_ALIKE: usize = 8;

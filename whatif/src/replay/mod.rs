@@ -189,12 +189,7 @@ impl<'a> Replay<'a> {
             cpus: scenario.hosts.iter().map(cpu).collect(),
             in_hand: None,
             waking: false,
-            links: Links::new(
-                &scenario.hosts,
-                &links,
-                &scenario.switch,
-                scenario.uplinks.as_ref(),
-            ),
+            links: Links::new(&scenario.hosts, &links, &scenario.switch, scenario.uplinks.as_ref()),
             limits: scenario.hosts.iter().map(limit).collect(),
             nodes,
             disks,

@@ -22,6 +22,7 @@ use crate::drive::{
     Bus, Cache, Drive, EarlyWrite, ExtraDisconnect, Fault, Geometry, Numbering, Overhead,
     ReadAhead, Requested, SeekCurve, SeekFormula, Sparing, Specification, Zone,
 };
+use crate::plain_toml;
 
 use raw::{
     BusTable, CacheTable, File, Lee, Medium, NumberingName, OverheadTable, ReadAheadName,
@@ -32,12 +33,12 @@ use raw::{
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum DriveFileError {
     /// The text is not TOML of the right form. The message gives line and column.
-    #[error("{message}{}", nearest.as_ref().map_or(String::new(), |name| format!("did you mean `{name}`?\n")))]
+    #[error("{message}{}", help.as_ref().map_or(String::new(), |help| format!("{help}\n")))]
     Form {
         /// What is wrong and where.
         message: String,
-        /// The known name nearest to an unknown one.
-        nearest: Option<String>,
+        /// What was probably meant.
+        help: Option<String>,
     },
     /// Two settings contradict each other, or one is missing.
     #[error("{0}")]
@@ -49,18 +50,8 @@ pub enum DriveFileError {
 
 impl From<toml::de::Error> for DriveFileError {
     fn from(error: toml::de::Error) -> Self {
-        // serde lists what it expected: "unknown field `x`, expected one of `a`, `b`"
-        let quoted: Vec<_> = error.message().split('`').skip(1).step_by(2).collect();
-        let nearest = match (error.message().starts_with("unknown "), quoted.split_first()) {
-            (true, Some((found, known))) => known
-                .iter()
-                .map(|name| (strsim::damerau_levenshtein(found, name), *name))
-                .filter(|(distance, name)| *distance <= name.len() / 2)
-                .min()
-                .map(|(_, name)| name.to_owned()),
-            _ => None,
-        };
-        Self::Form { message: error.to_string(), nearest }
+        let (words, help) = plain_toml::words(error.message());
+        Self::Form { message: error.to_string().replace(error.message(), &words), help }
     }
 }
 

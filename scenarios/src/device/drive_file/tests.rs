@@ -69,7 +69,7 @@ fn names_the_fault_and_the_nearest_name() {
     let found = fault("kind = \"drive\"", "kind = \"tape\"");
     assert!(found.contains("tape") && found.contains("drive"), "{found}");
     let found = fault("source = \"a data sheet of our own invention\"", "");
-    assert!(found.contains("missing field `source`"), "{found}");
+    assert!(found.contains("the key `source` is missing"), "{found}");
     let found = fault("rpm = 7200", "rpm = 7");
     assert_eq!(found, "`rpm`: 7 was found; a disk turns 60 to 1000000 times a minute");
     let found = fault("rpm = 7200", "rpm = 7200\nrpm_tolerance = \"20%\"");
