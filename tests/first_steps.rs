@@ -266,7 +266,7 @@ fn man_pages_are_printed_and_written() {
     let place = TempDir::new().unwrap();
     let done = here(place.path(), &["man", "learn", "train"]);
     assert!(done.stdout.contains(".TH foretell-learn-train 1"), "{}", done.stdout);
-    assert!(done.stdout.contains("Example"), "{}", done.stdout);
+    assert!(done.stdout.contains(".SH EXAMPLES"), "{}", done.stdout);
     assert!(here(place.path(), &["man"]).stdout.contains("foretell\\-replay\\-cache"));
     let done = here(place.path(), &["man", "lern"]);
     assert_eq!(done.status, Some(2));
