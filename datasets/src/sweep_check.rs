@@ -51,16 +51,13 @@ pub(crate) fn load(path: &Path, changes: &[Change]) -> Result<Sweep, ScenarioErr
         }
     };
     let raw: RawSweep = toml::from_str(&text).map_err(|error| {
-        let errors = ScenarioErrors::from(ScenarioError::of_toml(&shown, &text, &error));
         // a scenario has tables that no sweep has
-        match is_scenario(&text) {
-            true => {
-                let help = format!("`foretell run {shown}` simulates it");
-                let message = format!("`{shown}` is a scenario, and a sweep was expected");
-                ScenarioError::nowhere(message, Some(help)).into()
-            }
-            false => errors,
+        if is_scenario(&text) {
+            let help = format!("`foretell run {shown}` simulates it");
+            let message = format!("`{shown}` is a scenario, and a sweep was expected");
+            return ScenarioErrors::from(ScenarioError::nowhere(message, Some(help)));
         }
+        ScenarioError::of_toml(&shown, &text, &error).into()
     })?;
     Checker { shown, text, path, errors: Vec::new() }.check(&raw, changes)
 }

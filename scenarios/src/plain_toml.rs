@@ -30,7 +30,10 @@ pub(crate) fn words(message: &str) -> (String, Option<String>) {
             (format!("there is no key `{found}` here"), help)
         }
         [found, known @ ..] if message.starts_with("unknown variant") => {
-            let help = meant(found, known.iter().copied());
+            let help = match known {
+                [only] => Some(format!("expected `{only}`")),
+                _ => meant(found, known.iter().copied()),
+            };
             (format!("`{found}` is not possible here"), help)
         }
         [name] if message.starts_with("missing field") => {

@@ -35,7 +35,7 @@ fn a_shipped_drive_is_the_same_in_a_scenario_and_alone() {
             Ok(drive) => drive,
             Err(error) => {
                 let other = ["disk", "ssd", "array", "curves"]
-                    .map(|kind| format!("unknown variant `{kind}`"));
+                    .map(|kind| format!("`{kind}` is not possible here"));
                 let error = error.to_string();
                 assert!(other.iter().any(|kind| error.contains(kind)), "{name}: {error}");
                 continue;

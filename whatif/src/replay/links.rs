@@ -23,7 +23,8 @@ const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
 /// All links and connections.
 #[derive(Debug)]
 pub(super) struct Links {
-    links: Vec<Link>,
+    /// By machine. A host that shares its machine uses the link of the first host there.
+    of_machines: Vec<Link>,
     /// By host: the machine whose link it uses.
     machines: Vec<u32>,
     /// Connections by sender and receiver.
@@ -164,7 +165,7 @@ impl Links {
             looked_at: false,
         };
         Self {
-            links: hosts.iter().map(link).collect(),
+            of_machines: hosts.iter().map(link).collect(),
             machines: machines.iter().map(|machine| machine.0).collect(),
             directory: HashMap::default(),
             connections: Vec::new(),
@@ -214,7 +215,7 @@ impl Links {
         let connection = &mut self.connections[number as usize];
         let ends = [connection.from, connection.to];
         let base =
-            ends.map(|end| self.links[end as usize].latency * 2).into_iter().sum::<SimSpan>();
+            ends.map(|end| self.of_machines[end as usize].latency * 2).into_iter().sum::<SimSpan>();
         if let Some(tcp) = &self.tcp {
             // each idle timeout halves the window, down to the initial one
             let timeout = (tcp.retransmit_timeout + base).as_ns().max(1);
@@ -247,7 +248,7 @@ impl Links {
                 }
             }
             Step::Port { host } => {
-                let port = &mut self.links[host as usize];
+                let port = &mut self.of_machines[host as usize];
                 port.looked_at = false;
                 if let Some(first) = port.waiting.pop_front() {
                     // each waiting connection sends one train, in turn
@@ -263,12 +264,12 @@ impl Links {
     /// If a connection waits for the port to a host, schedules a check at the time when the port will have
     /// room.
     fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
-        let port = &self.links[host as usize];
+        let port = &self.of_machines[host as usize];
         if port.waiting.is_empty() || port.looked_at {
             return;
         }
         let Some((waiting, room)) = self.at_port(now, host) else { return };
-        let port = &mut self.links[host as usize];
+        let port = &mut self.of_machines[host as usize];
         port.looked_at = true;
         let rate = port.rate.as_bytes_per_s_f64();
         let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
@@ -280,7 +281,7 @@ impl Links {
     /// Bytes queued in the port to a host, and the port's buffer size; `None` if there is always room.
     fn at_port(&self, now: SimTime, host: u32) -> Option<(f64, f64)> {
         let tcp = self.tcp.as_ref()?;
-        let port = &self.links[host as usize];
+        let port = &self.of_machines[host as usize];
         let rate = port.rate.as_bytes_per_s_f64();
         let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
         Some((waiting, tcp.port_buffer.get() as f64))
@@ -336,7 +337,7 @@ impl Links {
             } else if let Some((_, left)) = connection.queue.front_mut() {
                 *left -= wire;
             }
-            let link = &mut self.links[from as usize];
+            let link = &mut self.of_machines[from as usize];
             let time = link.rate.time_for(Bytes(wire));
             let start = link.sends_until.max(now);
             let end = start + time;
@@ -357,12 +358,12 @@ impl Links {
     fn wait_for_port(&mut self, now: SimTime, number: u32, waiting: f64, steps: &mut Steps) {
         let connection = &mut self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to);
-        self.links[to as usize].waiting.push_back(number);
+        self.of_machines[to as usize].waiting.push_back(number);
         // the window may grow again, because there are data to send
         (connection.waits, connection.limited) = (true, true);
-        let port = &self.links[to as usize];
+        let port = &self.of_machines[to as usize];
         let around = SimSpan::from_secs_f64(waiting / port.rate.as_bytes_per_s_f64())
-            + (self.links[from].latency + port.latency) * 2;
+            + (self.of_machines[from].latency + port.latency) * 2;
         if now >= connection.halved + around {
             let most = self.tcp.map_or(u64::MAX, |tcp| tcp.receive_window.get());
             connection.window = (connection.window.min(most) / 2).max(2 * SEGMENT_WIRE);
@@ -377,7 +378,7 @@ impl Links {
         let connection = &self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to as usize);
         let segment = Bytes(wire.min(SEGMENT_WIRE));
-        let (rate, latency) = (self.links[from].rate, self.links[from].latency);
+        let (rate, latency) = (self.of_machines[from].rate, self.of_machines[from].latency);
         let first_at_port = start + rate.time_for(segment) + latency;
         let last_at_port = end + latency;
         if self.uplink.is_some() && self.racks[from] != self.racks[to] {
@@ -428,9 +429,9 @@ impl Links {
     ) {
         let connection = &self.connections[number as usize];
         let (from, to) = (connection.from as usize, connection.to as usize);
-        let latency = self.links[from].latency;
+        let latency = self.of_machines[from].latency;
         let last = Bytes(last_segment(wire));
-        let link = &mut self.links[to];
+        let link = &mut self.of_machines[to];
         let begins = link.receives_until.max(first_at_port);
         let time = link.rate.time_for(Bytes(wire));
         let done = (begins + time).max(last_at_port + link.rate.time_for(last));
@@ -457,7 +458,7 @@ impl Links {
 
     /// Busy time of a host's link until `now`: sending, and receiving.
     pub(super) fn busy(&self, host: usize, now: SimTime) -> (SimSpan, SimSpan) {
-        let link = &self.links[host];
+        let link = &self.of_machines[host];
         (
             link.sent.saturating_sub(link.sends_until.saturating_since(now)),
             link.received.saturating_sub(link.receives_until.saturating_since(now)),
@@ -466,12 +467,12 @@ impl Links {
 
     /// Sets the rate of a host's link for data sent from now on.
     pub(super) fn set_rate(&mut self, host: HostId, rate: Rate) {
-        self.links[self.machines[host.index()] as usize].rate = rate;
+        self.of_machines[self.machines[host.index()] as usize].rate = rate;
     }
 
     /// Transfer time on a host's link.
     pub(super) fn time(&self, host: usize, wire: Bytes) -> SimSpan {
-        self.links[self.machines[host] as usize].rate.time_for(wire)
+        self.of_machines[self.machines[host] as usize].rate.time_for(wire)
     }
 
     /// The machine whose link a host uses.
