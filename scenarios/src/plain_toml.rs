@@ -69,7 +69,6 @@ mod tests {
 
     #[derive(Deserialize, Debug)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code, reason = "only its errors are wanted")]
     struct Settings {
         title: String,
         points: Option<i64>,
@@ -79,6 +78,12 @@ mod tests {
 
     #[test]
     fn the_readers_words_become_plain() {
+        let right = "title = 'a'\npoints = 1\nlevels = [1.5]\nflag = true";
+        let Settings { title, points, levels, flag } = toml::from_str(right).unwrap();
+        assert_eq!(
+            (title.as_str(), points, levels, flag),
+            ("a", Some(1), Some(vec![1.5]), Some(true))
+        );
         let of = |text: &str| words(toml::from_str::<Settings>(text).unwrap_err().message());
         let said = |message: &str| (message.to_owned(), None);
         assert_eq!(of(""), said("the key `title` is missing"));

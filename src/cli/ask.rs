@@ -39,7 +39,7 @@ pub struct AskArguments {
 
 /// Arguments of `score`.
 #[derive(Debug, Args)]
-#[command(override_usage = "foretell score [OPTIONS] --what-if <PATH=VALUE> <DIRECTORY>\n       \
+#[command(override_usage = "foretell score [OPTIONS] <DIRECTORY>\n       \
                             foretell score [OPTIONS] --random <N>\n       \
                             foretell score [OPTIONS] --suite [<FILE>]")]
 pub struct ScoreArguments {

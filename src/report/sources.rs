@@ -24,6 +24,10 @@ const SWEEP_FILE: &str = "sweep.json";
 /// The files that are read from directories.
 pub(super) const FILES: [&str; 5] = [STORE_FILE, TRUTH_FILE, SUMMARY_FILE, SWEEP_FILE, MAP_FILE];
 
+/// What can be shown, besides stores.
+const SHOWN: &str =
+    "the directory of a result, or the output of `score`, `ask` or `replay-cache` with `--json`";
+
 /// Limit of a document printed by a command.
 const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
 /// Limit of a picture of a reproduction.
@@ -92,17 +96,16 @@ fn is_store(path: &Path) -> Result<bool, Failure> {
 fn json(path: &Path, limit: Limit) -> Result<Value, Failure> {
     let text = foretell_input::text(path, limit).map_err(Failure::file("read", path))?;
     serde_json::from_str(&text).map_err(|error| {
-        Failure::Usage(format!(
-            "`{}` is no JSON document ({error}); expected the directory of a result, or what `score`, `ask` or \
-             `replay-cache` printed with `--json`",
-            path.display()
-        ))
+        Failure::Usage(format!("`{}` is no JSON document: {error}", path.display()))
     })
 }
 
 /// A document printed with `--json`, recognised by its keys.
 fn document(path: &Path, name: &str) -> Result<Source, Failure> {
-    let document = json(path, DOCUMENT)?;
+    let document = json(path, DOCUMENT).map_err(|failure| match failure {
+        Failure::Usage(what) => Failure::Usage(format!("{what}; expected {SHOWN}")),
+        other => other,
+    })?;
     let has = |key: &str| document.get(key).is_some();
     let name = name.to_owned();
     if has("comparisons") {
@@ -122,8 +125,7 @@ fn document(path: &Path, name: &str) -> Result<Source, Failure> {
         ""
     };
     Err(Failure::Usage(format!(
-        "`{}` is not a document that can be shown; expected the output of `score`, `ask` or `replay-cache` \
-         with `--json`{hint}",
+        "`{}` is not a document that can be shown; expected {SHOWN}{hint}",
         path.display()
     )))
 }

@@ -218,7 +218,7 @@ impl Path<'_> {
         known.map_or_else(|| format!("host {host}"), |known| known.name.clone())
     }
 
-    /// Minimum time of a transfer: the slower link and both links.
+    /// Minimum time of a transfer: the bytes at the rate of the slower link, and the latencies of both links.
     fn transfer_ns(&self, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
         let fact = |host: u32, name: &str| {
             let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;

@@ -216,7 +216,8 @@ impl Network {
         }
     }
 
-    /// Lets hosts share the links of machines, each of which is one of the hosts. Connections are still between hosts.
+    /// Lets virtual machines share the link of their machine. A machine is named by its first host. Each host keeps its
+    /// own connections. `machines`: by host.
     pub fn with_machines(mut self, machines: impl IntoIterator<Item = HostId>) -> Self {
         self.machines = machines.into_iter().collect();
         assert_eq!(self.machines.len(), self.ports.len(), "each host has a machine");

@@ -23,7 +23,7 @@ const LONGEST_TRAIN: u64 = 45 * SEGMENT_WIRE;
 /// All links and connections.
 #[derive(Debug)]
 pub(super) struct Links {
-    /// By machine. A host that shares its machine uses the link of the first host there.
+    /// By machine, which has the number of its first host.
     of_machines: Vec<Link>,
     /// By host: the machine whose link it uses.
     machines: Vec<u32>,

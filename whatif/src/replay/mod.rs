@@ -145,7 +145,8 @@ impl<'a> Replay<'a> {
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
         let machines: Vec<HostId> = hosts.map(|host| protocol.machine(host)).collect();
-        let links: Vec<HostId> = scenario
+        // by host: the host that owns the link and the disks of its machine
+        let owners: Vec<HostId> = scenario
             .hosts
             .iter()
             .zip(&machines)
@@ -153,7 +154,7 @@ impl<'a> Replay<'a> {
             .collect();
         let disks = |(index, host): (usize, &Host)| {
             let id = HostId::from(index);
-            let storage = host.role.storage().filter(|_| links[index] == id);
+            let storage = host.role.storage().filter(|_| owners[index] == id);
             let measured = &material.measured[index];
             storage
                 .map_or_else(Disks::default, |storage| Disks::new(storage, measured, &clocks(id)))
@@ -189,7 +190,12 @@ impl<'a> Replay<'a> {
             cpus: scenario.hosts.iter().map(cpu).collect(),
             in_hand: None,
             waking: false,
-            links: Links::new(&scenario.hosts, &links, &scenario.switch, scenario.uplinks.as_ref()),
+            links: Links::new(
+                &scenario.hosts,
+                &owners,
+                &scenario.switch,
+                scenario.uplinks.as_ref(),
+            ),
             limits: scenario.hosts.iter().map(limit).collect(),
             nodes,
             disks,
