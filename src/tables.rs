@@ -322,7 +322,14 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
         });
         rows.entry((position, label)).or_default().push(&host.name);
     }
-    let mut table = table(&["host", "cpu", "disks", "nic transmit", "nic receive", "cache hits"]);
+    let all = truth.hosts.values().flat_map(SortedMap::keys);
+    let has_second = all.into_iter().any(|resource| resource.starts_with("cluster_nic"));
+    let mut names = vec!["host", "cpu", "disks", "nic transmit", "nic receive"];
+    if has_second {
+        names.extend(["cluster nic transmit", "cluster nic receive"]);
+    }
+    names.push("cache hits");
+    let mut table = table(&names);
     for ((_, label), hosts) in rows {
         let cell = |prefix: &str| {
             let found: Vec<f64> = hosts
@@ -353,14 +360,13 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
             1 => label.to_owned(),
             count => format!("{label} × {count}"),
         };
-        table.add_row([
-            label,
-            cell("cpu"),
-            cell("disk"),
-            cell("nic_transmit"),
-            cell("nic_receive"),
-            percent((pages > 0).then(|| hits / pages as f64)),
-        ]);
+        let mut row = vec![label];
+        row.extend(["cpu", "disk", "nic_transmit", "nic_receive"].map(cell));
+        if has_second {
+            row.extend(["cluster_nic_transmit", "cluster_nic_receive"].map(cell));
+        }
+        row.push(percent((pages > 0).then(|| hits / pages as f64)));
+        table.add_row(row);
     }
     table
 }
@@ -498,6 +504,8 @@ fn bottleneck(truth: &Truth) -> String {
         "cpu" => format!("processor of {host}"),
         "nic_transmit" => format!("network adapter (transmit) of {host}"),
         "nic_receive" => format!("network adapter (receive) of {host}"),
+        "cluster_nic_transmit" => format!("second network adapter (transmit) of {host}"),
+        "cluster_nic_receive" => format!("second network adapter (receive) of {host}"),
         "uplink_transmit" => format!("uplink of rack {host}, to the core"),
         "uplink_receive" => format!("uplink of rack {host}, from the core"),
         disk => format!("{disk} of {host}"),

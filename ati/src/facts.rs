@@ -45,6 +45,13 @@ impl Facts {
         })
     }
 
+    /// Whether a process is the storage server of a node. A message that it sends to another node goes over the
+    /// second adapters if both nodes have one. An answer to a client on a node does not, but records cannot tell the
+    /// two apart.
+    pub fn is_server(&self, process: u32) -> bool {
+        self.processes.iter().any(|known| known.process == process && known.name == "server")
+    }
+
     /// Names and paths must be unique.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         unique("fact", self.settings.iter().map(|fact| fact.path.as_str()))?;

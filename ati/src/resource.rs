@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A resource of a host. The names `cpu`, `nic_transmit`, `nic_receive`, `disk0` ... are used in
-/// the store and in output.
+/// A resource of a host. The names `cpu`, `nic_transmit`, `nic_receive`, `cluster_nic_transmit`, `disk0` ... are used
+/// in the store and in output.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Resource {
     /// Its processors.
@@ -12,13 +12,17 @@ pub enum Resource {
     Transmit,
     /// The link from switch to host.
     Receive,
+    /// The link from host to switch of its second adapter, which carries messages between servers.
+    ClusterTransmit,
+    /// The link from switch to host of its second adapter.
+    ClusterReceive,
     /// A disk, by its number.
     Disk(u32),
 }
 
 impl Resource {
     /// Number of resources of a host without disks.
-    pub const BESIDE_DISKS: usize = 3;
+    pub const BESIDE_DISKS: usize = 5;
 
     /// Its index among those of a host.
     pub fn index(self) -> usize {
@@ -26,6 +30,8 @@ impl Resource {
             Self::Cpu => 0,
             Self::Transmit => 1,
             Self::Receive => 2,
+            Self::ClusterTransmit => 3,
+            Self::ClusterReceive => 4,
             Self::Disk(disk) => Self::BESIDE_DISKS + disk as usize,
         }
     }
@@ -36,6 +42,8 @@ impl Resource {
             0 => Self::Cpu,
             1 => Self::Transmit,
             2 => Self::Receive,
+            3 => Self::ClusterTransmit,
+            4 => Self::ClusterReceive,
             disk => Self::Disk((disk - Self::BESIDE_DISKS) as u32),
         }
     }
@@ -47,6 +55,8 @@ impl fmt::Display for Resource {
             Self::Cpu => f.write_str("cpu"),
             Self::Transmit => f.write_str("nic_transmit"),
             Self::Receive => f.write_str("nic_receive"),
+            Self::ClusterTransmit => f.write_str("cluster_nic_transmit"),
+            Self::ClusterReceive => f.write_str("cluster_nic_receive"),
             Self::Disk(disk) => write!(f, "disk{disk}"),
         }
     }

@@ -214,6 +214,7 @@ impl Parts {
             pools: osds.pool_facts(),
             full_ratio: osds.full_ratio,
             nearfull_ratio: osds.nearfull_ratio,
+            has_cluster_network: osds.has_cluster_network(),
             notes: self.notes,
             ..Inventory::default()
         };

@@ -22,6 +22,8 @@ pub struct Inventory {
     pub nearfull_ratio: Option<f64>,
     /// Mean latency of an OSD's reads and of its writes in milliseconds, as counted by `perf dump`.
     pub op_ms: (Option<f64>, Option<f64>),
+    /// Whether OSDs have addresses of their own for messages to each other (`cluster_network`).
+    pub has_cluster_network: bool,
     /// Guesses that were made, for users.
     pub notes: Vec<String>,
 }

@@ -55,6 +55,11 @@ struct OsdJson {
     up: u32,
     weight: f64,
     primary_affinity: Option<f64>,
+    // addresses are not copied
+    #[serde(skip_serializing)]
+    public_addr: Option<String>,
+    #[serde(skip_serializing)]
+    cluster_addr: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -141,6 +146,20 @@ impl OsdMapJson {
         self.pools.iter().map(|pool| (pool.pool, facts(pool))).collect()
     }
 
+    /// Whether most OSDs with known addresses have another one for messages to each other.
+    pub(crate) fn has_cluster_network(&self) -> bool {
+        let (mut differ, mut known) = (0, 0);
+        for osd in &self.osds {
+            let machine =
+                |address: &Option<String>| host_of(address.as_deref()?).map(str::to_owned);
+            let Some(public) = machine(&osd.public_addr) else { continue };
+            let Some(cluster) = machine(&osd.cluster_addr) else { continue };
+            known += 1;
+            differ += usize::from(public != cluster);
+        }
+        2 * differ > known
+    }
+
     /// The OSDs that exist, without any further facts.
     pub(crate) fn osd_facts(&self) -> SortedMap<i32, OsdFacts> {
         self.osds.iter().map(|osd| ((osd.osd as u32).cast_signed(), OsdFacts::default())).collect()
@@ -178,6 +197,12 @@ impl PoolJson {
     }
 }
 
+/// The host in an address such as `10.0.0.5:6802/2647`; `None` if an OSD has none, as while it is down.
+fn host_of(address: &str) -> Option<&str> {
+    let (host, _) = address.rsplit_once(':')?;
+    (!matches!(host, "" | "-" | "0.0.0.0" | "[::]")).then_some(host)
+}
+
 fn group(text: &str) -> Result<Pg, String> {
     text.parse().map_err(|()| {
         format!(
@@ -188,4 +213,18 @@ fn group(text: &str) -> Result<Pg, String> {
 
 fn sets(sets: &[SetJson]) -> Result<BTreeMap<Pg, Vec<i32>>, String> {
     sets.iter().map(|set| Ok((group(&set.pgid)?, set.osds.clone()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_of;
+
+    #[test]
+    fn addresses_name_hosts() {
+        assert_eq!(host_of("10.0.0.5:6802/2647"), Some("10.0.0.5"));
+        assert_eq!(host_of("[fd00::1]:6802/2647"), Some("[fd00::1]"));
+        for none in ["", ":/0", "-", "0.0.0.0:0/0", "[::]:0/0"] {
+            assert_eq!(host_of(none), None, "{none}");
+        }
+    }
 }

@@ -21,9 +21,12 @@ pub(crate) fn of(scenario: &Scenario, configuration: &str) -> Facts {
     for (index, (host, kind)) in scenario.hosts.iter().zip(host_kinds(scenario)).enumerate() {
         facts.hosts.push(Host { host: HostId::from(index), name: host.name.clone(), kind });
         let root = format!("{}.{}", kind.table(), host.name);
-        let rate = integer(host.nic.rate.as_bits_per_s());
-        facts.set(format!("{root}.nic.rate"), rate, "bit/s");
-        span(&mut facts, format!("{root}.nic.latency"), host.nic.latency);
+        for (name, nic) in [("nic", Some(host.nic)), ("cluster_nic", host.cluster_nic)] {
+            let Some(nic) = nic else { continue };
+            let rate = integer(nic.rate.as_bits_per_s());
+            facts.set(format!("{root}.{name}.rate"), rate, "bit/s");
+            span(&mut facts, format!("{root}.{name}.latency"), nic.latency);
+        }
         cpu(&mut facts, &root, host);
         if let Role::Node(storage) = &host.role {
             self::storage(&mut facts, &root, storage);
@@ -233,18 +236,18 @@ pub(crate) fn ended(facts: &mut Facts, truth: &Truth) {
     let hosts: Vec<(String, &str)> =
         facts.hosts.iter().map(|host| (host.name.clone(), host.kind.table())).collect();
     for (host, kind) in hosts {
-        let of = |resource: &str| truth.hosts[&host].get(resource);
-        // of the virtual machines on one machine, only the first has the link's counters
-        let (Some(sends), Some(receives)) = (of("nic_transmit"), of("nic_receive")) else {
-            continue;
-        };
-        for (counter, count) in [
-            ("segments_resent", sends.segments_resent),
-            ("timeouts", sends.timeouts),
-            ("segments_dropped", receives.segments_dropped),
-        ] {
-            let count = integer(count.unwrap_or(0));
-            facts.set(format!("{kind}.{host}.nic.{counter}"), count, "");
+        for nic in ["nic", "cluster_nic"] {
+            let of = |direction: &str| truth.hosts[&host].get(&format!("{nic}_{direction}"));
+            // of the virtual machines on one machine, only the first has the link's counters
+            let (Some(sends), Some(receives)) = (of("transmit"), of("receive")) else { continue };
+            for (counter, count) in [
+                ("segments_resent", sends.segments_resent),
+                ("timeouts", sends.timeouts),
+                ("segments_dropped", receives.segments_dropped),
+            ] {
+                let count = integer(count.unwrap_or(0));
+                facts.set(format!("{kind}.{host}.{nic}.{counter}"), count, "");
+            }
         }
     }
 }

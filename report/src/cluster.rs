@@ -176,6 +176,8 @@ fn label(resource: &str) -> String {
         "cpu" => "processor".to_owned(),
         "nic_transmit" => "sends".to_owned(),
         "nic_receive" => "receives".to_owned(),
+        "cluster_nic_transmit" => "2nd sends".to_owned(),
+        "cluster_nic_receive" => "2nd recv".to_owned(),
         "uplink_transmit" => "to core".to_owned(),
         "uplink_receive" => "from core".to_owned(),
         other => other.chars().take(9).collect(),

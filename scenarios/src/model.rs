@@ -304,6 +304,8 @@ pub struct Host {
     pub cpu: CpuProfile,
     /// Its network adapter.
     pub nic: Nic,
+    /// A second adapter of a storage node, for messages between servers.
+    pub cluster_nic: Option<Nic>,
     /// Its own settings if it is a virtual machine that shares processor and adapter with the others of its group.
     pub guest: Option<Guest>,
     /// Its machine, if it is a storage node on a virtual machine.

@@ -102,6 +102,11 @@ pub trait SystemTraits {
         false
     }
 
+    /// Whether storage nodes send messages to each other while nothing fails.
+    fn nodes_exchange(&self) -> bool {
+        false
+    }
+
     /// Whether each disk of a node is its own server (an OSD), which fails, joins and leaves separately.
     fn disks_are_servers(&self) -> bool {
         false
@@ -192,6 +197,10 @@ const FULL_RATIO: f64 = 0.95;
 
 impl SystemTraits for Ceph {
     fn servers_keep_objects(&self) -> bool {
+        true
+    }
+
+    fn nodes_exchange(&self) -> bool {
         true
     }
 

@@ -153,6 +153,8 @@ fn entries_are_added_and_removed_whole() {
     let scenario = with(&[new, "workload.new.outstanding=8"]);
     assert_eq!(scenario.workloads.len(), 2);
     assert_eq!(scenario.workloads[1].name, "new");
+    let scrubbed = "scrub={ rate = \"5 MB/s\" }";
+    assert!(with(&[scrubbed]).scrub.is_some() && with(&[scrubbed, "scrub=none"]).scrub.is_none());
     let scenario = with(&[new, "workload.mail=none"]);
     assert_eq!((scenario.workloads.len(), scenario.workloads[0].name.as_str()), (1, "new"));
     let volume = "volume.web={size=\"1 GiB\",nodes=\"brick[5-7]\",encoding=\"1-of-2\"}";

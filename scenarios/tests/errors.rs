@@ -552,6 +552,12 @@ const WRONG: &[(&str, &str)] = &[
         "[node.brick]",
         "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[cluster]\nsystem = \"ceph\"\ncoalesce = true\n[node.brick]",
     ),
+    ("[node.brick]", "[node.brick]\ncluster_nic = {}"),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n[host.brick0]\ncluster_nic = {}\n[node.brick]"),
+    (
+        "[node.brick]",
+        "[cluster]\nsystem = \"ceph\"\n[node.brick]\ncluster_nic = { speed = \"25 Gbit/s\" }",
+    ),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nonodes = 100\n[node.brick]"),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nonodes = 0\nthreads = {}\n[node.brick]"),
     (

@@ -11,8 +11,8 @@ use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_scenarios::outages::Event as OutageEvent;
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase, Protocol,
-    Request, Software, Then, Timer, Volume, Work,
+    Access, Adapters, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase,
+    Protocol, Request, Software, Then, Timer, Volume, Work,
 };
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime, Stream};
 
@@ -32,6 +32,7 @@ use crate::tracker::Tracker;
 pub(crate) struct Engine {
     pub(crate) agenda: Agenda<Event>,
     pub(crate) tracker: Tracker,
+    pub(crate) adapters: Adapters,
     pub(crate) network: Network,
     pub(crate) hosts: Vec<Host>,
     /// Disks by host; virtual machines use those of their physical one.
@@ -151,6 +152,7 @@ impl Engine {
         recorder: Recorder,
     ) -> Self {
         let hosts = Host::all(scenario, protocol, clocks);
+        let adapters = Adapters::of(scenario);
         let vault = (scenario.payload == Payload::Real).then(|| {
             let volumes = protocol.volumes().iter();
             let codec = |volume: &Volume| {
@@ -167,12 +169,13 @@ impl Engine {
             agenda: Agenda::new(),
             tracker: Tracker::new(scenario, hosts.iter().map(|host| host.machine), recorder),
             network: Network::new(
-                scenario.hosts.iter().map(|host| host.nic),
+                adapters.nics().iter().copied(),
                 &scenario.switch,
                 Seed(scenario.seed.stream("network").bits()),
             )
-            .with_machines(hosts.iter().map(|host| host.physical))
-            .with_uplinks(scenario.uplinks.as_ref()),
+            .with_machines(adapters.links(hosts.iter().map(|host| host.physical)))
+            .with_uplinks(adapters.uplinks(scenario.uplinks.as_ref()).as_ref()),
+            adapters,
             disks: disks(scenario, &hosts, clocks),
             hosts,
             choosing: Vec::new(),
@@ -273,18 +276,18 @@ impl Engine {
     /// goes over the machine's bridge, which takes no time and creates no records.
     pub(crate) fn put_on_link(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
-        let (hosts, wire) = ((exchange.sender(), exchange.receiver()), exchange.wire());
+        let (adapters, wire) = (self.adapters.between(exchange), exchange.wire());
         let now = self.agenda.now();
-        let machine = |host| self.network.machine(host);
-        if machine(hosts.0) == machine(hosts.1) {
+        let machine = |adapter| self.network.machine(adapter);
+        if machine(adapters.0) == machine(adapters.1) {
             if let Some(collectors) = &mut self.collectors {
-                collectors.sent(hosts.0, hosts.1, wire);
+                collectors.sent(exchange.sender(), exchange.receiver(), wire);
             }
             self.agenda.schedule(now, Event::Deliver { exchange: id });
             return;
         }
         self.note_transmission(exchange, id, wire);
-        self.network.send(now, hosts, wire, id, &mut network_events(&mut self.agenda));
+        self.network.send(now, adapters, wire, id, &mut network_events(&mut self.agenda));
         self.note_repetitions(exchanges);
     }
 
@@ -304,9 +307,11 @@ impl Engine {
         if let Some(collectors) = &mut self.collectors {
             collectors.sent(from, to, wire);
         }
-        let machine = self.network.machine(from);
-        let charged = || self.network.wire_time(from, wire);
-        self.tracker.charge(machine, Resource::Transmit, exchange.workload, charged);
+        let adapter = self.adapters.between(exchange).0;
+        let resource = if adapter == from { Resource::Transmit } else { Resource::ClusterTransmit };
+        let owner = self.hosts[from.index()].physical;
+        let charged = || self.network.wire_time(adapter, wire);
+        self.tracker.charge(owner, resource, exchange.workload, charged);
     }
 
     /// The time at which the receiver's bandwidth lets in a message that has come over the link.
@@ -316,8 +321,8 @@ impl Engine {
         let Some(limit) = self.hosts[to.index()].limit.as_mut().filter(|_| from != to) else {
             return now;
         };
-        let wire = exchange.wire();
-        limit.let_in(now, wire, self.network.link_time(to, (from, to), wire))
+        let (wire, adapters) = (exchange.wire(), self.adapters.between(exchange));
+        limit.let_in(now, wire, self.network.link_time(adapters.1, adapters, wire))
     }
 }
 
@@ -382,8 +387,8 @@ impl Hosts for Engine {
         }
         let mut at = now;
         if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
-            let wire = exchange.wire();
-            at = limit.let_out(now, wire, self.network.link_time(hosts.0, hosts, wire));
+            let (wire, adapters) = (exchange.wire(), self.adapters.between(exchange));
+            at = limit.let_out(now, wire, self.network.link_time(adapters.0, adapters, wire));
         }
         if at > now {
             self.agenda.schedule(at, Event::LetOut { exchange: id });
@@ -450,10 +455,13 @@ impl Hosts for Engine {
         if let Some(collectors) = &mut self.collectors {
             collectors.received(host, from, wire);
         }
-        let machine = self.network.machine(host);
-        if self.network.machine(from) != machine {
-            let charged = || self.network.wire_time(host, wire);
-            self.tracker.charge(machine, Resource::Receive, exchange.workload, charged);
+        let adapters = self.adapters.between(exchange);
+        if self.network.machine(adapters.0) != self.network.machine(adapters.1) {
+            let first = adapters.1 == host;
+            let resource = if first { Resource::Receive } else { Resource::ClusterReceive };
+            let owner = self.hosts[host.index()].physical;
+            let charged = || self.network.wire_time(adapters.1, wire);
+            self.tracker.charge(owner, resource, exchange.workload, charged);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The true results of a run: the content of `truth.json`.
 
+use foretell_ati::Resource;
 use foretell_scenarios::device;
 use foretell_sorted::SortedMap;
 use foretell_units::{HostId, Op, SimSpan, SimTime};
@@ -30,7 +31,7 @@ pub struct Truth {
     /// Results of workloads, by name.
     pub workloads: SortedMap<String, WorkloadTruth>,
     /// Usage of resources, by name of the host, then of the resource: `cpu`, `disk0`, `nic_transmit`,
-    /// `nic_receive`.
+    /// `nic_receive`, `cluster_nic_transmit`.
     pub hosts: SortedMap<String, SortedMap<String, ResourceTruth>>,
     /// Usage of the uplinks of racks, by name of the rack: `uplink_transmit` (to the core),
     /// `uplink_receive`. Only if racks have uplinks.
@@ -477,6 +478,12 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
             let (to_host, by_host) = troubles(cluster.engine.network.troubles(HostId::from(index)));
             add("nic_transmit".to_owned(), transmit, by_host);
             add("nic_receive".to_owned(), receive, to_host);
+            if let Some(adapter) = cluster.engine.adapters.second(HostId::from(index)) {
+                let (transmit, receive) = cluster.engine.network.usage(now, adapter);
+                let (to_host, by_host) = troubles(cluster.engine.network.troubles(adapter));
+                add(Resource::ClusterTransmit.to_string(), transmit, by_host);
+                add(Resource::ClusterReceive.to_string(), receive, to_host);
+            }
         }
         hosts.push((name, resources));
     }

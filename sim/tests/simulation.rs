@@ -7,6 +7,7 @@ mod array_cluster;
 mod ceph_outages;
 mod closed_forms;
 mod cluster;
+mod cluster_nic;
 mod device_files;
 mod fairness;
 mod hedges;

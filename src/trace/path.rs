@@ -97,7 +97,8 @@ impl Path<'_> {
             Body::KernelProcessSwitch { .. } | Body::UserThreadSwitch { .. } => self.runs(&header),
             Body::NetworkTransmit { sender, receiver, numbytes } => {
                 let what = format!("{numbytes} bytes to {}", self.host(receiver));
-                let service = self.transfer_ns(sender, receiver, Bytes(numbytes));
+                let between = (sender, receiver);
+                let service = self.transfer_ns(header.pid, between, Bytes(numbytes));
                 let step = self.add(&header, "network", what, None, service);
                 self.flying.insert((receiver, header.tid), (step, ts));
             }
@@ -218,15 +219,25 @@ impl Path<'_> {
         known.map_or_else(|| format!("host {host}"), |known| known.name.clone())
     }
 
-    /// Minimum time of a transfer: the bytes at the rate of the slower link, and the latencies of both links.
-    fn transfer_ns(&self, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
+    /// Minimum time of a transfer that a process sends: the bytes at the rate of the slower link, and the latencies of
+    /// both links.
+    fn transfer_ns(
+        &self,
+        process: u32,
+        (sender, receiver): (u32, u32),
+        bytes: Bytes,
+    ) -> Option<u64> {
         let fact = |host: u32, name: &str| {
             let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;
-            let path = format!("{}.{}.nic.{name}", known.kind.table(), known.name);
+            let path = format!("{}.{}.{name}", known.kind.table(), known.name);
             self.facts.integer(&path).ok()
         };
-        let rate = fact(sender, "rate")?.min(fact(receiver, "rate")?);
-        let latency = fact(sender, "latency")?.checked_add(fact(receiver, "latency")?)?;
+        let both = |name: &str| fact(sender, name).zip(fact(receiver, name));
+        let second = both("cluster_nic.rate").zip(both("cluster_nic.latency"));
+        let second = second.filter(|_| self.facts.is_server(process));
+        let (rates, latencies) = second.or_else(|| both("nic.rate").zip(both("nic.latency")))?;
+        let rate = rates.0.min(rates.1);
+        let latency = latencies.0.checked_add(latencies.1)?;
         let rate = Rate::bits_per_s(u64::try_from(rate).ok().filter(|&bits| bits > 0)?);
         rate.time_for(bytes).as_ns().checked_add(u64::try_from(latency).ok()?)
     }

@@ -89,6 +89,11 @@ impl Exchange {
         if self.outbound { self.node } else { self.client }
     }
 
+    /// Whether a server asks another server.
+    pub(crate) fn is_between_servers(&self) -> bool {
+        self.asks == Asks::Server
+    }
+
     /// The processes that send and receive the message on its way.
     fn processes(&self) -> (u32, u32) {
         let (asks, asked) = match self.asks {

@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adapters;
 mod ceph;
 mod devices;
 mod exchange;
@@ -38,6 +39,7 @@ mod system;
 mod ursa_minor;
 mod volume;
 
+pub use adapters::Adapters;
 pub use devices::devices_of;
 pub use exchange::{Exchange, Exchanges, Purpose};
 pub use failures::{

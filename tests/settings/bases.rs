@@ -355,6 +355,9 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("logs", objects("system = \"ceph\"\nmonitors = \"mon\"\nonodes = 4\nthreads = { op = 4, locks = true }", "")
             .replace("[node.store]\ncount = 4\ncpu   = \"xeon-2023\"\ncache = { size = \"32 MiB\" }\ndisk  = [{ device = \"cheetah-15k\" }]", "[node.store]\ncount = 4\ncpu   = \"xeon-2023\"\ncache = { size = \"32 MiB\" }\ndisk  = [{ device = \"cheetah-15k\", count = 4, db = { device = \"cheetah-15k\", scheduler = \"fcfs\", count = 1 }, wal = { device = \"cheetah-15k\", scheduler = \"fcfs\", count = 1 } }]")
             .replace("volume = \"plain\"", "volume = \"plain\"\noutstanding = 24")),
+        ("second adapters", objects("system = \"ceph\"\nmonitors = \"mon\"", "encoding = \"1-of-2\"")
+            .replace("[node.store]\ncount = 4", "[node.store]\ncluster_nic = { rate = \"300 Mbit/s\" }\ncount = 4")
+            .replace("nodes = \"store\"", "nodes = \"store\"\nencoding = \"1-of-2\"")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
         ("rooms", placed("", "room = \"e\"\ndatacenter = \"x\"", "room = [\"b\", \"c\"]\ndatacenter = [\"x\", \"y\"]", "rule = \"fast\"").replace("disk  = [{ device = \"cheetah-15k\" }]", "disk  = [{ device = \"cheetah-15k\", class = \"fast\" }]") + "\n[rule.fast]\nsteps = [\"take default class fast\", \"chooseleaf firstn 0 type host\", \"emit\"]\n"),

@@ -140,6 +140,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
         by_byte: false,
         apply: |table, factor| {
             time(table, &["node", "osd", "nic"], "latency", factor);
+            time(table, &["node", "osd", "cluster_nic"], "latency", factor);
             time(table, &["client", "load", "nic"], "latency", factor);
         },
     },

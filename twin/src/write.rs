@@ -10,7 +10,7 @@ use foretell_units::Bytes;
 use toml::{Table, Value};
 
 use crate::backfill::{Place, backfill};
-use crate::config::{Config, Drive, Source};
+use crate::config::{Config, Drive, NetworkConfig, Source};
 use crate::drives::{self, Model};
 use crate::notes::Facts;
 use crate::points::Row;
@@ -362,7 +362,7 @@ fn cluster(
     }
     let (cores, is_threaded, threads) = processors(config, per_node, assumed);
     let smt = if is_threaded { format!("smt = {SMT_YIELD:?}, ") } else { String::new() };
-    let (gbit, latency) = network(config, nodes, assumed);
+    let Adapters { gbit, cluster_gbit, latency } = network(config, nodes, assumed);
     let hosts = config.client.hosts.unwrap_or_else(|| {
         assumed.push(format!("the number of client hosts is not known; {nodes} are assumed"));
         nodes
@@ -443,6 +443,9 @@ fn cluster(
     let stored = size as f64 * f64::from(n) / f64::from(nodes);
     let onodes = onodes(config, facts, m, stored, per_node, &mut entry.assumed);
     let joins = coalesce(config, software, background, &mut entry.assumed);
+    let second = cluster_gbit.map_or_else(String::new, |gbit| {
+        format!("cluster_nic = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n")
+    });
     let mut text = String::new();
     let _ = write!(
         text,
@@ -453,7 +456,7 @@ fn cluster(
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
          disk  = [{{ device = \"drive\", scheduler = \"noop\", count = {per_node}{log_keys} }}]\n\
          nic   = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n\
-         rack  = \"all\"\n\n\
+         {second}rack  = \"all\"\n\n\
          # Each client is one process with two busy threads: fio with librbd, or a virtual machine.\n\
          [client.load]\ncount = {}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = 2, request = {{ fixed = \"15 us\" }} }}\n\
@@ -613,27 +616,46 @@ fn processors(config: &Config, per_node: u32, assumed: &mut Vec<String>) -> (u32
     ((2 * physical).min(1024), true, shown)
 }
 
-/// Bandwidth of a node in Gbit/s, and the latency of its adapter.
-fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> (f64, &'static str) {
+/// The network adapters of a node.
+struct Adapters {
+    /// Bandwidth of the first, Gbit/s.
+    gbit: f64,
+    /// Bandwidth of the second, for messages between nodes; `None`: there is none.
+    cluster_gbit: Option<f64>,
+    latency: &'static str,
+}
+
+fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> Adapters {
     let networks = &config.node.network;
-    let loops = |purpose: &Option<String>| purpose.as_deref() == Some("loopback");
-    let local = networks.iter().any(|network| loops(&network.purpose));
+    let has = |network: &NetworkConfig, purpose| network.purpose.as_deref() == Some(purpose);
+    let local = networks.iter().any(|network| has(network, "loopback"));
     if local || nodes == 1 && config.client.on_storage_nodes == Some(true) {
         assumed.push(format!("messages within the node: {LOOPBACK_GBIT} Gbit/s"));
-        return (LOOPBACK_GBIT, LOCAL_WAY);
+        return Adapters { gbit: LOOPBACK_GBIT, cluster_gbit: None, latency: LOCAL_WAY };
     }
-    let known: f64 = networks
-        .iter()
-        .filter_map(|network| Some(network.gbit_per_s? * f64::from(network.count.unwrap_or(1))))
-        .sum();
-    if known > 0.0 {
-        if networks.iter().filter(|network| network.gbit_per_s.is_some()).count() > 1 {
-            assumed.push("a node's networks are one adapter of their joint rate".to_owned());
+    let of = |is_cluster: bool| {
+        let known = networks.iter().filter(|network| has(network, "cluster") == is_cluster);
+        let rates =
+            known.filter_map(|known| Some(known.gbit_per_s? * f64::from(known.count.unwrap_or(1))));
+        rates.reduce(|sum, rate| sum + rate)
+    };
+    let latency = WAY;
+    match (of(false), of(true)) {
+        // a node alone sends nothing to other nodes
+        (Some(gbit), cluster) => {
+            Adapters { gbit, cluster_gbit: cluster.filter(|_| nodes > 1), latency }
         }
-        return (known, WAY);
+        (None, Some(gbit)) => {
+            assumed
+                .push("the clients' network is not known; they use that of the nodes".to_owned());
+            Adapters { gbit, cluster_gbit: None, latency }
+        }
+        (None, None) => {
+            let what = "the network is not known";
+            assumed.push(format!("{what}; {ASSUMED_GBIT} Gbit/s a node are assumed"));
+            Adapters { gbit: ASSUMED_GBIT, cluster_gbit: None, latency }
+        }
     }
-    assumed.push(format!("the network is not known; {ASSUMED_GBIT} Gbit/s a node are assumed"));
-    (ASSUMED_GBIT, WAY)
 }
 
 /// Size in bytes below which writes go through the log, and the reason.

@@ -10,7 +10,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::SimSpan;
+use crate::{Beat, SimSpan};
 
 /// The seed of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,17 +39,38 @@ impl Seed {
 pub struct Owner {
     seed: Seed,
     name: String,
+    /// Its number, if the beats of all owners are spread evenly.
+    number: Option<u32>,
 }
+
+/// Multiples of the golden ratio, modulo one, are spread evenly, however many there are (a Kronecker sequence).
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
 
 impl Owner {
     /// The owner with that name, for example `"host/brick3"`, in the run with `seed`.
     pub fn new(seed: Seed, name: impl Into<String>) -> Self {
-        Self { seed, name: name.into() }
+        Self { seed, name: name.into(), number: None }
+    }
+
+    /// The same owner, with beats that are spread evenly among those of owners with other numbers. For predictions:
+    /// records do not show phases, and phases that happen to be close to each other would distort all of them.
+    pub fn spread(self, number: u32) -> Self {
+        Self { number: Some(number), ..self }
     }
 
     /// The owner `name` below this one, for example `"disk0"` of `"host/brick3"`.
     pub fn below(&self, name: impl std::fmt::Display) -> Self {
-        Self { seed: self.seed, name: format!("{}/{name}", self.name) }
+        let name = format!("{}/{name}", self.name);
+        Self { seed: self.seed, name, number: self.number }
+    }
+
+    /// The beat of `what`, with a phase that is random, or spread evenly.
+    pub fn beat(&self, what: &str, period: SimSpan) -> Beat {
+        let Some(number) = self.number else {
+            return Beat::drawn(period, &mut self.stream(what));
+        };
+        let part = (f64::from(number) + 0.5) * GOLDEN_RATIO % 1.0;
+        Beat::new(period, SimSpan::from_secs_f64(period.as_secs_f64() * part))
     }
 
     /// The stream for `what`, for example `"flusher"` of `"host/brick3"`.
@@ -119,6 +140,22 @@ mod tests {
         assert_eq!(draw(42, "workload/mail"), draw(42, "workload/mail"));
         assert_ne!(draw(42, "workload/mail"), draw(42, "workload/web"));
         assert_ne!(draw(42, "workload/mail"), draw(43, "workload/mail"));
+    }
+
+    #[test]
+    fn spread_owners_have_phases_far_from_each_other() {
+        let period = SimSpan::from_secs(30);
+        for count in 2..40 {
+            let beat = |number| Owner::new(Seed(1), "host").spread(number).beat("pass", period);
+            let mut phases: Vec<f64> =
+                (0..count).map(|number| beat(number).phase().as_secs_f64()).collect();
+            phases.sort_by(f64::total_cmp);
+            phases.push(phases[0] + 30.0);
+            for pair in phases.windows(2) {
+                let gap = (pair[1] - pair[0]) / 30.0 * f64::from(count);
+                assert!((0.3..3.0).contains(&gap), "{count}: {gap}");
+            }
+        }
     }
 
     #[test]

@@ -272,7 +272,7 @@ impl ChangeKind {
             ("volume", _) => Self::Encoding,
             ("node", "cache" | "nvram") => Self::Cache,
             ("node", "disk" | "layout" | "stripe") => Self::Disk,
-            (_, "nic") | ("switch", _) => Self::Network,
+            (_, "nic" | "cluster_nic") | ("switch", _) => Self::Network,
             (_, "cpu") => Self::Processor,
             _ => Self::System,
         }

@@ -43,6 +43,8 @@ pub(super) struct Cluster {
     drives: SortedMap<Drive, (u64, SortedSet<String>)>,
     /// The drive of each OSD.
     drive_of: SortedMap<i32, Drive>,
+    /// Whether OSDs have a network of their own.
+    pub(super) has_cluster_network: bool,
     /// Differences from the real cluster.
     pub(super) caveats: Vec<String>,
 }
@@ -106,7 +108,10 @@ impl Cluster {
             group_of.extend(osds.map(|osd| (*osd, number)));
         }
         caveats.extend(others(map, inventory));
-        Self { groups, group_of, drives, drive_of, caveats }
+        let machines: usize = groups.iter().map(|group| group.hosts.len()).sum();
+        // one machine alone sends nothing to others
+        let has_cluster_network = inventory.has_cluster_network && machines > 1;
+        Self { groups, group_of, drives, drive_of, has_cluster_network, caveats }
     }
 
     /// The groups that have some of these OSDs, in the form of a volume's `nodes`.
@@ -166,6 +171,12 @@ impl Cluster {
             );
             let _ = writeln!(text, "disk  = [{}]", disks(drives));
             text.push_str("nic   = { rate = \"10 Gbit/s\", latency = \"5 us\" } # assumed\n");
+            if self.has_cluster_network {
+                text.push_str(
+                    "# OSDs have addresses of their own for messages to each other; the rate is assumed\n\
+                     cluster_nic = { rate = \"10 Gbit/s\", latency = \"5 us\" }\n",
+                );
+            }
             let osds: Vec<i32> = group.hosts.iter().flat_map(|(_, osds)| osds).copied().collect();
             let _ = writeln!(text, "osds  = \"{}\"", ranges(&osds));
         }

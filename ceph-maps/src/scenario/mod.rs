@@ -149,8 +149,12 @@ fn measurements(cluster: &Cluster, pools: &[pools::Volume]) -> Vec<String> {
             drives.join(", ")
         ));
     }
-    measure
-        .push("The network: the rate of the adapters (`ethtool`), one or two networks.".to_owned());
+    let network = if cluster.has_cluster_network {
+        "The networks of clients and of OSDs: the rates of both adapters (`ethtool`)."
+    } else {
+        "The network: the rate of the adapters (`ethtool`), one or two networks."
+    };
+    measure.push(network.to_owned());
     measure
         .push("Processors: cores and costs of a host (`foretell calibrate cpu` on it).".to_owned());
     if pools.iter().any(|pool| pool.assumed_size) {

@@ -35,20 +35,42 @@ const NUMBERS: [(&str, &str); 4] = [
 ];
 
 /// Kinds of resources: name in columns, name in `truth.json`, and description.
-const RESOURCES: [(&str, &str, &str); 4] = [
+const RESOURCES: [(&str, &str, &str); 6] = [
     ("cpu", "cpu", "processors"),
     ("disk", "disk", "disks"),
     ("nic_transmit", "nic_transmit", "network adapters, sending"),
     ("nic_receive", "nic_receive", "network adapters, receiving"),
+    ("cluster_nic_transmit", "cluster_nic_transmit", "second network adapters, sending"),
+    ("cluster_nic_receive", "cluster_nic_receive", "second network adapters, receiving"),
 ];
+
+/// A group of hosts.
+#[derive(Debug)]
+struct Group {
+    name: String,
+    is_node: bool,
+    /// Whether hosts of the base scenario, or of a level of a factor, have second adapters.
+    has_second: bool,
+}
+
+impl Group {
+    /// The kinds of resources that its hosts have.
+    fn resources(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        let Self { is_node, has_second, .. } = *self;
+        RESOURCES.into_iter().filter(move |(kind, ..)| match *kind {
+            "disk" => is_node,
+            "cluster_nic_transmit" | "cluster_nic_receive" => has_second,
+            _ => true,
+        })
+    }
+}
 
 /// The layout of a sweep's tables.
 #[expect(clippy::struct_excessive_bools, reason = "which tables and columns there are")]
 #[derive(Debug)]
 pub struct Tables {
     workloads: Vec<String>,
-    /// Groups of hosts, and whether they are storage nodes.
-    groups: Vec<(String, bool)>,
+    groups: Vec<Group>,
     /// Whether the measured time is cut into intervals, so that there is a standard error.
     intervals: bool,
     /// Whether some reads are hedged.
@@ -106,11 +128,16 @@ impl Tables {
         records: &[String],
     ) -> Result<Self, Error> {
         let workloads: Vec<String> = base.workloads.iter().map(|w| w.name.clone()).collect();
-        let mut groups: Vec<(String, bool)> = Vec::new();
+        let mut paths = factors.iter().flat_map(Factor::paths);
+        let second_in_a_level = paths.any(|path| path.contains(".cluster_nic"));
+        let mut groups: Vec<Group> = Vec::new();
         for host in &base.hosts {
-            let group = (host.group.clone(), matches!(host.role, HostRole::Node(_)));
-            if !groups.contains(&group) {
-                groups.push(group);
+            let name = host.group.clone();
+            let is_node = matches!(host.role, HostRole::Node(_));
+            let has_second = host.cluster_nic.is_some() || is_node && second_in_a_level;
+            match groups.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.has_second |= has_second,
+                None => groups.push(Group { name, is_node, has_second }),
             }
         }
         let records = records
@@ -192,7 +219,7 @@ impl Tables {
         if scenario.outages.is_some() && !self.outages {
             return Some("events".to_owned());
         }
-        let known = |group: &str| self.groups.iter().any(|(name, _)| name == group);
+        let known = |group: &str| self.groups.iter().any(|known| known.name == group);
         let host = scenario.hosts.iter().find(|host| !known(&host.group));
         host.map(|host| format!("group of hosts `{}`", host.group))
     }
@@ -211,8 +238,8 @@ impl Tables {
         for workload in &self.workloads {
             workload_columns(workload, (self.intervals, self.hedges), &mut columns);
         }
-        for (group, is_node) in &self.groups {
-            group_columns(group, *is_node, &mut columns);
+        for group in &self.groups {
+            group_columns(group, &mut columns);
         }
         if self.outages {
             outages::columns(&self.workloads, self.stale, &mut columns);
@@ -320,8 +347,8 @@ impl Tables {
         }
         let group_of: SortedMap<&str, &str> =
             scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
-        for (group, is_node) in &self.groups {
-            group_cells(group, *is_node, &group_of, truth, &mut row);
+        for group in &self.groups {
+            group_cells(group, &group_of, truth, &mut row);
         }
         if self.outages {
             outages::cells(&self.workloads, self.stale, truth.outages.as_ref(), &mut row);
@@ -483,44 +510,32 @@ fn time_cells(times: &ResponseTime, requests: u64, row: &mut Row) {
     row.extend([mean, p50, p95, p99, max].map(cell));
 }
 
-fn group_columns(group: &str, is_node: bool, columns: &mut Vec<Column>) {
-    let of = prefix(group);
-    let mut add = |name: String, about: String| {
-        columns.push(Column::new(name, Kind::Number, Role::Observed, "", about));
+fn group_columns(group: &Group, columns: &mut Vec<Column>) {
+    let (name, of) = (&group.name, prefix(&group.name));
+    let mut add = |column: String, about: String| {
+        columns.push(Column::new(column, Kind::Number, Role::Observed, "", about));
     };
-    for (kind, _, about) in RESOURCES {
-        if kind == "disk" && !is_node {
-            continue;
-        }
+    for (kind, _, about) in group.resources() {
         add(
             format!("{of}_{kind}_utilization_mean"),
-            format!("share of time busy, average over the {about} of `{group}`"),
+            format!("share of time busy, average over the {about} of `{name}`"),
         );
         add(
             format!("{of}_{kind}_utilization_max"),
-            format!("share of time busy, of the busiest of the {about} of `{group}`"),
+            format!("share of time busy, of the busiest of the {about} of `{name}`"),
         );
     }
-    if is_node {
+    if group.is_node {
         add(
             format!("{of}_cache_read_hit_rate"),
-            format!("share of the pages that reads ask for which the caches of `{group}` have"),
+            format!("share of the pages that reads ask for which the caches of `{name}` have"),
         );
     }
 }
 
-fn group_cells(
-    group: &str,
-    is_node: bool,
-    group_of: &SortedMap<&str, &str>,
-    truth: &Truth,
-    row: &mut Row,
-) {
-    let is_of = |host: &str| group_of.get(host) == Some(&group);
-    for (kind, resource, _) in RESOURCES {
-        if kind == "disk" && !is_node {
-            continue;
-        }
+fn group_cells(group: &Group, group_of: &SortedMap<&str, &str>, truth: &Truth, row: &mut Row) {
+    let is_of = |host: &str| group_of.get(host) == Some(&&*group.name);
+    for (_, resource, _) in group.resources() {
         let hosts = truth.hosts.iter().filter(|(host, _)| is_of(host));
         let found: Vec<f64> = hosts
             .flat_map(|(_, resources)| resources)
@@ -534,7 +549,7 @@ fn group_cells(
         row.push(Value::number(found.iter().sum::<f64>() / found.len() as f64));
         row.push(Value::number(found.iter().copied().fold(0.0, f64::max)));
     }
-    if is_node {
+    if group.is_node {
         let caches = || truth.caches.iter().filter(|(host, _)| is_of(host)).map(|(_, cache)| cache);
         let pages: u64 = caches().map(|cache| cache.pages_read).sum();
         let hits: f64 = caches()

@@ -8,7 +8,7 @@
 
 use std::hash::Hash;
 
-use foretell_ati::{Body, FactValue, Facts, KindSet, Phase, RecordKind, RunDb, StoreError};
+use foretell_ati::{Body, Facts, KindSet, Phase, RecordKind, RunDb, StoreError};
 use foretell_sorted::SortedMap;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -30,6 +30,10 @@ pub(crate) enum Part {
     Transmit,
     /// The receiving direction.
     Receive,
+    /// The sending direction of its second adapter's link.
+    ClusterTransmit,
+    /// The receiving direction.
+    ClusterReceive,
     /// One of its disks.
     Disk(u32),
 }
@@ -41,6 +45,8 @@ impl Part {
             Self::Cpu => "cpu".to_owned(),
             Self::Transmit => "nic_transmit".to_owned(),
             Self::Receive => "nic_receive".to_owned(),
+            Self::ClusterTransmit => "cluster_nic_transmit".to_owned(),
+            Self::ClusterReceive => "cluster_nic_receive".to_owned(),
             Self::Disk(disk) => format!("disk{disk}"),
         }
     }
@@ -158,8 +164,7 @@ pub(crate) fn disks(
     Ok(())
 }
 
-/// A host's link while messages are read: its rate in bits a second, and the utilization of either
-/// direction.
+/// A link while messages are read: its rate in bits a second, and the utilization of either direction.
 struct Link {
     rate: f64,
     transmit: Option<Integral>,
@@ -174,24 +179,25 @@ pub(crate) fn links(
     found: &mut Resources,
     spans: &mut Spans,
 ) -> Result<(), StoreError> {
-    let mut links: Known<u32, Link> = Known::new();
+    // by host, and whether it is the second adapter's
+    let mut links: Known<(u32, bool), Link> = Known::new();
     for host in &facts.hosts {
-        let kind = host.kind.name();
-        let Some(fact) = facts.get(&format!("{kind}.{}.nic.rate", host.name)) else { continue };
-        let rate = match &fact.value {
-            FactValue::Integer(rate) => *rate as f64,
-            FactValue::Real(rate) => *rate,
-            FactValue::Text(_) => continue,
-        };
-        if rate > 0.0 {
-            links.of(host.host.0, || Link { rate, transmit: None, receive: None });
+        for (adapter, second) in [("nic", false), ("cluster_nic", true)] {
+            let path = format!("{}.{}.{adapter}.rate", host.kind.table(), host.name);
+            let rate = facts.real(&path).unwrap_or(0.0);
+            if rate > 0.0 {
+                let link = || Link { rate, transmit: None, receive: None };
+                links.of((host.host.0, second), link);
+            }
         }
     }
     db.scan(RecordKind::NetworkTransmit, |record| {
         let Body::NetworkTransmit { sender, receiver, numbytes } = record.body else { return };
         let ts = record.header.ts_ns;
+        let second = facts.is_server(record.header.pid)
+            && [sender, receiver].iter().all(|host| links.all.contains_key(&(*host, true)));
         for (host, sends) in [(sender, true), (receiver, false)] {
-            let Some(link) = links.all.get_mut(&host) else { continue };
+            let Some(link) = links.all.get_mut(&(host, second)) else { continue };
             let lasts = (numbytes as f64 * 8e9 / link.rate) as u64;
             let direction = if sends { &mut link.transmit } else { &mut link.receive };
             let busy = direction.get_or_insert_with(|| Integral::new(grid));
@@ -202,9 +208,14 @@ pub(crate) fn links(
         }
     })?;
     found.too_many |= links.too_many;
-    found.by_resource.extend(links.all.into_iter().flat_map(|(host, link)| {
-        let both = [(Part::Transmit, link.transmit), (Part::Receive, link.receive)];
-        both.into_iter().filter_map(move |(part, busy)| {
+    found.by_resource.extend(links.all.into_iter().flat_map(|((host, second), link)| {
+        let parts = if second {
+            [Part::ClusterTransmit, Part::ClusterReceive]
+        } else {
+            [Part::Transmit, Part::Receive]
+        };
+        let both = parts.into_iter().zip([link.transmit, link.receive]);
+        both.filter_map(move |(part, busy)| {
             Some(((host, part), OverTime { busy: busy?, queue: None }))
         })
     }));

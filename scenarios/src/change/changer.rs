@@ -108,7 +108,9 @@ impl Changer<'_> {
 
     /// Sets or removes a key of `table`.
     fn leaf(&mut self, table: &mut Table, key: &KeyShape, path: &str) {
-        if self.takes_away() {
+        // a table that may be left out goes with `none`, as entries do
+        let is_table = matches!(key.shape, Shape::Table(TableShape { short: None, .. }));
+        if self.takes_away() || is_table && !key.required && self.takes_entry_away() {
             table.remove(&key.name);
             return;
         }

@@ -9,7 +9,7 @@
 //! The value is read as TOML or as a text, depending on what the key takes: `8`, `1 GiB`, `3-of-5`,
 //! `brick[3-7]`, `"brick[3-7]"`. An empty value removes a key, so that its default applies again
 //! (`workload.mail.think=`). Entries are added as a whole, `workload.new={ volume = "mail", ... }`,
-//! and removed by `none`: `workload.mail=none`. A change that makes other keys meaningless
+//! and removed by `none`: `workload.mail=none`; so are optional tables, `scrub=none`. A change that makes other keys meaningless
 //! (`arrivals`, `kind`, `layout`, `pattern`) removes these, unless they were changed too.
 
 mod changer;

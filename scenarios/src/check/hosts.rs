@@ -372,7 +372,10 @@ fn host(group: &Group, node: &Node, context: &mut Context<'_>) -> Option<Host> {
     let (cpu, nic, role, guest) = if group.is_node {
         let raw: RawNode = context.read(node)?;
         let cpu = cpu.and_then(|cpu| context.cpu(&cpu));
-        let nic = context.nic(&raw.nic);
+        let nic = context.nic(&raw.nic).zip(match &raw.cluster_nic {
+            Some(nic) => context.nic(nic).map(Some),
+            None => Some(None),
+        });
         (cpu, nic, context.storage(&raw).map(Role::Node), Some(None))
     } else {
         let raw: RawClient = context.read(node)?;
@@ -381,9 +384,10 @@ fn host(group: &Group, node: &Node, context: &mut Context<'_>) -> Option<Host> {
             Some(guest) => context.guest(guest).map(Some),
             None => Some(None),
         };
-        (cpu, context.nic(&raw.nic), Some(Role::Client), guest)
+        let nic = context.nic(&raw.nic).map(|nic| (nic, None));
+        (cpu, nic, Some(Role::Client), guest)
     };
     let (name, group) = (String::new(), group.name.clone());
-    let machine = None;
-    Some(Host { name, group, role: role?, cpu: cpu?, nic: nic?, guest: guest?, machine })
+    let ((nic, cluster_nic), machine) = (nic?, None);
+    Some(Host { name, group, role: role?, cpu: cpu?, nic, cluster_nic, guest: guest?, machine })
 }

@@ -52,12 +52,13 @@ pub(super) fn place(
             let GroupMachines { bandwidth, place: written, .. } = by_group[host.group.as_str()];
             let [own, shared] = [&*host, &first]
                 .map(|host| host.role.storage().map(|of| (&of.disks, &of.log_devices)));
-            if host.nic != first.nic || own != shared {
+            let adapters = |host: &Host| (host.nic, host.cluster_nic);
+            if adapters(host) != adapters(&first) || own != shared {
                 let message = format!(
                     "`{}` and `{}` are on one machine and cannot have different adapters or disks",
                     host.name, first.name
                 );
-                let help = "give both groups the same `nic` and `disk`";
+                let help = "give both groups the same `nic`, `cluster_nic` and `disk`";
                 context.add(Problem::new(written, message).help(help));
                 return;
             }

@@ -3,6 +3,7 @@
 //! All errors in values and their relations are found here and nowhere later. A check whose inputs
 //! are wrong themselves is skipped silently.
 
+mod adapters;
 mod cluster;
 mod crush;
 mod events;
@@ -273,6 +274,9 @@ impl Context<'_> {
         let duration_found = duration.flatten();
         let found = (&hosts, &volumes[..], &workloads[..]);
         let outages = self.events(tree, found, system.as_ref(), duration_found);
+        if let (Some(system), Ok(outages)) = (&system, &outages) {
+            self.adapters_are_used(tree, &hosts, system, outages.is_some());
+        }
         let timeout = outages.as_ref().ok().and_then(Option::as_ref);
         self.fits_hedges(tree, system.as_ref(), timeout.map(|outages| outages.recovery.timeout));
         let scrub = self.scrub(tree, system.as_ref(), duration_found);

@@ -48,6 +48,10 @@ pub(crate) struct RawNode {
     /// The network adapter.
     #[schemars(extend("default" = {}))]
     pub(crate) nic: RawNic,
+    /// A second network adapter, at the same switch, as for Ceph's `cluster_network`. Messages from a server to another
+    /// server go over it if both nodes have one: copies and shards of writes, recovery, replication. Messages
+    /// of clients use `nic`.
+    pub(crate) cluster_nic: Option<RawNic>,
     /// With this table, the hosts of the group are virtual machines. Several of them may share the adapter
     /// and the disks of a machine. Without it, each host is a machine of its own.
     #[allow(dead_code, reason = "read when groups are expanded")]

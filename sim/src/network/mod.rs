@@ -5,7 +5,8 @@
 //! those before it: the switch is store-and-forward, first come, first served. The sender's link serves trains of
 //! segments first come, first served.
 //!
-//! Virtual machines share the link of their machine, but have their own connections.
+//! Virtual machines share the link of their machine, but have their own connections. A second adapter of a node counts
+//! as a host here, at the same switch and in the same rack.
 //!
 //! **Ports.** A segment is dropped if the output port's buffer is full (tail drop), or if the port exceeds its share of
 //! a buffer that all ports have in common (see `pool`).

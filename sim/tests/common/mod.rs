@@ -122,6 +122,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
         }),
         cpu: cpu(),
         nic: nic(),
+        cluster_nic: None,
         guest: None,
         machine: None,
     };
@@ -131,6 +132,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
         role: Role::Client,
         cpu: cpu(),
         nic: nic(),
+        cluster_nic: None,
         guest: None,
         machine: None,
     };

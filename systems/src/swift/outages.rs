@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use foretell_scenarios::model::Scenario;
 use foretell_sorted::{SortedMap, SortedSet};
-use foretell_units::{Beat, Bytes, HostId, SimTime, VolumeId};
+use foretell_units::{Bytes, HostId, SimTime, VolumeId};
 
 use super::VolumeRing;
 use super::call::{Call, Role};
@@ -214,7 +214,7 @@ impl Cluster {
             let disks = (0..).zip(capacities(scenario, host));
             servers.extend(disks.map(|(disk, _)| Target { host, disk }));
             if servers.len() as Osd > first_server[index] {
-                let beat = Beat::drawn(interval, &mut clocks(host).stream("replicator"));
+                let beat = clocks(host).beat("replicator", interval);
                 replicators.insert(host, Replicator::new(beat));
             }
         }

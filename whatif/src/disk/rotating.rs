@@ -2,8 +2,8 @@
 //! transfer by place on the disk, and the cost of a pause before an operation that continues the previous
 //! one.
 //!
-//! Left out: the angle of the platter, except near a buffered write (otherwise, rotational latency is drawn
-//! from the measured distribution). Of the drive's buffer, only read-ahead and buffered writes are modelled.
+//! Left out: the angle of the platter, except near the end of the last operation (otherwise, rotational latency is
+//! drawn from the measured distribution). Of the drive's buffer, only read-ahead and buffered writes are modelled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +18,9 @@ const LEAST: SimSpan = SimSpan::from_ns(1000);
 
 /// Distances up to this are looked up in sectors, longer ones by radius.
 const NEAR_SECTORS: u64 = 8192;
+
+/// Up to this distance, the angle between two places is measured. Beyond it, it is random.
+const SAME_TRACK: u64 = 1024;
 
 /// A distribution that depends on a distance.
 #[derive(Debug, Default)]
@@ -98,6 +101,10 @@ pub(super) struct Rotating {
     far: [Curve; 2],
     /// The read-ahead segments, latest first.
     segments: VecDeque<Segment>,
+    /// Time of a sector, ns, where short distances were measured.
+    near_sector_ns: f64,
+    /// Shortest positioning time, ns: that of a command.
+    least_ns: f64,
     /// Time of a revolution: the range of positioning times over one long distance.
     turn_ns: f64,
     /// The kind of operation whose measured times are those of the arm, at short distances backwards and
@@ -155,8 +162,15 @@ impl Rotating {
         };
         let mechanical =
             if median_ns(Op::Write) > 0.5 * median_ns(Op::Read) { Op::Write } else { Op::Read };
+        let nearby = measured.positioning[0].iter().filter(|point| near(point.distance_sectors));
+        let place = median(nearby.map(|point| point.from_sector as f64).collect());
+        let shortest = measured.positioning[0].iter().map(|point| point.quantiles_ns[0]);
+        let least = shortest.min_by(f64::total_cmp);
+        let near_rate = at_place(&measured.stream_bytes_per_s[0], place / sectors as f64);
         Self {
             mechanical,
+            near_sector_ns: SECTOR_BYTES as f64 / near_rate * 1e9,
+            least_ns: least.unwrap_or(0.0),
             turn_ns: median(turns.collect()),
             forwards: [curve(0, &forwards), curve(1, &forwards)],
             backwards: [curve(0, &backwards), curve(1, &backwards)],
@@ -206,12 +220,23 @@ impl Rotating {
         let shows_arm = op == Op::Write || ahead && !self.wrote_last();
         let curve = if shows_arm { op } else { self.mechanical };
         let curves = if ahead { &self.forwards } else { &self.backwards };
-        let away_ns = curves[index(curve)].draw(distance as f64, chance);
-        if !self.wrote_last() {
-            return away_ns;
+        // on a denser track, more sectors pass in the same time
+        let scale = self.transfer_ns(lbn, Sectors(1)) / self.near_sector_ns;
+        let away_ns = curves[index(curve)].draw(distance as f64 * scale, chance);
+        let away_ns = if distance == 0 && self.wrote_last() { 0.0 } else { away_ns };
+        let pause = now.saturating_since(self.ended);
+        if self.wrote_last() {
+            self.turned(away_ns, pause, 0.0)
+        } else if distance < SAME_TRACK && self.reads_no_further() {
+            self.turned(away_ns, pause, self.least_ns)
+        } else {
+            away_ns
         }
-        let away_ns = if distance == 0 { 0.0 } else { away_ns };
-        self.turned(away_ns, now.saturating_since(self.ended))
+    }
+
+    /// Whether the drive does not read on after a read. If it does, measured times are those from where it is by then.
+    fn reads_no_further(&self) -> bool {
+        self.measured.read_ahead_streams == 0 && self.ended != SimTime::ZERO
     }
 
     /// Whether the last operation was a buffered write.
@@ -220,13 +245,13 @@ impl Rotating {
     }
 
     /// Time to a place after a pause, if that place was `away_ns` away before the pause: the platter keeps
-    /// turning.
-    fn turned(&self, away_ns: f64, pause: SimSpan) -> f64 {
+    /// turning. It takes at least `least_ns`.
+    fn turned(&self, away_ns: f64, pause: SimSpan, least_ns: f64) -> f64 {
         let left = away_ns - pause.as_ns() as f64;
-        if left >= 0.0 || self.turn_ns <= 0.0 {
-            left.max(0.0)
+        if left >= least_ns || self.turn_ns <= 0.0 {
+            left.max(least_ns)
         } else {
-            left.rem_euclid(self.turn_ns)
+            least_ns + (left - least_ns).rem_euclid(self.turn_ns)
         }
     }
 
@@ -587,6 +612,39 @@ mod tests {
             let took = (near - from).as_ms_f64();
             assert!((took - expected_ms).abs() < 0.002, "{pause_ms}: {took}");
         }
+    }
+
+    #[test]
+    fn a_short_way_ahead_is_missed_after_a_pause() {
+        // a revolution takes 8 ms, and 64 sectors take 1 ms where short distances were measured
+        let near = |distance_sectors| Positioning {
+            from_sector: 0,
+            distance_sectors,
+            quantiles_ns: [distance_sectors as f64 / 64.0 * MS; QUANTILES],
+        };
+        let positioning = [4, 32, 64, 128].map(near).to_vec();
+        let rates = [32.768e6, 32.768e6, 65.536e6, 65.536e6].to_vec();
+        let measured = Measurement {
+            capacity_bytes: 1 << 30,
+            stream_bytes_per_s: [rates.clone(), rates],
+            positioning: [positioning.clone(), positioning],
+            ..nothing()
+        };
+        let took_ms = |first: u64, pause: SimSpan| {
+            let mut disk = disk(measured.clone());
+            disk.turn_ns = 8.0 * MS;
+            let read = |lbn: u64| (Op::Read, Sectors(lbn), Sectors(8));
+            let from = disk.serve(SimTime::ZERO, read(first), None).done + pause;
+            let done = disk.serve(from, read(first + 8 + 64), None).done;
+            (done - from).as_ms_f64()
+        };
+        for (pause_us, expected_ms) in [(0, 1.0), (600, 0.4), (1600, 7.4), (9600, 7.4)] {
+            let took = took_ms(0, SimSpan::from_us(pause_us)) - 0.125;
+            assert!((took - expected_ms).abs() < 0.002, "{pause_us}: {took}");
+        }
+        // twice as many sectors pass in the same time where the rate is twice as high
+        let took = took_ms((1 << 21) - 1000, SimSpan::ZERO) - 0.0625;
+        assert!((took - 0.5).abs() < 0.002, "{took}");
     }
 
     #[test]

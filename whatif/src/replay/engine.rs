@@ -8,7 +8,9 @@ use foretell_algorithms::cores::Slice;
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
-use foretell_systems::{Access, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work};
+use foretell_systems::{
+    Access, Adapters, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work,
+};
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime, Stream, Thread};
 
 use super::agenda::{Agenda, Event};
@@ -39,6 +41,7 @@ pub(super) struct Engine<'a> {
     pub(super) in_hand: Option<(HostId, u32)>,
     /// Whether computations run on threads that must be woken.
     pub(super) waking: bool,
+    pub(super) adapters: Adapters,
     pub(super) links: Links,
     /// By host: bandwidth limit of a virtual machine that has one.
     pub(super) limits: Vec<Option<Limit>>,
@@ -134,16 +137,17 @@ impl Engine<'_> {
     /// goes over the bridge. The bridge takes no time and records nothing.
     pub(super) fn put_on_link(&mut self, exchanges: &Exchanges, id: u32) {
         let exchange = &exchanges[id];
-        let (from, to) = (exchange.sender(), exchange.receiver());
-        let machine = self.links.machine(from);
-        if machine == self.links.machine(to) {
+        let (from, to) = self.adapters.between(exchange);
+        if self.links.machine(from) == self.links.machine(to) {
             self.agenda.schedule(self.now, Event::Delivered { exchange: id });
             return;
         }
-        let wire = exchange.wire();
-        self.tracking.post(from.0, RecordKind::NetworkTransmit);
+        let (sender, wire) = (exchange.sender(), exchange.wire());
+        self.tracking.post(sender.0, RecordKind::NetworkTransmit);
         let time = self.links.time(from.index(), wire);
-        self.charge(machine, Resource::Transmit, exchange.workload, time);
+        let first = from == sender;
+        let resource = if first { Resource::Transmit } else { Resource::ClusterTransmit };
+        self.charge(self.links.machine(sender), resource, exchange.workload, time);
         let mut steps = std::mem::take(&mut self.steps);
         self.links.send(self.now, (from.0, to.0), id, wire, &mut steps);
         self.take(steps);
@@ -152,8 +156,8 @@ impl Engine<'_> {
     /// When the receiver's bandwidth limit lets a message pass that has arrived now.
     pub(super) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
-        let wire = exchange.wire();
-        let on_link = self.link_time(to, (from, to), wire);
+        let (adapters, wire) = (self.adapters.between(exchange), exchange.wire());
+        let on_link = self.link_time(adapters.1, adapters, wire);
         let limit = self.limits[to.index()].as_mut().filter(|_| from != to);
         limit.map_or(self.now, |limit| limit.let_in(self.now, wire, on_link))
     }
@@ -170,6 +174,12 @@ impl Engine<'_> {
         let owners = match resource {
             Resource::Cpu => self.machines[host],
             Resource::Transmit | Resource::Receive | Resource::Disk(_) => {
+                self.links.machine(HostId::from(host))
+            }
+            Resource::ClusterTransmit | Resource::ClusterReceive => {
+                if self.adapters.second(HostId::from(host)).is_none() {
+                    return false;
+                }
                 self.links.machine(HostId::from(host))
             }
         };
@@ -222,8 +232,8 @@ impl Hosts for Engine<'_> {
             self.agenda.schedule(self.now, Event::Delivered { exchange: id });
             return;
         }
-        let wire = exchange.wire();
-        let on_link = self.link_time(from, (from, to), wire);
+        let (adapters, wire) = (self.adapters.between(exchange), exchange.wire());
+        let on_link = self.link_time(adapters.0, adapters, wire);
         let at = match &mut self.limits[from.index()] {
             Some(limit) => limit.let_out(self.now, wire, on_link),
             None => self.now,
@@ -269,11 +279,13 @@ impl Hosts for Engine<'_> {
     }
 
     fn note_received(&mut self, exchange: &Exchange) {
-        let [from, to] =
-            [exchange.sender(), exchange.receiver()].map(|host| self.links.machine(host));
-        if from != to {
+        let (from, to) = self.adapters.between(exchange);
+        if self.links.machine(from) != self.links.machine(to) {
+            let receiver = exchange.receiver();
             let time = self.links.time(to.index(), exchange.wire());
-            self.charge(to, Resource::Receive, exchange.workload, time);
+            let first = to == receiver;
+            let resource = if first { Resource::Receive } else { Resource::ClusterReceive };
+            self.charge(self.links.machine(receiver), resource, exchange.workload, time);
         }
     }
 }

@@ -202,7 +202,7 @@ impl WorkloadKey {
 
 impl HostKey {
     fn of(host: &Host) -> Self {
-        let Host { name, group: _, role, cpu: _, nic: _, guest, machine } = host;
+        let Host { name, group: _, role, cpu: _, nic: _, cluster_nic: _, guest, machine } = host;
         let storage = role.storage().map(|storage| {
             let Storage { cache, nvram, layout, disks, log_devices: _, stripe, shared_by } =
                 storage;

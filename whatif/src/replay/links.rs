@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use foldhash::fast::FixedState;
 use foretell_algorithms::message::SEGMENT_WIRE;
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{Host, NetworkModel, Switch, Uplinks};
+use foretell_scenarios::model::{NetworkModel, Nic, Switch, Uplinks};
 use foretell_units::{Bytes, HostId, Rate, SimSpan, SimTime};
 use hashbrown::HashMap;
 
@@ -147,16 +147,16 @@ impl Connection {
 }
 
 impl Links {
-    /// `machines`: by host, the machine whose link it uses.
+    /// Second adapters of nodes count as hosts here. `machines`: by host, the machine whose link it uses.
     pub(super) fn new(
-        hosts: &[Host],
+        nics: &[Nic],
         machines: &[HostId],
         switch: &Switch,
         uplinks: Option<&Uplinks>,
     ) -> Self {
-        let link = |host: &Host| Link {
-            rate: host.nic.rate,
-            latency: host.nic.latency,
+        let link = |nic: &Nic| Link {
+            rate: nic.rate,
+            latency: nic.latency,
             sends_until: SimTime::ZERO,
             receives_until: SimTime::ZERO,
             sent: SimSpan::ZERO,
@@ -165,14 +165,14 @@ impl Links {
             looked_at: false,
         };
         Self {
-            of_machines: hosts.iter().map(link).collect(),
+            of_machines: nics.iter().map(link).collect(),
             machines: machines.iter().map(|machine| machine.0).collect(),
             directory: HashMap::default(),
             connections: Vec::new(),
             trains: Slab::new(),
             tcp: (switch.model == NetworkModel::Tcp).then_some(*switch),
             uplink: uplinks.map(|uplinks| uplinks.rate),
-            racks: uplinks.map_or_else(Vec::new, |uplinks| uplinks.by_host(hosts.len())),
+            racks: uplinks.map_or_else(Vec::new, |uplinks| uplinks.by_host(nics.len())),
             uplinks: uplinks.map_or_else(Vec::new, |all| vec![Default::default(); all.racks.len()]),
             climbs: Slab::new(),
         }

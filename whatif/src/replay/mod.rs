@@ -31,7 +31,7 @@ use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Host, Scenario, Scrub};
-use foretell_systems::{Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
+use foretell_systems::{Adapters, Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
 use crate::answer::Overload;
@@ -128,7 +128,7 @@ impl<'a> Replay<'a> {
     fn new(material: &Material<'a>) -> Result<Self, WhatIfError> {
         let scenario = material.scenario;
         // the records do not show when hosts started their timers
-        let clocks = |id: HostId| Owner::new(SEED, scenario.host(id).name.clone());
+        let clocks = |id: HostId| Owner::new(SEED, scenario.host(id).name.clone()).spread(id.0);
         let protocol = Protocol::new(scenario, &clocks).map_err(|error| WhatIfError::Refused {
             change: format!("volume.{}", error.volume),
             reason: error.reason,
@@ -146,12 +146,8 @@ impl<'a> Replay<'a> {
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
         let machines: Vec<HostId> = hosts.map(|host| protocol.machine(host)).collect();
         // by host: the host that owns the link and the disks of its machine
-        let owners: Vec<HostId> = scenario
-            .hosts
-            .iter()
-            .zip(&machines)
-            .map(|(host, machine)| host.machine.map_or(*machine, |machine| machine.host))
-            .collect();
+        let owner = |(host, id): (&Host, &HostId)| host.machine.map_or(*id, |machine| machine.host);
+        let owners: Vec<HostId> = scenario.hosts.iter().zip(&machines).map(owner).collect();
         let disks = |(index, host): (usize, &Host)| {
             let id = HostId::from(index);
             let storage = host.role.storage().filter(|_| owners[index] == id);
@@ -179,6 +175,7 @@ impl<'a> Replay<'a> {
             let Host { cpu, .. } = host;
             Cpu::new(cpu.cores, cpu.quantum, cpu.context_switch).with_smt(cpu.smt)
         };
+        let adapters = Adapters::of(scenario);
         let engine = Engine {
             scenario,
             now: SimTime::ZERO,
@@ -191,11 +188,12 @@ impl<'a> Replay<'a> {
             in_hand: None,
             waking: false,
             links: Links::new(
-                &scenario.hosts,
-                &owners,
+                adapters.nics(),
+                &adapters.links(owners),
                 &scenario.switch,
-                scenario.uplinks.as_ref(),
+                adapters.uplinks(scenario.uplinks.as_ref()).as_ref(),
             ),
+            adapters,
             limits: scenario.hosts.iter().map(limit).collect(),
             nodes,
             disks,
@@ -491,8 +489,14 @@ impl<'a> Replay<'a> {
         let uplinks = (0..racks).map(|rack| links.uplink_busy(rack, *now).map(Busy::from).into());
         (0..scenario.hosts.len())
             .map(|host| {
-                let (sent, received) = self.engine.links.busy(host, self.engine.now);
-                let busy = [self.engine.cpus[host].busy(self.engine.now), sent, received];
+                let links = &self.engine.links;
+                let busy = |link| links.busy(link, self.engine.now);
+                let second = self.engine.adapters.second(HostId::from(host));
+                let (sent, received) = busy(host);
+                let (sent_second, received_second) =
+                    second.map_or_else(Default::default, |link| busy(link.index()));
+                let cpu = self.engine.cpus[host].busy(self.engine.now);
+                let busy = [cpu, sent, received, sent_second, received_second];
                 let mut busy: Vec<Busy> = busy.map(Busy::from).into();
                 busy.extend(self.engine.disks[host].busy());
                 busy
