@@ -625,6 +625,7 @@ struct Adapters {
     latency: &'static str,
 }
 
+/// The adapters of a node: those for other nodes are the second one, all others together the first.
 fn network(config: &Config, nodes: u32, assumed: &mut Vec<String>) -> Adapters {
     let networks = &config.node.network;
     let has = |network: &NetworkConfig, purpose| network.purpose.as_deref() == Some(purpose);

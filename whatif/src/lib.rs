@@ -28,8 +28,8 @@ pub use answer::{
 };
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
-    ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, Measurement, Mixed, Positioning,
-    QUANTILES, Random, Trial, WriteBuffer, WriteCacheFacts, trial,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, Measurement,
+    Mixed, Positioning, QUANTILES, Random, Trial, WriteBuffer, WriteCacheFacts, trial,
 };
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};

@@ -143,6 +143,9 @@ pub(crate) const fn index(op: Op) -> usize {
     }
 }
 
+/// Distances from this on are measured at random angles of the platter, shorter ones exactly.
+pub const ANY_ANGLE_SECTORS: u64 = 1024;
+
 /// Time of an 8 KiB operation without its transfer, at a distance from the previous operation, without a
 /// pause. For writes into a buffer: the time on the medium.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -24,8 +24,8 @@ use drive::Drive;
 pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
-    ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed, Positioning, QUANTILES,
-    Random, WriteBuffer, WriteCacheFacts,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed,
+    Positioning, QUANTILES, Random, WriteBuffer, WriteCacheFacts,
 };
 pub use trial::{Trial, trial};
 

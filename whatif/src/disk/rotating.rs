@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 
-use super::measurement::{Measurement, Positioning, QUANTILES, index};
+use super::measurement::{ANY_ANGLE_SECTORS, Measurement, Positioning, QUANTILES, index};
 use super::{Served, Taken};
 
 /// Shortest time of an operation, so that time passes.
@@ -18,9 +18,6 @@ const LEAST: SimSpan = SimSpan::from_ns(1000);
 
 /// Distances up to this are looked up in sectors, longer ones by radius.
 const NEAR_SECTORS: u64 = 8192;
-
-/// Up to this distance, the angle between two places is measured. Beyond it, it is random.
-const SAME_TRACK: u64 = 1024;
 
 /// A distribution that depends on a distance.
 #[derive(Debug, Default)]
@@ -227,7 +224,7 @@ impl Rotating {
         let pause = now.saturating_since(self.ended);
         if self.wrote_last() {
             self.turned(away_ns, pause, 0.0)
-        } else if distance < SAME_TRACK && self.reads_no_further() {
+        } else if distance < ANY_ANGLE_SECTORS && self.reads_no_further() {
             self.turned(away_ns, pause, self.least_ns)
         } else {
             away_ns

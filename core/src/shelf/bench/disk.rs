@@ -1,7 +1,7 @@
 //! Measures what a disk's times depend on: distances, the capacity of its buffer, its read-ahead.
 
 use foretell_units::{Op, SECTOR_BYTES, SimSpan};
-use foretell_whatif::{Continued, Positioning};
+use foretell_whatif::{ANY_ANGLE_SECTORS, Continued, Positioning};
 
 use super::rig::Bench;
 use super::steady::quantiles;
@@ -54,9 +54,10 @@ impl Bench {
         // spread over so wide an area that the device's buffer does not hold the data
         let spread = self.sectors / 8;
         let room = self.sectors - 4 * PIECE;
-        // beyond a track, the angle of the platter is random
         let way = distance_sectors.unsigned_abs();
-        let scatter = if way >= 1024 { (way / 4).max(1024).min(self.sectors / 64) } else { 0 };
+        let is_scattered = way >= ANY_ANGLE_SECTORS;
+        let scatter = (way / 4).max(ANY_ANGLE_SECTORS).min(self.sectors / 64);
+        let scatter = if is_scattered { scatter } else { 0 };
         let way = (way + scatter).min(room - 1);
         let spread = spread.min(room - way).max(1);
         let first = (room - way - spread) / 2 + if distance_sectors < 0 { way } else { 0 };
