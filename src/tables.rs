@@ -322,8 +322,8 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
         });
         rows.entry((position, label)).or_default().push(&host.name);
     }
-    let all = truth.hosts.values().flat_map(SortedMap::keys);
-    let has_second = all.into_iter().any(|resource| resource.starts_with("cluster_nic"));
+    let mut all = truth.hosts.values().flat_map(SortedMap::keys);
+    let has_second = all.any(|resource| resource.starts_with("cluster_nic"));
     let mut names = vec!["host", "cpu", "disks", "nic transmit", "nic receive"];
     if has_second {
         names.extend(["cluster nic transmit", "cluster nic receive"]);

@@ -24,6 +24,16 @@ impl Resource {
     /// Number of resources of a host without disks.
     pub const BESIDE_DISKS: usize = 5;
 
+    /// The sending direction of a host's first or second adapter.
+    pub fn sending(second: bool) -> Self {
+        if second { Self::ClusterTransmit } else { Self::Transmit }
+    }
+
+    /// The receiving direction of a host's first or second adapter.
+    pub fn receiving(second: bool) -> Self {
+        if second { Self::ClusterReceive } else { Self::Receive }
+    }
+
     /// Its index among those of a host.
     pub fn index(self) -> usize {
         match self {

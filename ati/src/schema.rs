@@ -117,7 +117,7 @@ CREATE TABLE rollup_records (
 CREATE TABLE rollup_demand (
   workload INTEGER NOT NULL,     -- who asked -> workloads
   host INTEGER NOT NULL,         -- of which host -> hosts
-  resource TEXT NOT NULL,        -- of which resource of it: 'cpu', 'nic_transmit', 'cluster_nic_receive', 'disk0'
+  resource TEXT NOT NULL,        -- of which resource of it: 'cpu', 'nic_transmit', 'nic_receive', 'disk0' ...
   busy_ns INTEGER NOT NULL,      -- nanoseconds that it was busy for it
   operations INTEGER NOT NULL,   -- operations that it served for it
   PRIMARY KEY (workload, host, resource)

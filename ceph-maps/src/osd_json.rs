@@ -150,10 +150,9 @@ impl OsdMapJson {
     pub(crate) fn has_cluster_network(&self) -> bool {
         let (mut differ, mut known) = (0, 0);
         for osd in &self.osds {
-            let machine =
-                |address: &Option<String>| host_of(address.as_deref()?).map(str::to_owned);
-            let Some(public) = machine(&osd.public_addr) else { continue };
-            let Some(cluster) = machine(&osd.cluster_addr) else { continue };
+            let public = osd.public_addr.as_deref().and_then(host_of);
+            let cluster = osd.cluster_addr.as_deref().and_then(host_of);
+            let Some((public, cluster)) = public.zip(cluster) else { continue };
             known += 1;
             differ += usize::from(public != cluster);
         }

@@ -308,7 +308,7 @@ impl Engine {
             collectors.sent(from, to, wire);
         }
         let adapter = self.adapters.between(exchange).0;
-        let resource = if adapter == from { Resource::Transmit } else { Resource::ClusterTransmit };
+        let resource = Resource::sending(adapter != from);
         let owner = self.hosts[from.index()].physical;
         let charged = || self.network.wire_time(adapter, wire);
         self.tracker.charge(owner, resource, exchange.workload, charged);
@@ -457,8 +457,7 @@ impl Hosts for Engine {
         }
         let adapters = self.adapters.between(exchange);
         if self.network.machine(adapters.0) != self.network.machine(adapters.1) {
-            let first = adapters.1 == host;
-            let resource = if first { Resource::Receive } else { Resource::ClusterReceive };
+            let resource = Resource::receiving(adapters.1 != host);
             let owner = self.hosts[host.index()].physical;
             let charged = || self.network.wire_time(adapters.1, wire);
             self.tracker.charge(owner, resource, exchange.workload, charged);

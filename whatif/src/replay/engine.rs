@@ -145,8 +145,7 @@ impl Engine<'_> {
         let (sender, wire) = (exchange.sender(), exchange.wire());
         self.tracking.post(sender.0, RecordKind::NetworkTransmit);
         let time = self.links.time(from.index(), wire);
-        let first = from == sender;
-        let resource = if first { Resource::Transmit } else { Resource::ClusterTransmit };
+        let resource = Resource::sending(from != sender);
         self.charge(self.links.machine(sender), resource, exchange.workload, time);
         let mut steps = std::mem::take(&mut self.steps);
         self.links.send(self.now, (from.0, to.0), id, wire, &mut steps);
@@ -283,8 +282,7 @@ impl Hosts for Engine<'_> {
         if self.links.machine(from) != self.links.machine(to) {
             let receiver = exchange.receiver();
             let time = self.links.time(to.index(), exchange.wire());
-            let first = to == receiver;
-            let resource = if first { Resource::Receive } else { Resource::ClusterReceive };
+            let resource = Resource::receiving(to != receiver);
             self.charge(self.links.machine(receiver), resource, exchange.workload, time);
         }
     }
