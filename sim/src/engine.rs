@@ -583,8 +583,20 @@ impl Hosts for Engine {
         }
     }
 
-    fn payload_found(&mut self, fragments: Fragments) -> Option<bool> {
-        self.vault.as_mut()?.find(fragments)
+    fn payload_read(&mut self, fragments: Fragments) {
+        if let Some(vault) = &mut self.vault
+            && let Err(error) = vault.read(fragments)
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    fn payload_found(&mut self, fragments: Fragments, is_stale: bool) {
+        if let Some(vault) = &mut self.vault
+            && let Err(error) = vault.find(fragments, is_stale)
+        {
+            self.failure.get_or_insert(error);
+        }
     }
 
     fn payload_settled(&mut self, volume: u32, version: u64, first_block: u64, blocks: u64) {

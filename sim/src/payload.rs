@@ -72,10 +72,14 @@ struct Block {
     complete: u64,
     /// Versions that outstanding reads are pinned to.
     pins: Vec<u64>,
+    /// Number of versions so far.
+    sent: u64,
 }
 
 struct Version {
     number: u64,
+    /// Its place in the order in which the messages of versions were sent, from 1.
+    place: u64,
     plain: Vec<u8>,
     fragments: Vec<Vec<u8>>,
     /// Stored fragments, with their nodes.
@@ -87,6 +91,8 @@ struct Pinned {
     volume: u32,
     block: u64,
     version: u64,
+    /// The place of the version that it was pinned to first.
+    known: u64,
     taken: Vec<(usize, Vec<u8>)>,
 }
 
@@ -149,9 +155,8 @@ impl Vault {
                 chunk.copy_from_slice(&self.contents.bits().to_le_bytes()[..chunk.len()]);
             }
             let fragments = self.seal(volume, block, version, &plain);
-            let made = Version { number: version, plain, fragments, stored: Vec::new() };
             let block = self.blocks.entry((volume, block)).or_default();
-            block.versions.push(made);
+            block.push(version, plain, fragments);
             if self.may_be_stale {
                 // until it has settled: a node may get it late
                 block.pins.push(version);
@@ -185,9 +190,9 @@ impl Vault {
             let known = known.and_then(|block| block.version(complete));
             let plain = known.map_or_else(|| self.initial(from, number), |one| one.plain.clone());
             let fragments = self.seal(to, number, complete, &plain);
-            let version = Version { number: complete, plain, fragments, stored: Vec::new() };
-            let (versions, pins) = (vec![version], Vec::new());
-            self.blocks.insert((to, number), Block { versions, complete, pins });
+            let mut block = Block { complete, ..Block::default() };
+            block.push(complete, plain, fragments);
+            self.blocks.insert((to, number), block);
         }
     }
 
@@ -268,8 +273,8 @@ impl Vault {
         for number in first_block..first_block + blocks {
             let block = self.blocks.entry((volume, number)).or_default();
             block.pins.push(block.complete);
-            let version = block.complete;
-            let pinned = Pinned { volume, block: number, version, taken: Vec::new() };
+            let (version, known) = (block.complete, block.place(block.complete));
+            let pinned = Pinned { volume, block: number, version, known, taken: Vec::new() };
             self.reads.entry(request).or_default().push(pinned);
         }
     }
@@ -284,29 +289,57 @@ impl Vault {
         holds
     }
 
-    /// A node has read its copies for a request, which from now on sees the versions that the node has. Returns whether
-    /// any is older than the one that the request was pinned to; `None`: the node lacks one.
-    pub(crate) fn find(&mut self, what: Fragments) -> Option<bool> {
-        let mut read = self.reads.remove(&what.request)?;
-        let mut is_stale = Some(false);
+    /// A node has read fragments of the versions that a request is pinned to.
+    ///
+    /// # Errors
+    ///
+    /// It lacks one.
+    pub(crate) fn read(&self, what: Fragments) -> Result<(), SimError> {
+        if self.holds(what) {
+            return Ok(());
+        }
+        Err(self.not_there(what))
+    }
+
+    /// A node has found its copies for a request, which from now on sees the versions that the node has. `is_stale`:
+    /// whether any must be older than the one that the request was pinned to first.
+    ///
+    /// # Errors
+    ///
+    /// It lacks one, or one is older although none may be, or none is.
+    pub(crate) fn find(&mut self, what: Fragments, is_stale: bool) -> Result<(), SimError> {
+        let Some(mut read) = self.reads.remove(&what.request) else { return Ok(()) };
+        let mut is_any_older = false;
         for pinned in read.iter_mut().filter(|pinned| what.range().contains(&pinned.block)) {
             let is_there_initially = self.holds_initial(pinned.block, what);
             let block = self.blocks.get_mut(&(what.volume, pinned.block)).expect("it is pinned");
             let stored = (what.fragment, what.node);
             let newest = block.versions.iter().rev().find(|one| one.stored.contains(&stored));
             let newest = newest.map(|one| one.number).or(is_there_initially.then_some(0));
-            let Some(newest) = newest else {
-                is_stale = None;
-                continue;
-            };
-            let is_older = block.place(newest) < block.place(pinned.version);
-            is_stale = is_stale.map(|stale| stale || is_older);
+            let Some(newest) = newest else { return Err(self.not_there(what)) };
+            is_any_older |= block.place(newest) < pinned.known;
             let pin = block.pins.iter().position(|pin| *pin == pinned.version);
             block.pins[pin.expect("it is pinned")] = newest;
             pinned.version = newest;
         }
         self.reads.insert(what.request, read);
-        is_stale
+        if is_any_older == is_stale {
+            return Ok(());
+        }
+        let which = |is_older| if is_older { "an older version" } else { "the newest version" };
+        let reason = format!("{} in place of {}", which(is_any_older), which(is_stale));
+        Err(self.wrong_copies(what, &reason))
+    }
+
+    fn not_there(&self, what: Fragments) -> SimError {
+        self.wrong_copies(what, "nothing")
+    }
+
+    fn wrong_copies(&self, what: Fragments, found: &str) -> SimError {
+        let Fragments { volume, first_block, node, .. } = what;
+        let volume = self.volumes[volume as usize].name.clone();
+        let reason = format!("device {} sends {found}", node.0);
+        SimError::WrongData { volume, block: first_block, reason }
     }
 
     fn holds(&self, what: Fragments) -> bool {
@@ -450,7 +483,7 @@ impl Vault {
         sources: &[(u8, HostId)],
         targets: &[(u8, HostId)],
     ) -> Result<(), SimError> {
-        let mut pinned = Pinned { volume, block, version, taken: Vec::new() };
+        let mut pinned = Pinned { volume, block, version, known: 0, taken: Vec::new() };
         for (fragment, _) in sources {
             let bytes = self.fragment(volume, &pinned, *fragment);
             pinned.taken.push((usize::from(*fragment), bytes));
@@ -570,13 +603,25 @@ impl Version {
 }
 
 impl Block {
+    /// The messages of a version are sent.
+    fn push(&mut self, number: u64, plain: Vec<u8>, fragments: Vec<Vec<u8>>) {
+        self.sent += 1;
+        self.versions.push(Version {
+            number,
+            place: self.sent,
+            plain,
+            fragments,
+            stored: Vec::new(),
+        });
+    }
+
     fn version(&self, number: u64) -> Option<&Version> {
         self.versions.iter().find(|version| version.number == number)
     }
 
     /// The place of a version in the order in which their messages were sent; 0: the initial content.
-    fn place(&self, number: u64) -> usize {
-        self.versions.iter().position(|version| version.number == number).map_or(0, |at| at + 1)
+    fn place(&self, number: u64) -> u64 {
+        self.version(number).map_or(0, |version| version.place)
     }
 
     /// A version is complete. `in_order`: the last one is that which was sent last.

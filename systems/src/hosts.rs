@@ -119,11 +119,12 @@ pub trait Hosts {
     /// Servers have received fragments that others made from theirs.
     fn payload_copied(&mut self, _copied: &Copied) {}
 
-    /// A server has read its copies for a request, which sees from now on the versions that the server has. Returns
-    /// whether any is older than the one that was complete when the request was sent; `None`: a copy is not there.
-    fn payload_found(&mut self, _fragments: Fragments) -> Option<bool> {
-        None
-    }
+    /// A server has read fragments of the versions that a request is pinned to. It must have them.
+    fn payload_read(&mut self, _fragments: Fragments) {}
+
+    /// A server has found its copies for a request, which sees from now on the versions that the server has.
+    /// `is_stale`: whether any must be older than the one that was complete when the request was sent.
+    fn payload_found(&mut self, _fragments: Fragments, _is_stale: bool) {}
 
     /// No message of a write is outstanding any more: servers that do not have it yet will not get it from its client.
     fn payload_settled(&mut self, _volume: u32, _version: u64, _first_block: u64, _blocks: u64) {}

@@ -80,9 +80,6 @@ pub(super) struct ClientOp {
     versions: Option<Vec<(u64, Osd)>>,
     /// Whether no more servers are asked for their versions.
     knows_versions: bool,
-    /// Whether a server had other data than it should, which would be a mistake of ours. Then the client never gets
-    /// an answer, so that the mistake shows.
-    is_wrong: bool,
 }
 
 /// What a proxy answers.
@@ -159,7 +156,6 @@ impl Cluster {
             versions: None,
             knows_versions: false,
             is_stale: false,
-            is_wrong: false,
         };
         let versions = (op == Op::Read && newest).then(Vec::new);
         let id = out.ops.insert(ClientOp { versions, ..new });
@@ -417,6 +413,10 @@ impl Cluster {
             return Self::answer(core, hosts, exchange, Bytes::ZERO);
         }
         let (file, shard, op) = (op.volume, op.shard, op.op);
+        if op == Op::Read {
+            self.server_opens(hosts, of, osd);
+        }
+        let out = self.out();
         let asked = &core.exchanges[exchange];
         let access = Access::Object(StoreAccess {
             exchange,
@@ -438,13 +438,26 @@ impl Cluster {
         }
     }
 
+    /// A server opens what it reads: this is what it will send, even if it drops or replaces it meanwhile.
+    fn server_opens<H: Hosts>(&mut self, hosts: &mut H, id: u32, osd: Osd) {
+        let out = self.out();
+        let op = out.ops.all.get_mut(&id).expect("it goes on");
+        op.source = osd;
+        op.is_stale = out.ledger.is_stale(op.partition, osd, &op.known);
+        if op.part.is_some() && hosts.has_payload() {
+            let (place, range) = ((op.partition, osd), op.block_range());
+            let (request, is_stale) = (op.request, op.is_stale);
+            hosts.payload_found(out.copies(place, (request, 0), range), is_stale);
+        }
+    }
+
     /// The device of a server has finished.
     pub(super) fn server_is_done<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
         let Call { of, osd, exchange, .. } = self.out().calls.all[&number];
         let out = self.out();
         let op = out.ops.all.get_mut(&of).expect("it goes on");
-        let (partition, blocks, range) = (op.partition, op.blocks.clone(), op.block_range());
         if op.op == Op::Write {
+            let (partition, blocks, range) = (op.partition, op.blocks.clone(), op.block_range());
             let (version, number) = (op.version, op.whose.0.0);
             out.ledger.stored(partition, blocks, osd, version);
             if hosts.has_payload() {
@@ -454,14 +467,7 @@ impl Cluster {
             self.note_health(core, hosts.now());
             return Self::answer(core, hosts, exchange, Bytes::ZERO);
         }
-        let is_stale = out.ledger.is_stale(partition, osd, &op.known);
-        (op.source, op.is_stale) = (osd, is_stale);
-        let (size, waits, request) = (op.shard.size, op.part.is_some(), op.request);
-        if waits && hosts.has_payload() {
-            let copies = out.copies((partition, osd), (request, 0), range);
-            let found = hosts.payload_found(copies);
-            self.op(of).is_wrong = found != Some(is_stale);
-        }
+        let size = op.shard.size;
         self.out().calls.all.get_mut(&number).expect("it goes on").found = true;
         Self::answer(core, hosts, exchange, size);
     }
@@ -544,7 +550,7 @@ impl Cluster {
         let op = self.op(id);
         op.client = None;
         let (has_failed, request) = (op.answer == Some(Answer::Failed), op.request);
-        let part = op.part.filter(|_| !op.is_wrong);
+        let part = op.part;
         if let Some(part) = part.filter(|_| !has_failed) {
             let out = self.out();
             out.parts.remove(&part);

@@ -46,9 +46,6 @@ pub(super) struct ClientOp {
     sources: SmallVec<[(u8, Osd); 8]>,
     /// Number of data shards that were not among them.
     missing: u64,
-    /// Whether a server lacked requested data, which would be a defect of the program. Then the part is never
-    /// answered, so that the defect shows.
-    is_wrong: bool,
 }
 
 impl<R: Rules> Objects<R> {
@@ -84,7 +81,6 @@ impl<R: Rules> Objects<R> {
             is_writing: false,
             sources: SmallVec::new(),
             missing: 0,
-            is_wrong: false,
         };
         out.ops.insert(part, op);
         self.dispatch(core, hosts, part);
@@ -360,7 +356,7 @@ impl<R: Rules> Objects<R> {
     ) -> bool {
         let Some(out) = &mut self.outages else { return true };
         let Some(op) = out.ops.get(&part) else { return false };
-        if op.exchange != Some(exchange) || op.is_wrong {
+        if op.exchange != Some(exchange) {
             return false;
         }
         let op = out.ops.remove(&part).expect("it is there");
@@ -439,12 +435,7 @@ impl<R: Rules> Objects<R> {
         match task.op {
             _ if is_fetch => {}
             Op::Write => hosts.payload_stored(what, &mut Vec::new()),
-            Op::Read => {
-                if !hosts.payload_ready(task.exchange, what) {
-                    hosts.payload_forgotten(task.exchange);
-                    self.out().ops.get_mut(&part).expect("it is there").is_wrong = true;
-                }
-            }
+            Op::Read => hosts.payload_read(what),
         }
     }
 
