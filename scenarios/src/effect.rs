@@ -212,7 +212,10 @@ fn unused(before: &Scenario, after: &Scenario) -> Vec<Idle> {
         found.push(Idle { what, why: "no workload reaches the new part".to_owned() });
     }
     for (index, volume) in after.volumes.iter().enumerate() {
-        let is_used = after.workloads.iter().any(|workload| workload.volume.index() == index);
+        let is_used = after.workloads.iter().any(|workload| {
+            let used = after.volume(workload.volume).bucket_index.map(|index| index.volume);
+            used.into_iter().chain([workload.volume]).any(|used| used.index() == index)
+        });
         if !is_used && !before.volumes.iter().any(|old| old.name == volume.name) {
             let why = "no workload uses this volume".to_owned();
             found.push(Idle { what: format!("volume.{}", volume.name), why });
@@ -227,7 +230,10 @@ fn reached(scenario: &Scenario) -> Vec<bool> {
     let mut mark = |host: HostId| reached[host.index()] = true;
     for workload in &scenario.workloads {
         workload.clients.iter().copied().for_each(&mut mark);
-        scenario.volume(workload.volume).nodes.iter().copied().for_each(&mut mark);
+        let volume = scenario.volume(workload.volume);
+        let index = volume.bucket_index.map(|index| scenario.volume(index.volume));
+        let nodes = index.into_iter().chain([volume]).flat_map(|volume| &volume.nodes);
+        nodes.copied().for_each(&mut mark);
     }
     if let Some(cost) = &scenario.tracking.cost {
         mark(cost.store);

@@ -121,9 +121,22 @@ pub struct Ceph {
     pub monitors: Vec<HostId>,
     /// The same for groups of nodes with their own monitors, by the group's name.
     pub own_monitors: SortedMap<String, Vec<HostId>>,
+    /// Gateways for volumes with a bucket index.
+    pub gateway: Option<Box<Gateway>>,
     /// By volume: the place of each placement group, from a CRUSH map. `None`: copies are on
     /// distinct hosts, by capacity.
     pub places: Option<Vec<Places>>,
+}
+
+/// The gateways of a cluster: hosts that serve requests for objects, as clients of the storage servers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gateway {
+    /// The hosts, assigned to instances of clients in turn.
+    pub hosts: Vec<HostId>,
+    /// Processor time of a gateway for a read.
+    pub read: Cost,
+    /// Processor time of a gateway for a write.
+    pub write: Cost,
 }
 
 /// The threads of an OSD and their shared resources.
@@ -696,6 +709,17 @@ pub struct Volume {
     pub read_from: ReadFrom,
     /// When a read that lacks answers asks one more node; `None`: never.
     pub hedge: Option<Hedge>,
+    /// Its bucket index. With one, clients access the volume through gateways.
+    pub bucket_index: Option<BucketIndex>,
+}
+
+/// The bucket index of a volume that clients access through gateways.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketIndex {
+    /// The volume that has the index.
+    pub volume: VolumeId,
+    /// Number of objects that the index is spread over: the first ones of that volume.
+    pub shards: u32,
 }
 
 /// Time for which a read waits for its nodes before it asks one more.

@@ -24,6 +24,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("grow", include_str!("../grow.toml")),
     ("hedge", include_str!("../hedge.toml")),
     ("ceph", include_str!("../ceph.toml")),
+    ("rgw", include_str!("../rgw.toml")),
     ("swift", include_str!("../swift.toml")),
     ("ursa-minor/coding", include_str!("../ursa-minor/coding.toml")),
     ("ursa-minor/interference", include_str!("../ursa-minor/interference.toml")),

@@ -7,7 +7,7 @@
 
 use foretell_units::HostId;
 
-use crate::model::{Ceph, OsdStore, Swift, Volume};
+use crate::model::{Ceph, Gateway, OsdStore, Swift, Volume};
 
 /// Passes the table of storage systems to the named macro, after its other arguments.
 ///
@@ -143,6 +143,11 @@ pub trait SystemTraits {
         &[]
     }
 
+    /// The gateways that serve volumes with a bucket index.
+    fn gateway(&self) -> Option<&Gateway> {
+        None
+    }
+
     /// Hosts to which the nodes of a group report.
     fn monitors_of(&self, _group: &str) -> &[HostId] {
         &[]
@@ -227,12 +232,21 @@ impl SystemTraits for Ceph {
         ))
     }
 
+    fn relays(&self) -> &[HostId] {
+        self.gateway.as_ref().map_or(&[], |gateway| &gateway.hosts)
+    }
+
+    fn gateway(&self) -> Option<&Gateway> {
+        self.gateway.as_deref()
+    }
+
     fn monitors_of(&self, group: &str) -> &[HostId] {
         self.own_monitors.get(group).unwrap_or(&self.monitors)
     }
 
     fn hosts(&self) -> Vec<HostId> {
-        self.own_monitors.values().chain([&self.monitors]).flatten().copied().collect()
+        let monitors = self.own_monitors.values().chain([&self.monitors]).flatten();
+        monitors.chain(self.relays()).copied().collect()
     }
 
     fn is_monitor(&self, host: HostId) -> bool {
@@ -252,6 +266,7 @@ impl Ceph {
     fn renumber(&mut self, new: &dyn Fn(HostId) -> Option<HostId>) {
         let monitors = self.own_monitors.values_mut().chain([&mut self.monitors]);
         monitors.for_each(|hosts| keep(hosts, new));
+        self.gateway.iter_mut().for_each(|gateway| keep(&mut gateway.hosts, new));
         let places = self.places.iter_mut().flatten();
         for (host, _) in places.flat_map(|places| &mut places.devices) {
             *host = new(*host).unwrap_or(*host);

@@ -552,6 +552,29 @@ const WRONG: &[(&str, &str)] = &[
         "[node.brick]",
         "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[cluster]\nsystem = \"ceph\"\ncoalesce = true\n[node.brick]",
     ),
+    ("[volume.mail]", "[volume.mail]\nbucket_index = \"web\""),
+    ("[volume.mail]", "[volume.mail]\nindex_shards = 7"),
+    ("[volume.mail]", "[cluster]\nsystem = \"ceph\"\n[volume.mail]\nbucket_index = \"web\""),
+    (
+        "[volume.mail]",
+        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"app1\" }\n[volume.mail]",
+    ),
+    (
+        "[volume.mail]",
+        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"brick0\", read = { fixed = \"-1 ms\" } }\n[volume.mail]\nbucket_index = \"wbe\"",
+    ),
+    (
+        "[volume.mail]",
+        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"app1\" }\n[volume.mail]\nbucket_index = \"mail\"",
+    ),
+    (
+        "[volume.mail]",
+        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"app1\" }\n[volume.i]\nsize = \"16 MiB\"\nnodes = \"brick\"\n[volume.mail]\nbucket_index = \"i\"",
+    ),
+    (
+        "[volume.mail]",
+        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"app1\" }\n[volume.i]\nsize = \"1 GiB\"\nnodes = \"brick\"\nencoding = \"2-of-3\"\n[volume.mail]\nbucket_index = \"i\"\nindex_shards = 0",
+    ),
     ("[node.brick]", "[node.brick]\ncluster_nic = {}"),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n[host.brick0]\ncluster_nic = {}\n[node.brick]"),
     (

@@ -333,15 +333,14 @@ impl Cluster {
 
     /// Number of outstanding requests, without the journals'.
     pub(crate) fn requests_in_flight(&self) -> u64 {
-        let others = self.commits + self.protocol.repairs() as u64;
-        self.protocol.requests().len() as u64 - others
+        let protocol = &self.protocol;
+        let others = self.commits + protocol.repairs() as u64 + protocol.gateway_requests();
+        protocol.requests().len() as u64 - others
     }
 
     /// The outstanding requests.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Request> {
-        let counted =
-            |request: &&Request| request.live && !request.is_journal && !request.is_repair;
-        self.protocol.requests().places().filter(counted)
+        self.protocol.requests().places().filter(|request| request.is_of_client())
     }
 
     /// Whether no workload will issue again and nothing is outstanding.
@@ -440,7 +439,7 @@ impl Cluster {
 
     /// Handles the consequences of requests that have completed.
     fn complete_all(&mut self) {
-        while let Some(done) = self.protocol.take_done() {
+        while let Some(done) = self.protocol.take_done(&mut self.engine) {
             self.complete(&done);
         }
     }

@@ -10,6 +10,7 @@ mod cluster;
 mod cluster_nic;
 mod device_files;
 mod fairness;
+mod gateways;
 mod hedges;
 mod incast;
 mod locks;

@@ -121,6 +121,7 @@ fn what_stays_on_a_machine_does_not_meet_its_link() {
         coalesce: false,
         monitors: Vec::new(),
         own_monitors: SortedMap::new(),
+        gateway: None,
         places: None,
     });
     ssio(&mut apart, 0, 0.0, 4);

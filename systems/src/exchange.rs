@@ -48,6 +48,8 @@ pub enum Purpose {
     Fragment(Fragment),
     /// A server is asked to read or write an object, or its part of it.
     Object(Errand),
+    /// A client asks a gateway for an object; the number of the gateway's job.
+    Gateway(u32),
     /// A message without an answer, in which a server reports to a monitor.
     Report,
     /// Another purpose. The system itself keeps it under this number.
@@ -59,6 +61,8 @@ pub enum Purpose {
 pub(crate) enum Asks {
     /// The application of the workload asks a server.
     Application,
+    /// A gateway asks a storage server, as its client.
+    Gateway,
     /// A server asks another server.
     Server,
     /// The tracker of activities asks another tracker.
@@ -98,7 +102,7 @@ impl Exchange {
     fn processes(&self) -> (u32, u32) {
         let (asks, asked) = match self.asks {
             Asks::Application => (application(self.workload), SERVER),
-            Asks::Server => (SERVER, SERVER),
+            Asks::Gateway | Asks::Server => (SERVER, SERVER),
             Asks::Tracker => (TRACKER, TRACKER),
         };
         if self.outbound { (asks, asked) } else { (asked, asks) }

@@ -22,6 +22,7 @@ mod ceph;
 mod devices;
 mod exchange;
 mod failures;
+mod gateway;
 pub mod guest;
 mod hosts;
 #[cfg(feature = "test-system")]

@@ -8,6 +8,7 @@ use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
 use crate::failures::{Failures, Health, Home, Kind, Recovery, Unit, spare_groups};
+use crate::gateway::Gateways;
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
@@ -18,8 +19,10 @@ use crate::volume::Volume;
 
 /// The software of a cluster.
 pub struct Protocol {
-    core: Core,
+    pub(crate) core: Core,
     system: AnySystem,
+    /// Present only if clients access volumes through gateways.
+    pub(crate) gateways: Option<Box<Gateways>>,
     /// Settings that change while the cluster runs.
     settings: Vec<Setting>,
 }
@@ -88,7 +91,8 @@ impl Protocol {
             core.scrubs = Scrubs::of(scenario, system.stored_places(scenario, &core), clocks);
         }
         let settings = scenario.outages.iter().flat_map(|outages| outages.settings.clone());
-        Ok(Self { core, system, settings: settings.collect() })
+        let gateways = Gateways::of(scenario);
+        Ok(Self { core, system, gateways, settings: settings.collect() })
     }
 
     /// Sets the first timers.
@@ -108,7 +112,7 @@ impl Protocol {
     }
 
     /// Stores a request. Returns its number, and its client's work before anything is sent.
-    fn insert<H: Hosts>(
+    pub(crate) fn insert<H: Hosts>(
         &mut self,
         hosts: &mut H,
         issue: Issue,
@@ -158,9 +162,13 @@ impl Protocol {
             }
             Then::Taken { exchange } => match core.exchanges[exchange].purpose {
                 Purpose::Records => core.store_records(hosts, exchange),
+                Purpose::Gateway(job) => self.gateway_goes_on(hosts, job),
                 _ => system.serve(core, hosts, exchange),
             },
             Then::Answered { exchange } => {
+                if let Purpose::Gateway(job) = core.exchanges[exchange].purpose {
+                    return self.gateway_answered(hosts, exchange, job);
+                }
                 let mut answered = system.answered(core, hosts, exchange);
                 while let Some(part) = answered {
                     self.part_answered(hosts, part);
@@ -183,7 +191,7 @@ impl Protocol {
 
     /// The message of an exchange has arrived.
     pub fn delivered<H: Hosts>(&mut self, hosts: &mut H, exchange: u32) {
-        let Self { core, system, .. } = self;
+        let Self { core, system, gateways, .. } = self;
         if !core.goes_on(exchange) {
             return;
         }
@@ -192,6 +200,10 @@ impl Protocol {
         let handling = match asked.purpose {
             Purpose::Records => nothing,
             _ if !asked.outbound => nothing,
+            Purpose::Gateway(job) => {
+                let gateways = gateways.as_ref().expect("it has a job");
+                gateways.handling(core, hosts.cpu(asked.node), job)
+            }
             _ => system.handling(core, hosts.cpu(asked.node), exchange),
         };
         core.receive(hosts, exchange, handling);
@@ -312,14 +324,24 @@ impl Protocol {
     }
 
     /// A request that has completed and has not been taken yet.
-    pub fn take_done(&mut self) -> Option<Done> {
-        self.core.done.pop()
+    pub fn take_done<H: Hosts>(&mut self, hosts: &mut H) -> Option<Done> {
+        loop {
+            let done = self.core.done.pop()?;
+            match done.job {
+                Some(job) => self.step_done(hosts, job, &done),
+                None => return Some(done),
+            }
+        }
     }
 
     /// Sends the messages of a request.
     fn send_out<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
-        let Self { core, system, .. } = self;
+        let Self { core, system, gateways, .. } = self;
         let request = &core.requests[id];
+        let volume = request.issue.volume;
+        if request.job.is_none() && gateways.as_ref().is_some_and(|all| all.serve(volume)) {
+            return self.ask_gateway(hosts, id);
+        }
         let Issue { client, volume, op, offset, size, .. } = request.issue;
         let has_guest = core.guests[client.index()].is_some();
         let stage = request.stage;
@@ -446,10 +468,16 @@ impl Protocol {
     pub fn touch(
         &mut self,
         issue: &Issue,
-        choose: impl FnMut(&mut [u8], usize),
-        store: impl FnMut(HostId, &Access),
+        mut choose: impl FnMut(&mut [u8], usize),
+        mut store: impl FnMut(HostId, &Access),
     ) {
-        self.system.touch(&mut self.core, issue, choose, store);
+        let Self { core, system, gateways, .. } = self;
+        let Some(gateways) = gateways.as_ref().filter(|all| all.serve(issue.volume)) else {
+            return system.touch(core, issue, choose, store);
+        };
+        for step in gateways.issues(issue) {
+            system.touch(core, &step, &mut choose, &mut store);
+        }
     }
 }
 
@@ -520,6 +548,11 @@ impl Protocol {
     /// Number of outstanding requests with which nodes rebuild fragments and convert groups.
     pub fn repairs(&self) -> usize {
         self.core.failures.as_ref().map_or(0, |failures| failures.recoveries.requests())
+    }
+
+    /// Number of outstanding requests of gateways to storage servers.
+    pub fn gateway_requests(&self) -> u64 {
+        self.gateways.as_ref().map_or(0, |gateways| gateways.requests())
     }
 
     /// Bytes of volumes with too few fragments left.

@@ -3,6 +3,7 @@
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
 
+use crate::exchange::Asks;
 use crate::guest::NO_OPERATION;
 use crate::hosts::{Hosts, Labour, Then, Work};
 use crate::process::{SERVER, request_thread};
@@ -48,6 +49,8 @@ pub struct Request {
     pub is_journal: bool,
     /// Whether a node uses it to rebuild a fragment.
     pub is_repair: bool,
+    /// The job of a gateway that it is a step of.
+    pub(crate) job: Option<u32>,
     pub(crate) stage: Stage,
     /// Number of parts and block operations that are not done.
     pub(crate) parts_left: u32,
@@ -84,6 +87,20 @@ pub struct Done {
     pub is_journal: bool,
     /// Whether it was given up.
     pub failed: bool,
+    /// The job of a gateway that it is a step of.
+    pub(crate) job: Option<u32>,
+}
+
+impl Request {
+    /// Whether a client waits for it.
+    pub fn is_of_client(&self) -> bool {
+        self.live && !self.is_journal && !self.is_repair && self.job.is_none()
+    }
+
+    /// The process that asks storage servers for it.
+    pub(crate) fn asks(&self) -> Asks {
+        if self.job.is_some() { Asks::Gateway } else { Asks::Application }
+    }
 }
 
 /// The part of a request that one set of nodes serves.
@@ -127,6 +144,7 @@ impl Core {
             live,
             is_journal,
             is_repair: false,
+            job: None,
             stage,
             parts_left,
             missing,
@@ -142,7 +160,8 @@ impl Core {
         then: Then,
     ) {
         let Issue { client: host, workload, breadcrumb, .. } = self.requests[id].issue;
-        let thread = if workload == NO_CLIENT {
+        let is_of_server = workload == NO_CLIENT || self.requests[id].job.is_some();
+        let thread = if is_of_server {
             Thread { pid: SERVER, ..request_thread(id, 0) }
         } else {
             request_thread(id, workload)
@@ -193,12 +212,17 @@ impl Core {
     /// A request is complete.
     pub(crate) fn complete<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let request = &self.requests[id];
-        if !request.is_journal {
+        if !request.is_journal && request.job.is_none() {
             hosts.note_request(id, request, Phase::Complete);
         }
+        self.end(id, false);
+    }
+
+    /// A request ends: it is complete, or is given up.
+    pub(crate) fn end(&mut self, id: u32, failed: bool) {
         let request = self.requests.remove(id);
         request.live = false;
-        let &mut Request { issue, issued, is_journal, .. } = request;
-        self.done.push(Done { issue, issued, is_journal, failed: false });
+        let &mut Request { issue, issued, is_journal, job, .. } = request;
+        self.done.push(Done { issue, issued, is_journal, failed, job });
     }
 }

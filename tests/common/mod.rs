@@ -7,6 +7,7 @@
 
 pub(crate) mod fio;
 pub(crate) mod measured;
+pub(crate) mod questions;
 
 use std::ffi::OsStr;
 use std::fmt::Write;

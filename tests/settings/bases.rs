@@ -358,6 +358,8 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("second adapters", objects("system = \"ceph\"\nmonitors = \"mon\"", "encoding = \"1-of-2\"")
             .replace("[node.store]\ncount = 4", "[node.store]\ncluster_nic = { rate = \"300 Mbit/s\" }\ncount = 4")
             .replace("nodes = \"store\"", "nodes = \"store\"\nencoding = \"1-of-2\"")),
+        ("gateways", objects("system = \"ceph\"\nmonitors = \"mon\"\ngateway = { hosts = \"proxy[1-2]\", read = { fixed = \"1 ms\", rate = \"1 GB/s\" }, write = { fixed = \"1 ms\", rate = \"1 GB/s\" } }", "encoding = \"2-of-3\"\nbucket_index = \"plain\"\nindex_shards = 7")
+            .replace("size  = \"64 MiB\"\nnodes = \"store\"", "size  = \"64 MiB\"\ngroup = \"1 MiB\"\nnodes = \"store\"")),
         ("filestore", objects("system = \"ceph\"\nstore = \"filestore\"\nmonitors = \"mon0\"", "encoding = \"2-of-3\"")),
         ("racks", placed("", "rack = \"a\"\nosds = \"0-1\"", "rack = [\"b\", \"c\"]\nosds = \"2-5\"", "failure_domain = \"host\"\nplacement_groups = 16")),
         ("rooms", placed("", "room = \"e\"\ndatacenter = \"x\"", "room = [\"b\", \"c\"]\ndatacenter = [\"x\", \"y\"]", "rule = \"fast\"").replace("disk  = [{ device = \"cheetah-15k\" }]", "disk  = [{ device = \"cheetah-15k\", class = \"fast\" }]") + "\n[rule.fast]\nsteps = [\"take default class fast\", \"chooseleaf firstn 0 type host\", \"emit\"]\n"),

@@ -77,6 +77,10 @@ impl FromStr for Asked {
 /// The fast model counts as being as accurate as the replay if its expected error is at most this multiple of
 /// the replay's, or at most this share.
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
+/// For a long run, expected errors up to this share are accepted: its replay takes seconds.
+const ACCEPTED_IF_LONG: f64 = 0.06;
+/// Requests from which a run is long. The replay needs more than a second for so many.
+const LONG: u64 = 150_000;
 /// Minimum number of past scores. With fewer, the fast model is not chosen.
 const ENOUGH: usize = 40;
 /// Largest misfit (logarithm of modelled / recorded mean response time of the recorded run) with which the
@@ -91,11 +95,14 @@ const USUAL_MISFIT: f64 = 0.025;
 const FULL: f64 = 0.9;
 
 impl Asked {
-    /// Whether to give the fast model's answer.
-    pub fn takes(self, fast: &Answer, experience: &Experience) -> bool {
+    /// Whether to give the fast model's answer about a run.
+    pub fn takes(self, fast: &Answer, experience: &Experience, run: &Observed) -> bool {
         match self {
             Self::Of(model) => model == Model::Fast,
-            Self::Auto => fast.fast_is_as_good(experience),
+            Self::Auto => {
+                let accepted = if run.requests() < LONG { AS_GOOD.1 } else { ACCEPTED_IF_LONG };
+                fast.fast_is_as_good(experience, accepted)
+            }
         }
     }
 }
@@ -152,7 +159,7 @@ impl Observed {
                 found => found?,
             };
             match fast {
-                Ok(found) if asked.takes(&found.answer(Model::Fast), experience) => {
+                Ok(found) if asked.takes(&found.answer(Model::Fast), experience, self) => {
                     return Ok(expected(found, Model::Fast));
                 }
                 Err(reason) if asked == Asked::Of(Model::Fast) => {
@@ -341,8 +348,9 @@ fn has_room(
 }
 
 impl Answer {
-    /// Whether past scores show that an answer of the fast model is as accurate as one of the replay.
-    fn fast_is_as_good(&self, experience: &Experience) -> bool {
+    /// Whether past scores show that an answer of the fast model is as accurate as one of the replay, or that its error
+    /// is at most `accepted`.
+    fn fast_is_as_good(&self, experience: &Experience, accepted: f64) -> bool {
         let good = |found: &WorkloadAnswer, metric| {
             let here = found.circumstances;
             if experience.unlike(Model::Fast, &here).is_some()
@@ -358,7 +366,7 @@ impl Answer {
             let replay = experience.expect(Model::Replay, metric, &beside);
             let (Some(fast), Some(replay)) = (fast, replay) else { return false };
             // a few scores are no proof
-            fast.scores >= ENOUGH && fast.p90 <= (AS_GOOD.0 * replay.p90).max(AS_GOOD.1)
+            fast.scores >= ENOUGH && fast.p90 <= (AS_GOOD.0 * replay.p90).max(accepted)
         };
         let metrics = ["throughput_rps", "response_time_ms.mean"];
         self.workloads.values().all(|found| metrics.iter().all(|metric| good(found, metric)))

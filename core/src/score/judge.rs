@@ -50,7 +50,7 @@ impl Judge<'_> {
             found => found?,
         };
         let mut answer = match (self.asked, &fast) {
-            (asked, Ok(fast)) if asked.takes(fast, self.experience) => fast.clone(),
+            (asked, Ok(fast)) if asked.takes(fast, self.experience, observed) => fast.clone(),
             (Asked::Of(Model::Fast), Err(reason)) => {
                 return Err(WhatIfError::not_followed(Model::Fast, changes, reason).into());
             }

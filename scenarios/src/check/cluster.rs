@@ -77,6 +77,10 @@ impl Context<'_> {
             None => Some(Vec::new()),
         };
         let own_monitors = self.own_monitors(tree, hosts);
+        let gateway = match &raw.gateway {
+            Some(gateway) => self.gateway(gateway, hosts).map(|found| Some(Box::new(found))),
+            None => Some(None),
+        };
         let threads = match &raw.threads {
             Some(threads) => self.threads(threads).map(Some),
             None => Some(None),
@@ -117,6 +121,7 @@ impl Context<'_> {
             coalesce: *raw.coalesce.get(),
             monitors: monitors?,
             own_monitors: own_monitors?,
+            gateway: gateway?,
             places: None,
         })
     }

@@ -487,7 +487,7 @@ impl Context<'_> {
     }
 }
 
-fn cluster_key<'t>(tree: &'t Table, key: &str) -> Option<&'t Node> {
+pub(super) fn cluster_key<'t>(tree: &'t Table, key: &str) -> Option<&'t Node> {
     tree.get("cluster")?.table()?.get(key)
 }
 

@@ -66,6 +66,7 @@ impl Context<'_> {
         good &= self.possible(&mut steps, hosts);
         good &= self.disks_are_servers || self.enough_members(&steps, hosts, volumes);
         good &= self.without_clients(&steps, hosts, workloads);
+        good &= self.without_relays(&steps, hosts, system);
         let events = steps.into_iter().map(|step| step.event).collect();
         match recovery {
             Some(recovery) if good => Ok(Some(Outages { events, recovery, settings: Vec::new() })),
@@ -179,6 +180,27 @@ impl Context<'_> {
             good = false;
         }
         good
+    }
+
+    /// Reports gateways on hosts that fail.
+    fn without_relays(&mut self, steps: &[Step], hosts: &Hosts, system: Option<&System>) -> bool {
+        let relays = system.map_or(&[][..], |system| system.traits().relays());
+        let fails = |step: &&Step| {
+            let is_disk = matches!(step.event.part, Part::Disk(_));
+            matches!(step.event.action, Action::Fail { .. }) && !is_disk
+        };
+        let mut failing = steps.iter().filter(fails);
+        let Some(step) = failing.find(|step| relays.contains(&step.event.host)) else {
+            return true;
+        };
+        let message = format!(
+            "`{}` fails (event `{}`), and a gateway runs there; failures of gateways are not simulated yet",
+            hosts.name(step.event.host),
+            step.event.name
+        );
+        let help = "let the gateway run on other hosts, of a group in `[client]`";
+        self.add(Problem::new(step.place, message).help(help));
+        false
     }
 
     fn event(

@@ -8,6 +8,7 @@ mod cluster;
 mod crush;
 mod events;
 mod files;
+mod gateway;
 mod hedge;
 mod host_list;
 mod hosts;
@@ -247,7 +248,7 @@ impl Context<'_> {
         self.disks_are_servers = traits.is_some_and(SystemTraits::disks_are_servers);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
         let uplinks = self.uplinks(tree, &hosts);
-        let volumes = self.volumes(tree, &hosts);
+        let mut volumes = self.volumes(tree, &hosts);
         let ceph = match &mut system {
             Some(System::Ceph(ceph)) => Some(ceph),
             _ => None,
@@ -256,6 +257,7 @@ impl Context<'_> {
         if let Some(ceph) = ceph {
             ceph.places = places;
         }
+        self.bucket_indexes(tree, system.as_ref(), &mut volumes);
         let workloads = self.workloads(tree, &hosts, &volumes);
         if let Some(system) = &system {
             self.fits_system(system, tree, &hosts, &volumes);

@@ -30,6 +30,8 @@ pub(crate) struct CheckedVolume {
     pub(crate) name: String,
     pub(crate) model: Option<Volume>,
     size_place: Place,
+    /// `bucket_index` and `index_shards` as written.
+    pub(super) bucket: (Option<At<String>>, Option<At<i64>>),
 }
 
 impl Context<'_> {
@@ -40,8 +42,9 @@ impl Context<'_> {
             let raw: Option<RawVolume> = if broken { None } else { self.read(&entry.node) };
             let size_place = raw.as_ref().map_or(entry.key_place, |raw| raw.size.place());
             let by_map = self.disks_are_servers && Self::has_crush(tree);
-            let model = raw.and_then(|raw| self.volume(&entry.key, &raw, hosts, by_map));
-            found.push(CheckedVolume { name: entry.key.clone(), model, size_place });
+            let model = raw.as_ref().and_then(|raw| self.volume(&entry.key, raw, hosts, by_map));
+            let bucket = raw.map(|raw| (raw.bucket_index, raw.index_shards)).unwrap_or_default();
+            found.push(CheckedVolume { name: entry.key.clone(), model, size_place, bucket });
         }
         // if a CRUSH map places copies, each device is checked instead
         let by_map = self.disks_are_servers && Self::has_crush(tree);
@@ -118,6 +121,8 @@ impl Context<'_> {
                 RawReadFrom::Random => ReadFrom::Random,
             },
             hedge: hedge?,
+            // known once all volumes are
+            bucket_index: None,
         })
     }
 
@@ -316,6 +321,7 @@ mod tests {
             min_write: 3,
             read_from: ReadFrom::Primary,
             hedge: None,
+            bucket_index: None,
         };
         // 10 groups of 128 blocks; 8192 / 3 = 2730.7 B, which take 6 sectors of a file
         assert_eq!(file_size(&volume), Some(Bytes(10 * 128 * 3072)));

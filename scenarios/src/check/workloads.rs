@@ -423,7 +423,7 @@ impl Context<'_> {
     }
 
     /// The number of a volume, and the volume if it is valid.
-    fn volume_of<'v>(
+    pub(super) fn volume_of<'v>(
         &mut self,
         raw: &At<String>,
         volumes: &'v [volumes::CheckedVolume],

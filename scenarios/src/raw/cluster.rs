@@ -98,6 +98,8 @@ pub(crate) struct RawCeph {
     pub(crate) coalesce: At<bool>,
     /// Monitors: hosts of client groups. Each node reports to one of them every five seconds.
     pub(crate) monitors: Option<At<HostPatterns>>,
+    /// Gateways for objects (RADOS Gateway, RGW): they serve the volumes with a `bucket_index`.
+    pub(crate) gateway: Option<RawGateway>,
     /// CRUSH map that places the data. It is a file written by `ceph report`, `ceph osd crush dump` or
     /// `crushtool -d`, or `ceph-map.json` as written by `foretell import ceph -o`, or the text of such a
     /// file. A relative path starts at the scenario's directory; in a change, at the current directory.
@@ -106,6 +108,22 @@ pub(crate) struct RawCeph {
     #[schemars(extend("examples" = ["ceph-map.json"]))]
     #[allow(dead_code, reason = "read when all volumes are known")]
     pub(crate) crush: Option<At<String>>,
+}
+
+/// Gateways for objects.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct RawGateway {
+    /// Hosts that run gateways: storage nodes or hosts of client groups. Each instance of a client uses one of
+    /// them; they are assigned to instances in turn.
+    pub(crate) hosts: At<HostPatterns>,
+    /// Processor time of a gateway for a read, in addition to messages and copies: see `docs/systems.md`.
+    #[schemars(extend("default" = { "fixed": "900 us", "rate": "1 GB/s" }))]
+    pub(crate) read: RawCost,
+    /// Processor time of a gateway for a write, as above.
+    #[schemars(extend("default" = { "fixed": "1.4 ms", "rate": "120 MB/s" }))]
+    pub(crate) write: RawCost,
 }
 
 /// The threads of an OSD.

@@ -23,7 +23,8 @@ use serde::Deserialize;
 
 pub(crate) use crate::device::file::RawDevice;
 pub(crate) use cluster::{
-    RawCeph, RawCluster, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift, RawThreads,
+    RawCeph, RawCluster, RawGateway, RawOpQueue, RawOpScheduler, RawProfile, RawStore, RawSwift,
+    RawThreads,
 };
 pub(crate) use cpu::{RawCost, RawCpu};
 pub(crate) use device::{RawDisk, RawMeasured, RawSeek};

@@ -73,6 +73,14 @@ pub(crate) struct RawVolume {
     /// With Ceph and without `crush`: failure domain. No two copies or shards of a group are in the same
     /// one. If neither this nor `rule` is given, copies and shards are on distinct hosts.
     pub(crate) failure_domain: Option<At<RawDomain>>,
+    /// With Ceph: the volume that has the bucket index of this volume. Clients then reach this volume through the
+    /// gateways of `cluster`, and each access is a request for a whole object. A write also updates the
+    /// index, before and after the data. Without it, or with `none`, clients access the volume directly.
+    pub(crate) bucket_index: Option<At<String>>,
+    /// With `bucket_index`: number of objects that the index is spread over (`bucket_index_max_shards`).
+    /// Without it, 11.
+    #[schemars(extend("minimum" = 1, "maximum" = 65521))]
+    pub(crate) index_shards: Option<At<i64>>,
 }
 
 /// Failure domain of copies and shards.

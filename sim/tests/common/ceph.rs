@@ -24,6 +24,7 @@ pub(crate) fn ceph(placement_groups_per_osd: u32) -> Ceph {
         coalesce: false,
         monitors: Vec::new(),
         own_monitors: SortedMap::new(),
+        gateway: None,
         places: None,
     }
 }

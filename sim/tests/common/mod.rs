@@ -160,6 +160,7 @@ pub(crate) fn cluster_with(nodes: u32, clients: u32, encoding: Encoding) -> Scen
             min_write: n - encoding.tolerates() as u8,
             read_from: ReadFrom::Primary,
             hedge: None,
+            bucket_index: None,
         }],
         workloads: Vec::new(),
         tracking: Tracking {

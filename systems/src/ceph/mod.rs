@@ -171,7 +171,7 @@ impl Rules for Ceph {
             (Op::Write, false) => commit,
             (Op::Write, true) => {
                 let work = ceph.write.of(task.piece.size) + commit;
-                if pool.partial_blocks(volume, &task.piece) > 0 {
+                if Pool::partial_blocks(volume, &task.piece) > 0 {
                     return work;
                 }
                 work + pool.encoding_time(volume, cpu, task.shard.size)

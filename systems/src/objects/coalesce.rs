@@ -146,7 +146,8 @@ mod tests {
     const KEY: Key = (HostId(1), 0, Bytes(0));
 
     fn piece(start: u64, size: u64) -> Piece {
-        Piece { object: Bytes(0), start: Bytes::kib(start), size: Bytes::kib(size) }
+        let (start, size) = (Bytes::kib(start), Bytes::kib(size));
+        Piece { object: Bytes(0), start, size, is_whole: false }
     }
 
     fn joined(start: u64, end: u64, parts: &[u32]) -> Joined {

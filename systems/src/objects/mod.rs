@@ -321,12 +321,11 @@ impl<R: Rules> Objects<R> {
         }
         let pool = &self.pools[task.volume as usize];
         let volume = &core.volumes[task.volume as usize];
-        let partial = pool.partial_blocks(volume, &task.piece);
+        let partial = Pool::partial_blocks(volume, &task.piece);
         let reads = if let Some(pipeline) = self.pipeline_index(&task) {
-            let Piece { object, start, size } = task.piece;
-            let blocks = volume.distribution.partial_blocks(start, size);
+            let blocks = Pool::partial(volume, &task.piece);
             let group = &mut self.pipelines[task.volume as usize][pipeline];
-            group.enter(id, object.get(), pool.blocks(&task.piece), blocks)
+            group.enter(id, task.piece.object.get(), pool.blocks(&task.piece), blocks)
         } else {
             partial
         };
@@ -530,7 +529,8 @@ impl<R: Rules> Objects<R> {
         let purpose = Purpose::Object(Errand { task, part: errand });
         let between = (client_machine, target.host);
         let whose = (breadcrumb, workload);
-        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        let asks = core.requests[request].asks();
+        let exchange = Exchange::new(purpose, asks, between, data, whose);
         let exchange = core.exchanges.insert(exchange);
         self.tasks[task].exchange = exchange;
         let mut span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
@@ -578,7 +578,7 @@ impl<R: Rules> Objects<R> {
         waiting: Vec<Joined>,
     ) {
         for Joined { start, end, parts } in waiting {
-            let piece = Piece { object: key.2, start, size: end - start };
+            let piece = Piece { object: key.2, start, size: end - start, is_whole: false };
             let coalescer = self.coalescer.as_mut().expect("clients join writes");
             let number = coalescer.sends(key, parts.clone(), false);
             self.send_piece(core, hosts, (Op::Write, piece), &parts, number | JOINED);

@@ -59,6 +59,8 @@ pub(crate) struct Piece {
     pub(crate) start: Bytes,
     /// Size in bytes.
     pub(crate) size: Bytes,
+    /// Whether it is the whole object, so that a write of it needs nothing of what was there.
+    pub(crate) is_whole: bool,
 }
 
 /// The part of a piece on each of the servers.
@@ -102,9 +104,18 @@ impl Pool {
         }
     }
 
-    /// Number of blocks that a write of a piece covers in part, and so must read first.
-    pub(crate) fn partial_blocks(&self, volume: &crate::Volume, piece: &Piece) -> u64 {
-        volume.distribution.partial_blocks(piece.start, piece.size).count() as u64
+    /// The blocks that a write of a piece covers in part, and so must read first.
+    pub(super) fn partial(
+        volume: &crate::Volume,
+        piece: &Piece,
+    ) -> impl Iterator<Item = u64> + use<> {
+        let partial = volume.distribution.partial_blocks(piece.start, piece.size);
+        partial.take(if piece.is_whole { 0 } else { usize::MAX })
+    }
+
+    /// Number of these blocks.
+    pub(crate) fn partial_blocks(volume: &crate::Volume, piece: &Piece) -> u64 {
+        Self::partial(volume, piece).count() as u64
     }
 
     /// Time to encode the blocks whose shard `shard` is on a server.
@@ -139,10 +150,9 @@ impl Pool {
             }
             let object = if whole { at } else { at / object_bytes * object_bytes };
             let stop = if whole { end } else { end.min(object + object_bytes) };
-            let piece =
-                Piece { object: Bytes(object), start: Bytes(at - object), size: Bytes(stop - at) };
+            let (start, size) = (Bytes(at - object), Bytes(stop - at));
             at = stop;
-            Some(piece)
+            Some(Piece { object: Bytes(object), start, size, is_whole: whole })
         })
     }
 

@@ -4,7 +4,7 @@ use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::coalesce::JOINED;
-use super::{Errand, NO_PART, Objects, Rules, Shard, StoreAccess, Target};
+use super::{Errand, NO_PART, Objects, Pool, Rules, Shard, StoreAccess, Target};
 use crate::exchange::Purpose;
 use crate::failures::{Home, Unit};
 use crate::hosts::{Hosts, Then};
@@ -44,7 +44,9 @@ impl<R: Rules> System for Objects<R> {
                 first_block: 0,
                 blocks: 0,
             });
-            if self.coalescer.is_some() && !whole {
+            // librbd joins writes, and gateways do not use it
+            let joins = !whole && core.requests[request].is_of_client();
+            if self.coalescer.is_some() && joins {
                 self.send_joined(core, hosts, (op, piece), part);
             } else {
                 self.send_piece(core, hosts, (op, piece), &[part], part);
@@ -302,7 +304,7 @@ impl<R: Rules> System for Objects<R> {
             };
             let shard = pool.shard(&piece);
             let wanted = pool.encoding.m();
-            let partial = pool.partial_blocks(volume, &piece);
+            let partial = Pool::partial_blocks(volume, &piece);
             let front = self.rules.front(instance, targets).host;
             match op {
                 Op::Write => {

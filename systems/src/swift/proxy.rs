@@ -37,7 +37,7 @@ use crate::hosts::Hosts;
 use crate::objects::{Begun, Piece, Rules, Shard, StoreAccess};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
-use crate::request::{Done, Issue, Request};
+use crate::request::Issue;
 use crate::store::Access;
 use crate::system::Few;
 
@@ -615,9 +615,6 @@ impl Cluster {
         if hosts.has_payload() {
             hosts.payload_failed(request);
         }
-        let request = core.requests.remove(request);
-        request.live = false;
-        let &mut Request { issue, issued, is_journal, .. } = request;
-        core.done.push(Done { issue, issued, is_journal, failed: true });
+        core.end(request, true);
     }
 }

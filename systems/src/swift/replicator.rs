@@ -392,7 +392,12 @@ impl Cluster {
         let (start, end) = (at_hand.start * block, (at_hand.end * block).min(size));
         let object =
             start / self.plain.pools()[volume].object() * self.plain.pools()[volume].object();
-        Piece { object: Bytes(object), start: Bytes(start - object), size: Bytes(end - start) }
+        Piece {
+            object: Bytes(object),
+            start: Bytes(start - object),
+            size: Bytes(end - start),
+            is_whole: false,
+        }
     }
 
     /// A server reads or writes the stretch at hand. Returns whether the device has done so at once.

@@ -21,7 +21,7 @@ use crate::exchange::{Asks, Exchange, Purpose};
 use crate::failures::{Asked, Failures, Holder, Plan, Slot, Standing, State};
 use crate::hosts::{Hosts, Timer, small};
 use crate::protocol::Core;
-use crate::request::{Done, Issue, Part, Request};
+use crate::request::{Issue, Part, Request};
 use crate::volume::Volume;
 
 /// Begins the part of a request that is in one group.
@@ -472,10 +472,7 @@ impl Core {
         if hosts.has_payload() {
             hosts.payload_failed(id);
         }
-        let request = self.requests.remove(id);
-        request.live = false;
-        let &mut Request { issue, issued, is_journal, .. } = request;
-        self.done.push(Done { issue, issued, is_journal, failed: true });
+        self.end(id, true);
     }
 
     /// A part ends unanswered.

@@ -8,7 +8,7 @@ use foretell_algorithms::io_scheduler::{Choice, Io, Request, Scheduler, Schedule
 use foretell_units::{Sectors, SimSpan, SimTime, Stream};
 
 use super::lanes::Lanes;
-use super::rotating::Rotating;
+use super::rotating::{Held, Rotating};
 use super::{Done, Measurement, Served, Taken};
 
 /// A device and its scheduler.
@@ -19,8 +19,8 @@ pub(crate) struct Drive {
     depth: usize,
     /// Outstanding operations: waiting or in service.
     present: usize,
-    /// Requests in the device's queue besides those in service, and when each came.
-    waiting: Vec<(Request<u32>, SimTime)>,
+    /// Requests in the device's queue besides those in service.
+    waiting: Vec<Waiting>,
     /// Requests in service, by slot.
     serving: Vec<Option<Serving>>,
     free: Vec<usize>,
@@ -30,6 +30,13 @@ pub(crate) struct Drive {
     head: Sectors,
     busy: SimSpan,
     worked: SimSpan,
+}
+
+/// A request in the device's queue.
+#[derive(Debug)]
+struct Waiting {
+    request: Request<u32>,
+    held: Held,
 }
 
 /// A request in service.
@@ -138,9 +145,13 @@ impl Drive {
             match self.scheduler.next(now, self.head) {
                 Choice::Serve(request) => {
                     self.head = request.end();
-                    match self.device {
+                    match &mut self.device {
                         Device::Lanes(_) => self.serve(now, request, None),
-                        Device::Rotating(_) => self.waiting.push((request, now)),
+                        Device::Rotating(disk) => {
+                            let angle = if self.depth > 1 { disk.any_angle() } else { 0.0 };
+                            let held = Held { since: now, angle };
+                            self.waiting.push(Waiting { request, held });
+                        }
                     }
                 }
                 Choice::Wait(until) => {
@@ -152,7 +163,7 @@ impl Drive {
         }
         if self.in_service() == 0 && !self.waiting.is_empty() {
             let (chosen, reach_ns) = self.reached_first(now);
-            let (request, _) = self.waiting.remove(chosen);
+            let request = self.waiting.remove(chosen).request;
             self.serve(now, request, reach_ns);
         }
     }
@@ -160,12 +171,12 @@ impl Drive {
     /// The waiting request that the arm reaches first, and its positioning time.
     fn reached_first(&mut self, now: SimTime) -> (usize, Option<f64>) {
         let Device::Rotating(disk) = &mut self.device else { return (0, None) };
-        if self.waiting.len() == 1 || now >= self.waiting[0].1 + HELD_BACK {
+        if self.waiting.len() == 1 || now >= self.waiting[0].held.since + HELD_BACK {
             return (0, None);
         }
         let mut best = (0, f64::INFINITY);
-        for (index, (request, _)) in self.waiting.iter().enumerate() {
-            let reach = disk.reach_ns(now, request.op, request.lbn);
+        for (index, Waiting { request, held }) in self.waiting.iter().enumerate() {
+            let reach = disk.reach_ns(now, request.op, request.lbn, *held);
             if reach < best.1 {
                 best = (index, reach);
             }

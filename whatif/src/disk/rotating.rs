@@ -2,8 +2,9 @@
 //! transfer by place on the disk, and the cost of a pause before an operation that continues the previous
 //! one.
 //!
-//! Left out: the angle of the platter, except near the end of the last operation (otherwise, rotational latency is
-//! drawn from the measured distribution). Of the drive's buffer, only read-ahead and buffered writes are modelled.
+//! A place is at a certain angle of the platter only near the end of the last operation, and among the commands that a
+//! drive orders. Otherwise, rotational latency is drawn from the measured distribution. Of the drive's buffer, only
+//! read-ahead and buffered writes are modelled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,10 +49,24 @@ fn between(low: f64, high: f64, at: f64) -> f64 {
     if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
 }
 
+/// A long distance, a part of the radius, as the coordinate of a curve. The time of an arm that speeds up and slows down
+/// grows with the root of the distance, so values in between are found on a straight line.
+fn long_way(distance: f64) -> f64 {
+    distance.sqrt()
+}
+
 /// The median (the upper of two); 0 if there are no values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The time that a drive takes to prepare a command: the way ahead that is just not missed for a whole revolution.
+fn preparing_ns(positioning: &[Positioning], turn_ns: f64) -> f64 {
+    let ahead = positioning.iter().filter(|point| point.distance_sectors > 0);
+    let reached = ahead.map(|point| (point.distance_sectors, point.quantiles_ns[QUANTILES / 2]));
+    let reached = reached.filter(|(_, median_ns)| *median_ns < turn_ns / 4.0);
+    reached.min_by_key(|(distance, _)| *distance).map_or(0.0, |(_, median_ns)| median_ns)
 }
 
 /// A span of this length, at least [`LEAST`].
@@ -85,6 +100,14 @@ impl Segment {
     }
 }
 
+/// A command that a drive holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) since: SimTime,
+    /// Angle of its first sector, as a part of a revolution.
+    pub(super) angle: f64,
+}
+
 /// The arm and the medium, modelled from a measurement.
 #[derive(Debug)]
 pub(super) struct Rotating {
@@ -92,7 +115,7 @@ pub(super) struct Rotating {
     sectors: f64,
     /// Radius at the places where rates were measured, from 0 (outer edge) to 1 (inner edge).
     radii: Vec<f64>,
-    /// Positioning by [`Op`]: short distances forwards and backwards by sectors, long ones by radius.
+    /// Positioning by [`Op`]: short distances forwards and backwards by sectors, long ones by [`long_way`].
     forwards: [Curve; 2],
     backwards: [Curve; 2],
     far: [Curve; 2],
@@ -102,6 +125,8 @@ pub(super) struct Rotating {
     near_sector_ns: f64,
     /// Shortest positioning time, ns: that of a command.
     least_ns: f64,
+    /// Time that the drive takes to prepare a command, ns.
+    preparing_ns: f64,
     /// Time of a revolution: the range of positioning times over one long distance.
     turn_ns: f64,
     /// The kind of operation whose measured times are those of the arm, at short distances backwards and
@@ -145,13 +170,14 @@ impl Rotating {
         let backwards = |_: u64, d: i64| (near(d) && d < 0).then_some(-d as f64);
         let far = |from: u64, d: i64| {
             let there = radius(from.saturating_add_signed(d));
-            (!near(d)).then_some((there - radius(from)).abs())
+            (!near(d)).then_some(long_way((there - radius(from)).abs()))
         };
         let turns = measured.positioning[0].iter();
         let turns = turns.filter(|point| !near(point.distance_sectors));
         let turns = turns
             .map(|p| (p.quantiles_ns[QUANTILES - 3] - p.quantiles_ns[2]) * (QUANTILES - 1) as f64)
             .map(|range| range / (QUANTILES - 5) as f64);
+        let turn_ns = median(turns.collect());
         let median_ns = |op: Op| {
             let points = measured.positioning[index(op)].iter();
             let points = points.filter(|point| !near(point.distance_sectors));
@@ -168,7 +194,8 @@ impl Rotating {
             mechanical,
             near_sector_ns: SECTOR_BYTES as f64 / near_rate * 1e9,
             least_ns: least.unwrap_or(0.0),
-            turn_ns: median(turns.collect()),
+            preparing_ns: preparing_ns(&measured.positioning[0], turn_ns),
+            turn_ns,
             forwards: [curve(0, &forwards), curve(1, &forwards)],
             backwards: [curve(0, &backwards), curve(1, &backwards)],
             far: [curve(0, &far), curve(1, &far)],
@@ -204,14 +231,30 @@ impl Rotating {
         reading_on.map_or(self.end, |last| Sectors(reached(last)))
     }
 
-    fn positioning_ns(&mut self, now: SimTime, op: Op, lbn: Sectors) -> f64 {
-        let chance = self.stream.unit();
+    /// `held`: whether, and how long, the drive has held the command.
+    fn positioning_ns(&mut self, now: SimTime, op: Op, lbn: Sectors, held: Option<Held>) -> f64 {
+        // the drive prepares a command while it holds it
+        let ready_ns = held.map_or(0.0, |held| {
+            let held = now.saturating_since(held.since).as_ns() as f64;
+            held.min(self.preparing_ns)
+        });
         let head = self.head(now);
         let distance = lbn.get().abs_diff(head.get());
         if distance > NEAR_SECTORS {
-            let distance = (self.radius(lbn) - self.radius(head)).abs();
-            return self.far[index(op)].draw(distance, chance);
+            let way = long_way((self.radius(lbn) - self.radius(head)).abs());
+            let chance = match held {
+                Some(held) if self.turn_ns > 0.0 => {
+                    let arm_ns = self.far[index(op)].draw(way, 0.0) - ready_ns;
+                    // the platter turns while a buffered write goes on, and while the arm moves
+                    let begin = now.max(self.busy_until);
+                    let turns = (begin.as_ns() as f64 + arm_ns) / self.turn_ns;
+                    (held.angle - turns).rem_euclid(1.0)
+                }
+                _ => self.stream.unit(),
+            };
+            return (self.far[index(op)].draw(way, chance) - ready_ns).max(0.0);
         }
+        let chance = self.stream.unit();
         let ahead = lbn >= head;
         // reads backwards, or near a write, may be served from the buffer, so their own times do not show the arm
         let shows_arm = op == Op::Write || ahead && !self.wrote_last();
@@ -229,6 +272,11 @@ impl Rotating {
         } else {
             away_ns
         }
+    }
+
+    /// Draws the angle of a place, as a part of a revolution.
+    pub(super) fn any_angle(&mut self) -> f64 {
+        self.stream.unit()
     }
 
     /// Whether the drive does not read on after a read. If it does, measured times are those from where it is by then.
@@ -262,12 +310,16 @@ impl Rotating {
         low.mean_ns * (1.0 - part) + high.mean_ns * part
     }
 
-    /// Draws the positioning time of an operation from the arm's present place.
-    pub(super) fn reach_ns(&mut self, now: SimTime, op: Op, lbn: Sectors) -> f64 {
+    /// Draws the positioning time of an operation that the drive holds, from the arm's present place.
+    pub(super) fn reach_ns(&mut self, now: SimTime, op: Op, lbn: Sectors, held: Held) -> f64 {
         // a buffered write is positioned for later, over the same distance
         let buffered = op == Op::Write && self.measured.buffered_writes > 0;
         let op = if buffered { self.mechanical } else { op };
-        if lbn == self.end && !self.wrote_last() { 0.0 } else { self.positioning_ns(now, op, lbn) }
+        if lbn == self.end && !self.wrote_last() {
+            0.0
+        } else {
+            self.positioning_ns(now, op, lbn, Some(held))
+        }
     }
 
     /// Serves an operation. `reach_ns`: its positioning time, if already drawn.
@@ -299,7 +351,7 @@ impl Rotating {
         } else if continues {
             self.continued_ns(op, start.saturating_since(self.ended)) + transfer
         } else {
-            reach_ns.unwrap_or_else(|| self.positioning_ns(start, op, lbn)) + transfer
+            reach_ns.unwrap_or_else(|| self.positioning_ns(start, op, lbn, None)) + transfer
         };
         self.stop_reading_on(start);
         let done = start + span(work);
@@ -430,7 +482,7 @@ impl Rotating {
             _ if follows => 0.0,
             // the scheduler chose the write because the arm reaches it first
             Some(reach_ns) => reach_ns,
-            None => self.positioning_ns(start, self.mechanical, lbn),
+            None => self.positioning_ns(start, self.mechanical, lbn, None),
         };
         self.stop_reading_on(start);
         let work = span(move_ns + self.transfer_ns(lbn, sectors));
@@ -612,6 +664,27 @@ mod tests {
     }
 
     #[test]
+    fn a_place_waits_until_its_angle_comes_by() {
+        // the arm takes 1 ms, and a revolution 8 ms
+        let far = |distance_sectors| Positioning {
+            from_sector: 0,
+            distance_sectors,
+            quantiles_ns: std::array::from_fn(|at| (1.0 + at as f64 / 2.0) * MS),
+        };
+        let positioning = [100_000, 1_000_000].map(far).to_vec();
+        let mut disk =
+            disk(Measurement { positioning: [positioning.clone(), positioning], ..nothing() });
+        disk.turn_ns = 8.0 * MS;
+        let place = Sectors(500_000);
+        for (now_ms, expected_ms) in [(0, 4.0), (2, 2.0), (4, 8.0), (12, 8.0)] {
+            let now = SimTime::ZERO + SimSpan::from_ms(now_ms);
+            let held = Held { since: now, angle: 0.5 };
+            let reach_ms = disk.reach_ns(now, Op::Read, place, held) / MS;
+            assert!((reach_ms - expected_ms).abs() < 0.001, "{now_ms}: {reach_ms}");
+        }
+    }
+
+    #[test]
     fn a_short_way_ahead_is_missed_after_a_pause() {
         // a revolution takes 8 ms, and 64 sectors take 1 ms where short distances were measured
         let near = |distance_sectors| Positioning {
@@ -647,11 +720,11 @@ mod tests {
     #[test]
     fn what_follows_a_write_is_as_far_as_the_platter_has_turned_on() {
         let (mut disk, begin) = after_a_write(true);
-        let next = Sectors(9008);
+        let (next, held) = (Sectors(9008), Held { since: begin, angle: 0.5 });
         // while the write is in progress, its continuation takes no positioning
-        assert!(disk.reach_ns(begin, Op::Read, next).abs() < 1.0);
+        assert!(disk.reach_ns(begin, Op::Read, next, held).abs() < 1.0);
         // the write ends after 5.041 ms, and a revolution takes 8
-        let reach_ms = disk.reach_ns(begin + SimSpan::from_ms(7), Op::Read, next) / MS;
+        let reach_ms = disk.reach_ns(begin + SimSpan::from_ms(7), Op::Read, next, held) / MS;
         assert!((reach_ms - (8.0 - 1.959)).abs() < 0.001, "{reach_ms}");
     }
 }

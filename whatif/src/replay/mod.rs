@@ -397,7 +397,7 @@ impl<'a> Replay<'a> {
 
     /// Handles completed requests.
     fn complete_all(&mut self) {
-        while let Some(done) = self.protocol.take_done() {
+        while let Some(done) = self.protocol.take_done(&mut self.engine) {
             self.complete(&done);
         }
     }

@@ -50,7 +50,7 @@ pub(super) struct Work {
 fn whole(pool: &Pool, size: u64, object: u64) -> Piece {
     let start = object * pool.object();
     let size = pool.object().min(size - start);
-    Piece { object: Bytes(start), start: Bytes::ZERO, size: Bytes(size) }
+    Piece { object: Bytes(start), start: Bytes::ZERO, size: Bytes(size), is_whole: true }
 }
 
 impl<R: Rules> Objects<R> {

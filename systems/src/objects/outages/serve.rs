@@ -12,14 +12,14 @@ use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime};
 use smallvec::SmallVec;
 
 use super::group::{Osd, State};
-use crate::exchange::{Asks, Exchange, Purpose};
+use crate::exchange::{Exchange, Purpose};
 use crate::failures::Kind;
 use crate::hosts::{Fragments, Hosts, Then};
 use crate::objects::pool::{Piece, Target};
 use crate::objects::task::Task;
-use crate::objects::{Begun, Errand, NO_PART, Objects, Rules};
+use crate::objects::{Begun, Errand, NO_PART, Objects, Pool, Rules};
 use crate::protocol::Core;
-use crate::request::{Done, Issue, Part, Request};
+use crate::request::{Issue, Part};
 
 /// An unanswered part of a client's request.
 pub(super) struct ClientOp {
@@ -107,7 +107,8 @@ impl<R: Rules> Objects<R> {
         let client_machine = core.machines[client.index()];
         let between = (client_machine, target.host);
         let whose = (breadcrumb, workload);
-        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        let asks = core.requests[request].asks();
+        let exchange = Exchange::new(purpose, asks, between, data, whose);
         let exchange = core.exchanges.insert(exchange);
         self.tasks[task].exchange = exchange;
         let sent = self.out().ops.get_mut(&part).expect("it is there");
@@ -168,7 +169,7 @@ impl<R: Rules> Objects<R> {
         let pool = &self.pools[task.volume as usize];
         let object = task.piece.object.get() / pool.object();
         let m = pool.encoding.m();
-        let partial = pool.partial_blocks(&core.volumes[task.volume as usize], &task.piece);
+        let partial = Pool::partial_blocks(&core.volumes[task.volume as usize], &task.piece);
         let stride = pool.stride();
         let out = self.out();
         let index = out.ops[&part].group;
@@ -462,10 +463,7 @@ impl<R: Rules> Objects<R> {
         if hosts.has_payload() {
             hosts.payload_failed(id);
         }
-        let request = core.requests.remove(id);
-        request.live = false;
-        let &mut Request { issue, issued, is_journal, .. } = request;
-        core.done.push(Done { issue, issued, is_journal, failed: true });
+        core.end(id, true);
     }
 
     /// Requests that waited for an object continue.

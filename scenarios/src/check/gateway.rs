@@ -1,0 +1,133 @@
+//! Checks gateways, and the bucket indexes of the volumes that they serve.
+
+use foretell_units::Bytes;
+
+use super::crush::{cluster_key, key};
+use super::host_list::AllowedHosts;
+use super::volumes::CheckedVolume;
+use super::{Context, Hosts, section};
+use crate::cpu_file::cost;
+use crate::error::Problem;
+use crate::model::{BucketIndex, Gateway, System, Volume};
+use crate::raw::{At, RawGateway};
+use crate::tree::{Entry, Table};
+
+/// Instead of a volume's name: there is no index.
+const NO_INDEX: &str = "none";
+
+/// Objects that an index is spread over by default: `bucket_index_max_shards` of Ceph since Octopus.
+const DEFAULT_SHARDS: u32 = 11;
+
+impl Context<'_> {
+    pub(super) fn gateway(&mut self, raw: &RawGateway, hosts: &Hosts) -> Option<Gateway> {
+        let found = self.hosts_of(&raw.hosts, AllowedHosts::Both, "`gateway`", hosts);
+        let [read, write] = [&raw.read, &raw.write].map(|raw| cost(raw, self));
+        Some(Gateway { hosts: found?, read: read?, write: write? })
+    }
+
+    /// Gives volumes their bucket indexes, and reports those that cannot be.
+    pub(super) fn bucket_indexes(
+        &mut self,
+        tree: &Table,
+        system: Option<&System>,
+        volumes: &mut [CheckedVolume],
+    ) {
+        let Some(system) = system else { return };
+        let gateway = cluster_key(tree, "gateway");
+        for number in 0..volumes.len() {
+            let (index, shards) = volumes[number].bucket.clone();
+            let name = volumes[number].name.clone();
+            if let (Some(shards), None) = (&shards, &index) {
+                let message = format!(
+                    "`index_shards` of volume `{name}` has no effect without `bucket_index`"
+                );
+                self.add(Problem::new(shards.place(), message).help("leave it out"));
+            }
+            let Some(index) = index.filter(|index| index.get() != NO_INDEX) else { continue };
+            if !matches!(system, System::Ceph(_)) {
+                let message = format!(
+                    "volume `{name}` has a `bucket_index`, which a cluster with `system = \"{}\"` does not have",
+                    system.name()
+                );
+                let help = "leave `bucket_index` out, or set `system = \"ceph\"` in `[cluster]`";
+                self.add(Problem::new(index.place(), message).help(help));
+            } else if gateway.is_none() {
+                let message =
+                    format!("volume `{name}` has a `bucket_index`, but the cluster has no gateway");
+                let help = "add `gateway = { hosts = \"...\" }` to `[cluster]`";
+                self.add(Problem::new(index.place(), message).help(help));
+            } else {
+                let found = self.bucket_index(number, &index, shards.as_ref(), volumes);
+                let model = &mut volumes[number].model;
+                match (model.as_mut(), found) {
+                    (Some(volume), Some(found)) => volume.bucket_index = Some(found),
+                    _ => *model = None,
+                }
+            }
+        }
+        let has_index = |volume: &Entry| {
+            key(volume, "bucket_index").is_some_and(|name| name.text() != Some(NO_INDEX))
+        };
+        if let Some(gateway) = gateway.filter(|_| !section(tree, "volume").any(has_index)) {
+            let message = "`gateway` has no effect: no volume has a `bucket_index`";
+            let help = "give the volumes that clients access through gateways a `bucket_index`, or leave \
+                        `gateway` out";
+            self.add(Problem::new(gateway.place, message).help(help));
+        }
+    }
+
+    /// The bucket index of a volume; `number`: of the volume.
+    fn bucket_index(
+        &mut self,
+        number: usize,
+        index: &At<String>,
+        shards: Option<&At<i64>>,
+        volumes: &[CheckedVolume],
+    ) -> Option<BucketIndex> {
+        let name = &volumes[number].name;
+        let (volume, found) = self.volume_of(index, volumes)?;
+        if volume.index() == number {
+            let message = format!("volume `{name}` cannot have its own bucket index");
+            let help = "name another volume, with copies (`1-of-3`)";
+            self.add(Problem::new(index.place(), message).help(help));
+            return None;
+        }
+        if volumes[volume.index()].bucket.0.is_some() {
+            let message = format!(
+                "volume `{}` has a `bucket_index` of its own, so it cannot have that of volume `{name}`",
+                index.get()
+            );
+            self.add(Problem::new(index.place(), message).help("name another volume"));
+            return None;
+        }
+        let found = found?;
+        let shards_found = match shards {
+            Some(shards) => u32::try_from(*shards.get()).ok()?,
+            None => DEFAULT_SHARDS,
+        };
+        let problem = not_of_an_index(found, shards_found);
+        if let Some((message, help)) = problem {
+            let place = index.place();
+            self.add(Problem::new(place, format!("volume `{}` {message}", found.name)).help(help));
+            return None;
+        }
+        Some(BucketIndex { volume, shards: shards_found })
+    }
+}
+
+/// Why a volume cannot have a bucket index of so many objects, and what to do about it.
+fn not_of_an_index(volume: &Volume, shards: u32) -> Option<(String, String)> {
+    if volume.m() > 1 {
+        let message = "cannot have a bucket index, because it is erasure-coded".to_owned();
+        return Some((message, "set its `encoding` to copies, for example \"1-of-3\"".to_owned()));
+    }
+    let needed = Bytes(volume.group.get().saturating_mul(u64::from(shards)));
+    if volume.size < needed {
+        let message = format!(
+            "of {} cannot have a bucket index of {shards} objects of {}",
+            volume.size, volume.group
+        );
+        return Some((message, format!("set its `size` to {needed}, or reduce `index_shards`")));
+    }
+    None
+}

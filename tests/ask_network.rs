@@ -1,0 +1,204 @@
+//! `foretell ask` and `score` about what is between clients and nodes: uplinks, second adapters, gateways.
+
+use crate::common;
+
+use common::questions::{errors, json, score};
+use common::*;
+
+/// Four nodes in two racks, whose clients are at the core and read what caches hold.
+const RACKS: &str = r#"
+seed = 5
+warmup = "2 s"
+duration = "10 s"
+switch = { uplink = "4 Gbit/s" }
+
+[node.brick]
+count = 4
+rack  = ["r0", "r1"]
+cpu   = "xeon-2023"
+nic   = { rate = "10 Gbit/s" }
+cache = { size = "2 GiB" }
+disk  = ["sata-ssd"]
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+nic   = { rate = "10 Gbit/s" }
+
+[volume.mail]
+size     = "1 GiB"
+nodes    = "brick"
+encoding = "1-of-2"
+
+[workload.mail]
+volume      = "mail"
+client      = "app"
+kind        = "ssio"
+reads       = "80%"
+access      = "64 KiB"
+outstanding = 8
+"#;
+
+#[test]
+fn uplinks_of_racks_are_predicted_within_ten_percent_of_what_happens() {
+    let place = Place::with(RACKS);
+    let dir = place.keep("run", &[]);
+    for changes in [
+        &[][..],
+        &["switch.uplink=800 Mbit/s"],
+        &["switch.uplink=100 Gbit/s"],
+        &["client.app.rack=r0", "switch.uplink=1 Gbit/s"],
+    ] {
+        for (what, error) in errors(&score(&dir, changes)) {
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+    let dir = dir.to_str().unwrap();
+    let slow = ["ask", dir, "--json", "--what-if", "switch.uplink=800 Mbit/s"];
+    let bottleneck = json(&succeed(slow))["bottleneck"].clone();
+    assert_eq!(bottleneck["resource"], "uplink_transmit", "{bottleneck}");
+}
+
+/// Ceph with three copies on four nodes, whose links limit writes.
+const COPIES: &str = r#"
+seed = 7
+warmup = "1 s"
+duration = "5 s"
+
+[cluster]
+system = "ceph"
+
+[node.osd]
+count = 4
+cpu   = "xeon-2023"
+nic   = { rate = "2 Gbit/s" }
+cache = { size = "256 MiB" }
+disk  = [{ device = "optane-p4800x", scheduler = "noop" }]
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+nic   = { rate = "10 Gbit/s" }
+
+[volume.mail]
+size     = "1 GiB"
+nodes    = "osd"
+encoding = "1-of-3"
+
+[workload.mail]
+volume      = "mail"
+client      = "app"
+kind        = "ssio"
+reads       = "30%"
+access      = "64 KiB"
+outstanding = 8
+"#;
+
+#[test]
+fn second_adapters_are_predicted_within_ten_percent_of_what_happens() {
+    let place = Place::with(COPIES);
+    let dir = place.keep("run", &[]);
+    let added = "node.osd.cluster_nic={ rate = \"1 Gbit/s\" }";
+    for changes in [&[added][..], &["node.osd.cluster_nic={ rate = \"10 Gbit/s\" }"]] {
+        for (what, error) in errors(&score(&dir, changes)) {
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+    let asked = ["ask", dir.to_str().unwrap(), "--json", "--what-if", added];
+    let bottleneck = json(&succeed(asked))["bottleneck"].clone();
+    let resource = bottleneck["resource"].as_str().unwrap();
+    assert!(resource.starts_with("cluster_nic_"), "{bottleneck}");
+    // recorded with second adapters, asked without
+    let both = place.keep("both", &["--set", added]);
+    for changes in [
+        &["node.osd.cluster_nic.rate=3 Gbit/s"][..],
+        &["node.osd.cluster_nic=none", "node.osd.nic.rate=10 Gbit/s"],
+    ] {
+        for (what, error) in errors(&score(&both, changes)) {
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+}
+
+/// Ceph with a gateway in front of coded data on disks; the bucket index has copies on flash.
+const GATEWAYS: &str = r#"
+seed = 3
+warmup = "5 s"
+duration = "40 s"
+
+[cluster]
+system  = "ceph"
+gateway = { hosts = "rgw0" }
+
+[node.osd]
+count = 4
+cpu   = "xeon-2023"
+cache = { size = "256 MiB" }
+disk  = ["cheetah-15k", "cheetah-15k"]
+
+[node.fast]
+count = 3
+cpu   = "xeon-2023"
+cache = { size = "256 MiB" }
+disk  = ["sata-ssd"]
+
+[client.rgw]
+count = 2
+cpu   = { profile = "xeon-2023", cores = 2 }
+
+[client.app]
+count = 2
+cpu   = "xeon-2023"
+
+[volume.photos]
+size         = "8 GiB"
+nodes        = "osd"
+encoding     = "2-of-3"
+bucket_index = "index"
+
+[volume.index]
+size     = "64 MiB"
+nodes    = "fast"
+encoding = "1-of-2"
+
+[workload.photos]
+volume      = "photos"
+client      = "app"
+kind        = "ssio"
+reads       = "60%"
+access      = "256 KiB"
+outstanding = 8
+
+[tracking]
+overhead = false
+"#;
+
+#[test]
+fn gateways_are_predicted_within_ten_percent_of_what_happens() {
+    let place = Place::with(GATEWAYS);
+    let dir = place.keep("run", &[]);
+    for changes in [
+        &[][..],
+        &["cluster.gateway.write.fixed=40 ms", "cluster.gateway.read.fixed=40 ms"],
+        &["client.rgw.nic.rate=200 Mbit/s"],
+        &["cluster.gateway.hosts=rgw", "client.rgw.nic.rate=200 Mbit/s"],
+        &["volume.index.nodes=osd"],
+        &["volume.photos.encoding=1-of-3"],
+        &["workload.photos.outstanding=3"],
+    ] {
+        for (what, error) in errors(&score(&dir, changes)) {
+            println!("{changes:?}: {what} is {:.1} % off", 100.0 * error);
+            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        }
+    }
+    let slow =
+        ["ask", dir.to_str().unwrap(), "--json", "--what-if", "cluster.gateway.read.fixed=40 ms"];
+    let bottleneck = json(&succeed(slow))["bottleneck"].clone();
+    assert_eq!((&bottleneck["host"], &bottleneck["resource"]), (&"rgw0".into(), &"cpu".into()));
+    // gateways are introduced, and taken away
+    let changes = ["cluster.gateway=none", "volume.photos.bucket_index=none"];
+    for (what, error) in errors(&score(&dir, &changes)) {
+        println!("{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+    }
+}
