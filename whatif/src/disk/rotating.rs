@@ -231,24 +231,24 @@ impl Rotating {
         reading_on.map_or(self.end, |last| Sectors(reached(last)))
     }
 
-    /// `held`: whether, and how long, the drive has held the command.
-    fn positioning_ns(&mut self, now: SimTime, op: Op, lbn: Sectors, held: Option<Held>) -> f64 {
+    /// `command`: that of the operation, if the drive has held it.
+    fn positioning_ns(&mut self, now: SimTime, op: Op, lbn: Sectors, command: Option<Held>) -> f64 {
         // the drive prepares a command while it holds it
-        let ready_ns = held.map_or(0.0, |held| {
-            let held = now.saturating_since(held.since).as_ns() as f64;
-            held.min(self.preparing_ns)
+        let ready_ns = command.map_or(0.0, |command| {
+            let since_ns = now.saturating_since(command.since).as_ns() as f64;
+            since_ns.min(self.preparing_ns)
         });
         let head = self.head(now);
         let distance = lbn.get().abs_diff(head.get());
         if distance > NEAR_SECTORS {
             let way = long_way((self.radius(lbn) - self.radius(head)).abs());
-            let chance = match held {
-                Some(held) if self.turn_ns > 0.0 => {
+            let chance = match command {
+                Some(command) if self.turn_ns > 0.0 => {
                     let arm_ns = self.far[index(op)].draw(way, 0.0) - ready_ns;
                     // the platter turns while a buffered write goes on, and while the arm moves
                     let begin = now.max(self.busy_until);
                     let turns = (begin.as_ns() as f64 + arm_ns) / self.turn_ns;
-                    (held.angle - turns).rem_euclid(1.0)
+                    (command.angle - turns).rem_euclid(1.0)
                 }
                 _ => self.stream.unit(),
             };
