@@ -2,8 +2,8 @@
 //! transfer by place on the disk, and the cost of a pause before an operation that continues the previous
 //! one.
 //!
-//! A place is at a certain angle of the platter only near the end of the last operation, and among the commands that a
-//! drive orders. Otherwise, rotational latency is drawn from the measured distribution. Of the drive's buffer, only
+//! A place has an angle on the platter only if it is near the end of the last operation, or if the drive holds the
+//! command. Otherwise, rotational latency is drawn from the measured distribution. Of the drive's buffer, only
 //! read-ahead and buffered writes are modelled.
 
 use std::collections::VecDeque;
@@ -103,6 +103,7 @@ impl Segment {
 /// A command that a drive holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
+    /// When the drive took it.
     pub(super) since: SimTime,
     /// Angle of its first sector, as a part of a revolution.
     pub(super) angle: f64,
