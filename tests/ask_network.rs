@@ -2,8 +2,18 @@
 
 use crate::common;
 
+use std::path::Path;
+
 use common::questions::{errors, json, score};
 use common::*;
+
+/// Asserts that throughput and mean response time are predicted within ten percent of what happens.
+fn is_right(dir: &Path, changes: &[&str]) {
+    for (what, error) in errors(&score(dir, changes)) {
+        println!("{changes:?}: {what} is {:.1} % off", 100.0 * error);
+        assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
+    }
+}
 
 /// Four nodes in two racks, whose clients are at the core and read what caches hold.
 const RACKS: &str = r#"
@@ -49,9 +59,7 @@ fn uplinks_of_racks_are_predicted_within_ten_percent_of_what_happens() {
         &["switch.uplink=100 Gbit/s"],
         &["client.app.rack=r0", "switch.uplink=1 Gbit/s"],
     ] {
-        for (what, error) in errors(&score(&dir, changes)) {
-            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
-        }
+        is_right(&dir, changes);
     }
     let dir = dir.to_str().unwrap();
     let slow = ["ask", dir, "--json", "--what-if", "switch.uplink=800 Mbit/s"];
@@ -100,9 +108,7 @@ fn second_adapters_are_predicted_within_ten_percent_of_what_happens() {
     let dir = place.keep("run", &[]);
     let added = "node.osd.cluster_nic={ rate = \"1 Gbit/s\" }";
     for changes in [&[added][..], &["node.osd.cluster_nic={ rate = \"10 Gbit/s\" }"]] {
-        for (what, error) in errors(&score(&dir, changes)) {
-            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
-        }
+        is_right(&dir, changes);
     }
     let asked = ["ask", dir.to_str().unwrap(), "--json", "--what-if", added];
     let bottleneck = json(&succeed(asked))["bottleneck"].clone();
@@ -114,9 +120,7 @@ fn second_adapters_are_predicted_within_ten_percent_of_what_happens() {
         &["node.osd.cluster_nic.rate=3 Gbit/s"][..],
         &["node.osd.cluster_nic=none", "node.osd.nic.rate=10 Gbit/s"],
     ] {
-        for (what, error) in errors(&score(&both, changes)) {
-            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
-        }
+        is_right(&both, changes);
     }
 }
 
@@ -186,10 +190,7 @@ fn gateways_are_predicted_within_ten_percent_of_what_happens() {
         &["volume.photos.encoding=1-of-3"],
         &["workload.photos.outstanding=3"],
     ] {
-        for (what, error) in errors(&score(&dir, changes)) {
-            println!("{changes:?}: {what} is {:.1} % off", 100.0 * error);
-            assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
-        }
+        is_right(&dir, changes);
     }
     let slow =
         ["ask", dir.to_str().unwrap(), "--json", "--what-if", "cluster.gateway.read.fixed=40 ms"];
@@ -197,8 +198,5 @@ fn gateways_are_predicted_within_ten_percent_of_what_happens() {
     assert_eq!((&bottleneck["host"], &bottleneck["resource"]), (&"rgw0".into(), &"cpu".into()));
     // gateways are introduced, and taken away
     let changes = ["cluster.gateway=none", "volume.photos.bucket_index=none"];
-    for (what, error) in errors(&score(&dir, &changes)) {
-        println!("{changes:?}: {what} is {:.1} % off", 100.0 * error);
-        assert!(error < 0.1, "{changes:?}: {what} is {:.1} % off", 100.0 * error);
-    }
+    is_right(&dir, &changes);
 }

@@ -162,6 +162,15 @@ impl Core {
         });
     }
 
+    /// The host that was asked answers with `data`, which it copies.
+    pub(crate) fn answer<H: Hosts>(&mut self, hosts: &mut H, id: u32, data: Bytes) {
+        let exchange = &mut self.exchanges[id];
+        exchange.turn_back(data);
+        let cpu = hosts.cpu(exchange.node);
+        let span = cpu.send.of(exchange.message()) + cpu.copy.of(data);
+        self.send_after(hosts, id, span);
+    }
+
     /// The receiver of a message handles it. This takes `handling` (of which `copying` is copying), in
     /// addition to the work of the network stack.
     pub(crate) fn receive<H: Hosts>(

@@ -68,7 +68,7 @@ struct Job {
     has_failed: bool,
     /// Whether the client has its answer.
     is_answered: bool,
-    /// Whether the gateway still has to update the index, or is doing so.
+    /// Whether the gateway is completing or cancelling its entry in the index.
     updates: bool,
 }
 
@@ -107,7 +107,7 @@ impl Gateways {
     }
 
     /// Whether clients access a volume through gateways.
-    pub(crate) fn serve(&self, volume: u32) -> bool {
+    pub(crate) fn serves(&self, volume: u32) -> bool {
         self.bucket(volume).is_some()
     }
 
@@ -198,8 +198,7 @@ impl Protocol {
             core.requests[request].issue;
         let gateway = gateways.host_of(instance);
         let (step, has_failed, is_answered) = (Step::Begin, false, false);
-        let updates = op == Op::Write;
-        let job = Job { request, exchange: 0, step, has_failed, is_answered, updates };
+        let job = Job { request, exchange: 0, step, has_failed, is_answered, updates: false };
         let job = gateways.jobs.insert(job);
         let data = if op == Op::Write { size } else { Bytes::ZERO };
         let exchange = Exchange::new(
@@ -225,15 +224,10 @@ impl Protocol {
         if let Some(next) = next {
             return self.begin_step(hosts, number, next, &issue);
         }
-        let is_announced = matches!(step, Step::Head);
-        gateways.jobs[number].updates &= is_announced;
-        let updates = gateways.jobs[number].updates;
+        let updates = issue.op == Op::Write && step == Step::Head;
+        gateways.jobs[number].updates = updates;
         let data = if issue.op == Op::Read && !has_failed { issue.size } else { Bytes::ZERO };
-        let asked = &mut core.exchanges[exchange];
-        asked.turn_back(data);
-        let cpu = hosts.cpu(asked.node);
-        let span = cpu.send.of(asked.message()) + cpu.copy.of(data);
-        core.send_after(hosts, exchange, span);
+        core.answer(hosts, exchange, data);
         if updates {
             self.begin_step(hosts, number, Step::Complete, &issue);
         }
@@ -245,7 +239,7 @@ impl Protocol {
         gateways.requests += 1;
         let issue = gateways.issue(issue, step).expect("steps of jobs ask storage servers");
         let is_of_index = matches!(step, Step::Announce | Step::Complete);
-        // nobody reads the index back
+        // like a journal, the index is never read
         let (id, span) = self.insert(hosts, issue, is_of_index);
         self.core.requests[id].job = Some(number);
         self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
@@ -278,7 +272,7 @@ impl Protocol {
         self.end_job(job);
     }
 
-    /// Forgets a job with which nobody has anything more to do.
+    /// Removes a job if its client has the answer and its entry in the index is complete.
     fn end_job(&mut self, number: u32) {
         let jobs = &mut self.gateways.as_mut().expect("it has a job").jobs;
         if jobs[number].is_answered && !jobs[number].updates {

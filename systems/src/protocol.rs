@@ -339,7 +339,7 @@ impl Protocol {
         let Self { core, system, gateways, .. } = self;
         let request = &core.requests[id];
         let volume = request.issue.volume;
-        if request.job.is_none() && gateways.as_ref().is_some_and(|all| all.serve(volume)) {
+        if request.job.is_none() && gateways.as_ref().is_some_and(|all| all.serves(volume)) {
             return self.ask_gateway(hosts, id);
         }
         let Issue { client, volume, op, offset, size, .. } = request.issue;
@@ -472,7 +472,7 @@ impl Protocol {
         mut store: impl FnMut(HostId, &Access),
     ) {
         let Self { core, system, gateways, .. } = self;
-        let Some(gateways) = gateways.as_ref().filter(|all| all.serve(issue.volume)) else {
+        let Some(gateways) = gateways.as_ref().filter(|all| all.serves(issue.volume)) else {
             return system.touch(core, issue, choose, store);
         };
         for step in gateways.issues(issue) {

@@ -79,7 +79,7 @@ impl FromStr for Asked {
 const AS_GOOD: (f64, f64) = (1.15, 0.03);
 /// For a long run, expected errors up to this share are accepted: its replay takes seconds.
 const ACCEPTED_IF_LONG: f64 = 0.06;
-/// Requests from which a run is long. The replay needs more than a second for so many.
+/// A run with at least this number of requests is long: its replay takes more than a second.
 const LONG: u64 = 150_000;
 /// Minimum number of past scores. With fewer, the fast model is not chosen.
 const ENOUGH: usize = 40;

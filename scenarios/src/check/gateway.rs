@@ -115,7 +115,7 @@ impl Context<'_> {
     }
 }
 
-/// Why a volume cannot have a bucket index of so many objects, and what to do about it.
+/// If a volume cannot hold a bucket index of `shards` objects: the reason, and a remedy.
 fn not_of_an_index(volume: &Volume, shards: u32) -> Option<(String, String)> {
     if volume.m() > 1 {
         let message = "cannot have a bucket index, because it is erasure-coded".to_owned();

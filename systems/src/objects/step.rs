@@ -203,16 +203,12 @@ impl<R: Rules> Objects<R> {
     pub(super) fn answer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: &Task) {
         self.note_answered(core, hosts, task);
         let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
-        let asked = &mut core.exchanges[task.exchange];
-        asked.turn_back(carried);
-        if self.daemons.is_some() {
-            self.send(core, hosts, task.exchange, task.disk);
-            self.unlock_object(core, hosts, task);
-            return;
+        if self.daemons.is_none() {
+            return core.answer(hosts, task.exchange, carried);
         }
-        let cpu = hosts.cpu(asked.node);
-        let span = cpu.send.of(asked.message()) + cpu.copy.of(carried);
-        core.send_after(hosts, task.exchange, span);
+        core.exchanges[task.exchange].turn_back(carried);
+        self.send(core, hosts, task.exchange, task.disk);
+        self.unlock_object(core, hosts, task);
     }
 
     /// The task's client or server has its answer: others may read or write the object.

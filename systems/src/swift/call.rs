@@ -77,15 +77,6 @@ impl Cluster {
         Some((number, out.calls.all[&number]))
     }
 
-    /// A server answers a call, with `data`.
-    pub(super) fn answer<H: Hosts>(core: &mut Core, hosts: &mut H, exchange: u32, data: Bytes) {
-        let asked = &mut core.exchanges[exchange];
-        asked.turn_back(data);
-        let cpu = hosts.cpu(asked.node);
-        let span = cpu.send.of(asked.message()) + cpu.copy.of(data);
-        core.send_after(hosts, exchange, span);
-    }
-
     /// A server whose disk has failed says so, if it has. Returns whether it has.
     pub(super) fn refuses<H: Hosts>(
         &mut self,
@@ -98,7 +89,7 @@ impl Cluster {
         call.refused = out.unmounted.contains_key(&call.osd);
         let Call { exchange, refused, .. } = *call;
         if refused {
-            Self::answer(core, hosts, exchange, Bytes::ZERO);
+            core.answer(hosts, exchange, Bytes::ZERO);
         }
         refused
     }

@@ -73,7 +73,7 @@ impl System for Cluster {
             Role::Client => self.proxy_begins(core, hosts, call.of),
             _ if self.refuses(core, hosts, number) => {}
             // the disk works again
-            Role::Connect => Self::answer(core, hosts, exchange, Bytes::ZERO),
+            Role::Connect => core.answer(hosts, exchange, Bytes::ZERO),
             Role::Version => self.server_says_version(core, hosts, number),
             Role::Proxy => self.server_begins(core, hosts, number),
             Role::Compare => self.compared(core, hosts, number),

@@ -293,7 +293,7 @@ impl Cluster {
             let newness = out.ledger.newness(op.partition, op.blocks.clone(), osd);
             op.versions.as_mut().expect("it was asked for one").push((newness, osd));
         }
-        Self::answer(core, hosts, exchange, Bytes::ZERO);
+        core.answer(hosts, exchange, Bytes::ZERO);
     }
 
     /// A proxy knows which version a server has.
@@ -410,7 +410,7 @@ impl Cluster {
         let out = self.out();
         let op = &out.ops.all[&of];
         if op.op == Op::Read && !out.ledger.has(op.partition, op.blocks.clone(), osd) {
-            return Self::answer(core, hosts, exchange, Bytes::ZERO);
+            return core.answer(hosts, exchange, Bytes::ZERO);
         }
         let (file, shard, op) = (op.volume, op.shard, op.op);
         if op == Op::Read {
@@ -465,11 +465,11 @@ impl Cluster {
                 hosts.payload_stored(copies, &mut Vec::new());
             }
             self.note_health(core, hosts.now());
-            return Self::answer(core, hosts, exchange, Bytes::ZERO);
+            return core.answer(hosts, exchange, Bytes::ZERO);
         }
         let size = op.shard.size;
         self.out().calls.all.get_mut(&number).expect("it goes on").found = true;
-        Self::answer(core, hosts, exchange, size);
+        core.answer(hosts, exchange, size);
     }
 
     /// A server has answered its proxy.
@@ -537,7 +537,7 @@ impl Cluster {
         op.answer = Some(if is_good { Answer::Done } else { Answer::Failed });
         let data = if op.op == Op::Read && is_good { op.piece.size } else { Bytes::ZERO };
         let exchange = op.client.expect("it is not answered yet");
-        Self::answer(core, hosts, exchange, data);
+        core.answer(hosts, exchange, data);
     }
 
     /// A client has an answer. Returns the part of its request that is done.

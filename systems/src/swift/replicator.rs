@@ -297,7 +297,7 @@ impl Cluster {
     /// A server says what it has of a partition.
     pub(super) fn compared<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) {
         let exchange = self.out().calls.all[&number].exchange;
-        Self::answer(core, hosts, exchange, HASHES);
+        core.answer(hosts, exchange, HASHES);
     }
 
     /// A replicator knows what another server lacks.
@@ -498,7 +498,7 @@ impl Cluster {
             }
         }
         self.note_health(core, hosts.now());
-        Self::answer(core, hosts, exchange, Bytes::ZERO);
+        core.answer(hosts, exchange, Bytes::ZERO);
     }
 
     /// A server has got an object of a partition. Simplified: in the versions that the other server has by now.

@@ -12,14 +12,15 @@ use super::{LARGE, PIECE, PLACES};
 const FINELY: i64 = 128;
 /// Maximum number of trials for a distance that find their data in the buffer.
 const FEW_HITS: usize = 4;
-/// Places that are scattered over so many sectors are at any angle of the platter: no shorter than a track. If they were
-/// scattered over more, the time of the arm would vary, too, and a drive that chooses the nearest of many would seem faster.
+/// Length of a long track, in sectors. Trials for one distance end at places scattered over such a length, so that all
+/// angles of the platter occur. A wider scatter would vary the seek time, too, and a drive that chooses the nearest of
+/// many commands would seem faster than it is.
 const TRACK: u64 = 4096;
 /// Trials for each distance: a mean of times that are spread over a revolution is then within 3 %.
 const TRIALS: usize = 400;
 
-/// Leaves out the few operations whose data were in the buffer since an earlier trial. The shortest times of an arm are
-/// close to each other, and so few hits are far below them.
+/// Removes the few trials that found their data in the drive's buffer, where an earlier trial had put them. The shortest
+/// positioning times are close to each other. Hits are far below them.
 fn without_hits(times_ns: &mut Vec<f64>) {
     times_ns.sort_by(f64::total_cmp);
     let usual = times_ns.get(FEW_HITS).copied().unwrap_or(0.0);
