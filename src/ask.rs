@@ -49,7 +49,7 @@ fn short(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
         return format!("{value:.0}");
     }
-    let digits = (3 - value.log10().floor() as i32).clamp(0, 4);
+    let digits = (3 - libm::log10(value).floor() as i32).clamp(0, 4);
     format!("{value:.*}", digits as usize)
 }
 

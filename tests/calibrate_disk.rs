@@ -16,7 +16,7 @@ fn law(bs: u64, depth: u32) -> f64 {
     let (alone, each) = (80.0 + bytes / 1000.0, 10.0 + bytes / 2000.0);
     let queued = f64::from(depth) * each;
     // a device does not change over from one to the other at once
-    (alone.powi(4) + queued.powi(4)).powf(0.25)
+    libm::pow(alone.powi(4) + queued.powi(4), 0.25)
 }
 
 const SIZES: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];

@@ -103,7 +103,7 @@ fn links_hold_what_they_carry() {
     let found = asked(&links);
     let series = &found["series"][0];
     // half of each: 50 us twice, p = 4
-    let wanted = 1e6 / (50.0 * 2_f64.powf(0.25));
+    let wanted = 1e6 / (50.0 * libm::pow(2.0, 0.25));
     let ours = series["predictions"][0]["bottleneck_aware"]["iops"].as_f64().unwrap();
     assert!((ours / wanted - 1.0).abs() < 1e-3, "{ours} {wanted}");
     near(&series["predictions"][0]["plain"]["iops"], 10_000.0);

@@ -330,8 +330,8 @@ fn grid() -> (TempDir, PathBuf) {
     for (size, jobs, reads) in [4, 8, 16, 32, 64].into_iter().flat_map(|size| {
         [1, 4, 16, 64].into_iter().flat_map(move |jobs| [0, 50, 100].map(|r| (size, jobs, r)))
     }) {
-        let y =
-            1000.0 * f64::from(size).powf(0.7) * f64::from(jobs) / (1.0 + f64::from(reads) / 200.0);
+        let y = 1000.0 * libm::pow(f64::from(size), 0.7) * f64::from(jobs)
+            / (1.0 + f64::from(reads) / 200.0);
         let _ = writeln!(text, "s{size}j{jobs}r{reads};{size};{jobs};{reads};{y}");
     }
     std::fs::write(&path, text).unwrap();
@@ -380,7 +380,7 @@ fn score_learns_from_one_table_chooses_and_tells_errors_on_another() {
     let rows: Vec<String> = [(24.0_f64, 32.0, 75.0), (6.0, 2.0, 25.0), (12.0, 8.0, 10.0)]
         .iter()
         .map(|(size, jobs, reads)| {
-            let y = 1000.0 * size.powf(0.7) * jobs / (1.0 + reads / 200.0);
+            let y = 1000.0 * libm::pow(*size, 0.7) * jobs / (1.0 + reads / 200.0);
             format!("n,{size},{jobs},{reads},{y}\n")
         })
         .collect();

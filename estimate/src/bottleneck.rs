@@ -76,7 +76,7 @@ struct Size {
 impl Size {
     /// Seconds of a request of this pure load without the other.
     fn alone(&self, reads: ReadShare) -> f64 {
-        log_cost(self.at, reads).0.exp()
+        libm::exp(log_cost(self.at, reads).0)
     }
 }
 
@@ -106,7 +106,7 @@ impl Between {
 
     /// Variance of the logarithm, if all values in the range are equally likely.
     fn variance(self) -> f64 {
-        (self.most / self.least).ln().powi(2) / 12.0
+        libm::log(self.most / self.least).powi(2) / 12.0
     }
 }
 
@@ -118,12 +118,12 @@ fn log_cost(at: [f64; 3], reads: ReadShare) -> (f64, [f64; 3]) {
     if reads == ReadShare::WRITES {
         return (at[1], [0.0, 1.0, 0.0]);
     }
-    let exponent = at[2].exp2();
-    let read = at[0] + reads.fraction().ln();
-    let write = at[1] + (1.0 - reads.fraction()).ln();
+    let exponent = libm::exp2(at[2]);
+    let read = at[0] + libm::log(reads.fraction());
+    let write = at[1] + libm::log(1.0 - reads.fraction());
     let (larger, smaller) = (read.max(write), read.min(write));
-    let rest = (exponent * (smaller - larger)).exp();
-    let log = larger + rest.ln_1p() / exponent;
+    let rest = libm::exp(exponent * (smaller - larger));
+    let log = larger + libm::log1p(rest) / exponent;
     let of_larger = 1.0 / (1.0 + rest);
     let of_read = if read >= write { of_larger } else { 1.0 - of_larger };
     let mean = of_read * read + (1.0 - of_read) * write;
@@ -139,7 +139,7 @@ fn between(at: [f64; 3], reads: ReadShare, measured: &[ReadShare]) -> Option<Bet
     let above = measured.binary_search(&reads).err()?;
     let point = |index: usize| {
         let mix = measured.get(index)?;
-        Some((mix.fraction(), log_cost(at, *mix).0.exp()))
+        Some((mix.fraction(), libm::exp(log_cost(at, *mix).0)))
     };
     let (low, high) = (point(above - 1)?, point(above)?);
     let share = reads.fraction();
@@ -147,7 +147,7 @@ fn between(at: [f64; 3], reads: ReadShare, measured: &[ReadShare]) -> Option<Bet
     let most = line(low, high);
     let before = above.checked_sub(2).and_then(point).map(|earlier| line(earlier, low));
     let after = point(above + 1).map(|later| line(high, later));
-    let alone = (share * at[0].exp()).max((1.0 - share) * at[1].exp());
+    let alone = (share * libm::exp(at[0])).max((1.0 - share) * libm::exp(at[1]));
     let least = alone.max(before.unwrap_or(0.0)).max(after.unwrap_or(0.0)).min(most);
     Some(Between { least, most })
 }
@@ -160,7 +160,7 @@ fn observations(points: &SizePoints) -> Vec<(ReadShare, f64, f64)> {
         // a pure point measures its cost directly, without the form's error
         let form = if reads.is_mixed() { FORM } else { 0.0 };
         let error = measured.error.unwrap_or(FORM).max(1e-3);
-        (reads, -measured.iops.ln(), 1.0 / (form * form + error * error))
+        (reads, -libm::log(measured.iops), 1.0 / (form * form + error * error))
     };
     pure.into_iter().chain(mixed).map(weighted).collect()
 }
@@ -263,7 +263,7 @@ impl Bottleneck {
             .collect();
         let mut mean = 0.0;
         let start = |(points, offset): (&SizePoints, &f64)| {
-            [-points.read.iops.ln(), -points.write.iops.ln(), *offset]
+            [-libm::log(points.read.iops), -libm::log(points.write.iops), *offset]
         };
         let mut at: Vec<[f64; 3]> = series.sizes.values().zip(&offsets).map(start).collect();
         // sizes without a mixed point do not inform the mean
@@ -307,7 +307,7 @@ impl Bottleneck {
 
     /// The exponent p of a size; `None`: it has no points.
     pub fn exponent(&self, size: Bytes) -> Option<f64> {
-        Some(self.sizes.get(&size)?.at[2].exp2())
+        Some(libm::exp2(self.sizes.get(&size)?.at[2]))
     }
 
     /// Requests a second of a mix; `None`: the size has no points.
@@ -316,14 +316,14 @@ impl Bottleneck {
         let (mut cost, slope) = log_cost(fitted.at, reads);
         let mut variance = dot(slope, times(fitted.covariance, slope));
         if let Some(between) = between(fitted.at, reads, &fitted.measured) {
-            cost = between.middle().ln();
+            cost = libm::log(between.middle());
             variance += between.variance();
         }
         let width = Z95 * variance.max(0.0).sqrt();
         // a pure measurement may exceed the stated capacity of the links
         let ceiling = reads.is_mixed().then(|| self.knowledge.ceiling(size, reads)).flatten();
         let most = ceiling.unwrap_or(f64::INFINITY);
-        let of = |log: f64| (-log).exp().min(most);
+        let of = |log: f64| libm::exp(-log).min(most);
         Some(Estimate { iops: of(cost), low: of(cost + width), high: of(cost - width) })
     }
 
@@ -358,7 +358,7 @@ impl Bottleneck {
             None => between.middle(),
         };
         let of = |limit: f64| limit * cost / seconds;
-        let width = (Z95 * between.variance().sqrt()).exp();
+        let width = libm::exp(Z95 * between.variance().sqrt());
         Some(Estimate { iops: 1.0 / cost, low: 1.0 / (of(most) * width), high: width / of(least) })
     }
 
@@ -407,11 +407,11 @@ impl Bottleneck {
         let seconds: f64 = costs.iter().map(|(_, share, cost)| share * cost).sum();
         let mut correction = 0.0;
         for (size, share, cost) in costs {
-            correction += share * cost / seconds * (cost / round(&[(*size, 1.0)])?).ln();
+            correction += share * cost / seconds * libm::log(cost / round(&[(*size, 1.0)])?);
         }
         let sizes: Vec<(Bytes, f64)> =
             costs.iter().map(|(size, share, _)| (*size, *share)).collect();
-        Some(round(&sizes)? * correction.exp())
+        Some(round(&sizes)? * libm::exp(correction))
     }
 }
 
@@ -583,7 +583,7 @@ mod tests {
         let series = series(&SIZES[..1], &[], max);
         let ours = Bottleneck::fit(&series, known).estimate(Bytes::kib(4), share(75.0)).unwrap();
         // 7.5 us each: the largest is 7.5, the sum is 15, and p = 4 gives 7.5 · 2^(1/4)
-        assert!((ours.iops / (1e6 / (7.5 * 2_f64.powf(0.25))) - 1.0).abs() < 1e-3, "{ours:?}");
+        assert!((ours.iops / (1e6 / (7.5 * libm::pow(2.0, 0.25))) - 1.0).abs() < 1e-3, "{ours:?}");
     }
 
     #[test]

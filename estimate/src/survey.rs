@@ -146,7 +146,7 @@ impl SizePoints {
         let of_reads = cost(reads.fraction(), self.read.iops);
         let of_writes = cost(1.0 - reads.fraction(), self.write.iops);
         let weight = of_reads / (of_reads + of_writes);
-        Some((weight * read).hypot((1.0 - weight) * write))
+        Some(libm::hypot(weight * read, (1.0 - weight) * write))
     }
 }
 

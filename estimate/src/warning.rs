@@ -104,7 +104,7 @@ pub fn warnings(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<
         for (reads, measured) in &points.mixed {
             let error = points.plain().throughput(*reads).total() / measured.iops - 1.0;
             let noise = points.plain_error(*reads).zip(measured.error);
-            let noise = noise.map_or(0.0, |(of_rule, of_mix)| of_rule.hypot(of_mix));
+            let noise = noise.map_or(0.0, |(of_rule, of_mix)| libm::hypot(of_rule, of_mix));
             if error.abs() > MATTERS.max(SIGNIFICANT * noise) {
                 warn(Warning::Mix { reads: *reads, error });
             }
@@ -112,7 +112,7 @@ pub fn warnings(series: &Series, knowledge: Knowledge, sequential: bool) -> Vec<
             let pure =
                 [("reads", of_mix.read, &points.read), ("writes", of_mix.write, &points.write)];
             for (what, found, alone) in pure {
-                let noise = measured.error.zip(alone.error).map_or(0.0, |(a, b)| a.hypot(b));
+                let noise = measured.error.zip(alone.error).map_or(0.0, |(a, b)| libm::hypot(a, b));
                 if found / alone.iops - 1.0 > MATTERS.max(SIGNIFICANT * noise) {
                     warn(Warning::Beyond { reads: *reads, what });
                 }

@@ -478,7 +478,7 @@ fn start(settings: &Settings, inputs: usize, length: f64, noise: f64) -> Hyperpa
 /// The hyperparameters with the largest likelihood found.
 fn maximise(x: &Matrix, z: &[f64], settings: &Settings) -> Option<Hyperparameters> {
     let has_linear = settings.mean == Mean::Linear;
-    let ln = |(low, high): (f64, f64)| (low.ln(), high.ln());
+    let ln = |(low, high): (f64, f64)| (libm::log(low), libm::log(high));
     let mut bounds = vec![ln(SIGNAL), ln(NOISE)];
     bounds.extend(has_linear.then(|| ln(LINEAR)));
     bounds.extend(std::iter::repeat_n(ln(LENGTH), x.columns()));

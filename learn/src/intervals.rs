@@ -263,12 +263,12 @@ impl Intervals {
                 let inputs =
                     with_prediction(&x.take_rows(&rows), rows.iter().map(|&r| predicted[r]));
                 let least = 0.05 * median(&mut misses.clone()) + floor;
-                let sizes: Vec<f64> = misses.iter().map(|miss| (miss + least).ln()).collect();
+                let sizes: Vec<f64> = misses.iter().map(|miss| libm::log(miss + least)).collect();
                 let groups = data.groups_of(&rows);
                 let (forest, expected) =
                     forest::out_of_bag(&inputs, &sizes, groups.as_deref(), (TREES, LEAF));
                 for ((&row, miss), expected) in rows.iter().zip(&misses).zip(expected) {
-                    errors[row] = miss / expected.exp();
+                    errors[row] = miss / libm::exp(expected);
                 }
                 unit = LocalUnit::Forest(forest);
             }
@@ -384,7 +384,7 @@ impl LocalUnit {
                 let last = seen.len();
                 let size = forest
                     .predict_row(|column| if column == last { predicted } else { seen[column] });
-                around(size.exp())
+                around(libm::exp(size))
             }
             Self::QuantileForest(quantiles) => {
                 let tail = 0.5 * (1.0 - level);
@@ -505,11 +505,11 @@ impl IntervalCoverage {
     pub fn probability(rows: usize, share: f64, level: f64) -> f64 {
         let held = (share * rows as f64).round() as usize;
         // logarithms: with many rows the first term is below the smallest number
-        let mut term = rows as f64 * (1.0 - level).ln();
-        let mut sum = term.exp();
+        let mut term = rows as f64 * libm::log(1.0 - level);
+        let mut sum = libm::exp(term);
         for k in 1..=held {
-            term += (level / (1.0 - level) * (rows + 1 - k) as f64 / k as f64).ln();
-            sum += term.exp();
+            term += libm::log(level / (1.0 - level) * (rows + 1 - k) as f64 / k as f64);
+            sum += libm::exp(term);
         }
         sum.min(1.0)
     }

@@ -206,7 +206,7 @@ impl Grower<'_> {
         // more than a fifth on each side
         let part = (rows / 5).max(1) + 1;
         let root = |squares: f64, sum: f64, n: f64| {
-            (squares / n - (sum / n) * (sum / n)).max(0.0).powf(0.2)
+            libm::pow((squares / n - (sum / n) * (sum / n)).max(0.0), 0.2)
         };
         let n = rows as f64;
         let all = root(deviation * deviation * n, 0.0, n);

@@ -308,5 +308,5 @@ pub(crate) fn logarithms(y: &[f64]) -> Result<Vec<f64>, LearnError> {
     if let Some(row) = y.iter().position(|y| *y <= 0.0) {
         return Err(LearnError::LogOfTarget { row: row + 1, value: y[row] });
     }
-    Ok(y.iter().map(|y| y.ln()).collect())
+    Ok(y.iter().map(|y| libm::log(*y)).collect())
 }

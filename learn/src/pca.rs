@@ -119,8 +119,8 @@ fn eigen(mut a: Matrix) -> (Vec<f64>, Matrix) {
                     continue;
                 }
                 let theta = (aqq - app) / (2.0 * apq);
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let c = 1.0 / t.hypot(1.0);
+                let t = theta.signum() / (theta.abs() + libm::hypot(theta, 1.0));
+                let c = 1.0 / libm::hypot(t, 1.0);
                 let s = t * c;
                 for k in 0..n {
                     let (kp, kq) = (a.get(k, p), a.get(k, q));
@@ -162,7 +162,7 @@ mod tests {
         let causes: Vec<(f64, f64)> = (0..300).map(|_| (draw(), draw())).collect();
         let columns: Vec<Vec<f64>> = (0..30)
             .map(|j| {
-                let (a, b) = ((f64::from(j)).cos(), (f64::from(j)).sin());
+                let (a, b) = (libm::cos(f64::from(j)), libm::sin(f64::from(j)));
                 causes.iter().map(|c| 100.0 * (a * c.0 + b * c.1) + draw()).collect()
             })
             .collect();

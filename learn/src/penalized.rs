@@ -279,7 +279,7 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings, rows: &Rows<'_>) -
 fn path(standard: &Standard, alpha: f64) -> Vec<f64> {
     let least: f64 = if standard.rows > standard.with_y.len() { 1e-4 } else { 1e-2 };
     let largest = standard.largest_lambda(alpha);
-    let step = |index: usize| largest * least.powf(index as f64 / (PATH - 1) as f64);
+    let step = |index: usize| largest * libm::pow(least, index as f64 / (PATH - 1) as f64);
     (0..PATH).map(step).collect()
 }
 

@@ -217,7 +217,7 @@ impl View {
 
     /// A prediction converted back to the target's unit.
     pub(crate) fn back(&self, value: f64) -> f64 {
-        if self.log_target { value.exp() } else { value }
+        if self.log_target { libm::exp(value) } else { value }
     }
 
     /// Whether its columns exist.
@@ -269,19 +269,19 @@ impl Input {
         let logarithm = |column: usize, least: f64| {
             let value = row(column);
             // missing values stay missing
-            if value < least { least.ln() } else { value.ln() }
+            if value < least { libm::log(least) } else { libm::log(value) }
         };
         match *self {
             Self::Column { column } => row(column),
             Self::Log { column, least } => logarithm(column, least),
             Self::Share { column, whole, is_rest } => {
                 let share = (row(column) / whole).clamp(0.0, 1.0);
-                (if is_rest { 1.0 - share + RARE } else { share + RARE }).ln()
+                libm::log(if is_rest { 1.0 - share + RARE } else { share + RARE })
             }
             Self::Alignment { column, unit, most } => {
                 let value = row(column);
                 // missing values stay missing
-                if value.is_nan() { value } else { alignment(value, unit).min(most).ln() }
+                if value.is_nan() { value } else { libm::log(alignment(value, unit).min(most)) }
             }
             Self::Pair { first, second, is_ratio, first_least, second_least } => {
                 let (a, b) = (logarithm(first, first_least), logarithm(second, second_least));
@@ -376,7 +376,7 @@ fn alignment(value: f64, unit: f64) -> f64 {
     }
     // zero is a multiple of everything
     let powers = (units.abs() as u64).trailing_zeros();
-    unit * f64::from(powers).exp2()
+    unit * libm::exp2(f64::from(powers))
 }
 
 /// Whole numbers up to here are exact.
@@ -506,7 +506,7 @@ fn unlikelihood(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnEr
     let settings = gp::Settings { is_quick: true, ..spec.gp() };
     let gp = Gp::fit(&view.apply(&data.x), &y, &owners, &settings)?;
     // z = (y − m)/d or (ln y − m)/d: dz/dy = 1/d or 1/(d·y)
-    let slopes = y.len() as f64 * gp.target.deviation.ln();
+    let slopes = y.len() as f64 * libm::log(gp.target.deviation);
     let of_logarithm: f64 = if view.log_target { y.iter().sum() } else { 0.0 };
     Ok(-gp.log_marginal_likelihood + slopes + of_logarithm)
 }
@@ -560,7 +560,7 @@ mod tests {
         assert_eq!([4096, 12288, 16384, 40960, 5000].map(of), [2, 2, 8, 4, 1]);
         let input = Input::Alignment { column: 0, unit: 4096.0, most: 65536.0 };
         let seen = [0.0, f64::from(1 << 20), f64::INFINITY].map(|value| input.of_row(|_| value));
-        assert_eq!(seen.map(|value| value.exp().round() as u32), [65536, 65536, 2048]);
+        assert_eq!(seen.map(|value| libm::exp(value).round() as u32), [65536, 65536, 2048]);
         assert!(input.of_row(|_| f64::NAN).is_nan());
     }
 }

@@ -95,7 +95,7 @@ pub fn is_grid(data: &Dataset) -> bool {
     let names = data.schema.features.iter().filter_map(|feature| feature.levels.as_ref());
     let cells = levels.iter().map(|(_, _, levels)| levels.len() as f64).product::<f64>()
         * names.map(|levels| levels.len() as f64).product::<f64>()
-        * 2.0_f64.powf(binary as f64);
+        * libm::pow(2.0, binary as f64);
     !levels.is_empty() && levels.len() + binary == numbers && rows.len() as f64 >= 0.5 * cells
 }
 

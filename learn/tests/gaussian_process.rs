@@ -65,7 +65,7 @@ fn oracle_scikit_learn() {
 fn a_power_law_is_learned_from_logarithms() {
     let mut stream = foretell_units::Seed(3).stream("test");
     let columns: Vec<Vec<f64>> =
-        (0..2).map(|_| (0..60).map(|_| 10.0_f64.powf(2.0 * stream.unit())).collect()).collect();
+        (0..2).map(|_| (0..60).map(|_| libm::pow(10.0, 2.0 * stream.unit())).collect()).collect();
     let y: Vec<f64> = (0..60).map(|row| columns[0][row] * columns[1][row].powi(2)).collect();
     let data = dataset(Matrix::from_columns(&columns).unwrap(), y);
     let ask = Matrix::from_columns(&[vec![2.0, 50.0, 400.0], vec![3.0, 20.0, 200.0]]).unwrap();
@@ -108,7 +108,7 @@ fn many_rows_are_predicted_from_near_ones() {
     let mut stream = foretell_units::Seed(4).stream("test");
     let n = 6_000;
     let columns: Vec<Vec<f64>> = (0..2).map(|_| (0..n).map(|_| stream.unit()).collect()).collect();
-    let truth = |a: f64, b: f64| (5.0 * a).sin() + a * b;
+    let truth = |a: f64, b: f64| libm::sin(5.0 * a) + a * b;
     let y =
         (0..n).map(|r| truth(columns[0][r], columns[1][r]) + 0.1 * (stream.unit() - 0.5)).collect();
     let data = dataset(Matrix::from_columns(&columns).unwrap(), y);

@@ -245,7 +245,7 @@ pub(crate) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let digits = (5 - value.abs().log10().floor() as i32).max(0) as usize;
+    let digits = (5 - libm::log10(value.abs()).floor() as i32).max(0) as usize;
     format!("{value:.digits$}")
 }
 

@@ -212,7 +212,7 @@ fn mdc_wait(cores: u32, utilization: f64) -> f64 {
     // the n-th service time: arrivals in it are Poisson with mean n c ρ
     let term = |n: f64| {
         let (mean, least) = (n * f64::from(cores) * utilization, n * f64::from(cores));
-        let mut probability = (-mean).exp();
+        let mut probability = libm::exp(-mean);
         let (mut below, mut count) = (0.0, 0.0);
         while count < least {
             below += probability;

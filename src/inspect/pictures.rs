@@ -121,7 +121,7 @@ fn addresses(profile: &Profile) -> Picture {
     let (wide, tall) = (width / columns as f64, height / rows as f64);
     for (x, y, count) in cells {
         // logarithmic, so that one request is visible beside a million
-        let share = (1.0 + count as f64).ln() / (1.0 + most).ln();
+        let share = libm::log(1.0 + count as f64) / libm::log(1.0 + most);
         let colour = [(205.0, 20.0), (222.0, 40.0), (240.0, 110.0)]
             .map(|(from, to): (f64, f64)| (from + (to - from) * share) as u8);
         let top = TOP + height - tall * (y + 1) as f64;

@@ -138,14 +138,14 @@ fn measured(rows: &[&Row]) -> SortedMap<(bool, u64), Vec<(f64, f64)>> {
             let curve = found.entry((row.reads >= 1.0, row.block)).or_default();
             // several points are averaged by their geometric mean
             let sum = curve.entry(outstanding).or_insert((0.0, 0));
-            *sum = (sum.0 + (latency_ms * 1e6).ln(), sum.1 + 1);
+            *sum = (sum.0 + libm::log(latency_ms * 1e6), sum.1 + 1);
         }
     }
     let line = |(key, points): ((bool, u64), SortedMap<u32, (f64, u32)>)| {
         let points: Vec<(f64, f64)> = points
             .into_iter()
             .map(|(outstanding, (sum, count))| {
-                (f64::from(outstanding), (sum / f64::from(count)).exp())
+                (f64::from(outstanding), libm::exp(sum / f64::from(count)))
             })
             .collect();
         (key, with_knee(&points))

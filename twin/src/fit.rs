@@ -119,7 +119,7 @@ impl Target {
             Figure::Recovery => (figures.recovery_mib_per_s, 1e-3),
         };
         let predicted = predicted.filter(|one| *one > 0.0).unwrap_or(self.measured * nothing);
-        (predicted / self.measured).ln() / NOISE
+        libm::log(predicted / self.measured) / NOISE
     }
 }
 
@@ -179,7 +179,7 @@ impl Search<'_> {
     fn stepped(&self, logs: &[f64]) -> Values {
         let bounded = PARAMETERS.iter().zip(logs).map(|(parameter, log)| {
             let (low, high) = parameter.bounds;
-            log.clamp(low.ln(), high.ln())
+            log.clamp(libm::log(low), libm::log(high))
         });
         Values { logs: bounded.collect(), ..self.values.clone() }
     }
@@ -189,7 +189,7 @@ impl Search<'_> {
         let mut jobs = Vec::new();
         let mut places = Vec::new();
         for (at, parameter) in PARAMETERS.iter().enumerate() {
-            let up = self.values.logs[at] + STEP <= parameter.bounds.1.ln();
+            let up = self.values.logs[at] + STEP <= libm::log(parameter.bounds.1);
             let step = if up { STEP } else { -STEP };
             let mut logs = self.values.logs.clone();
             logs[at] += step;
@@ -355,9 +355,9 @@ fn tails(rows: &[Row], figures: &[Figures]) -> (f64, f64) {
             .iter()
             .zip(figures)
             .filter(|(row, _)| (row.reads >= 0.5) == reads)
-            .filter_map(|(row, figures)| Some((row.measured.p99_ms? / figures.p99_ms?).ln()))
+            .filter_map(|(row, figures)| Some(libm::log(row.measured.p99_ms? / figures.p99_ms?)))
             .collect();
-        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        (!logs.is_empty()).then(|| libm::exp(logs.iter().sum::<f64>() / logs.len() as f64))
     };
     let (reads, writes) = (of(true), of(false));
     let bounded = |tail: Option<f64>| tail.map_or(1.0, |tail| tail.clamp(0.05, 100.0));

@@ -23,9 +23,9 @@ pub fn document(fitted: &Fitted, rows: usize) -> Value {
         json!({
             "name": parameter.name,
             "meaning": parameter.meaning,
-            "factor": log.exp(),
-            "low": (log - 1.96 * doubt).exp(),
-            "high": (log + 1.96 * doubt).exp(),
+            "factor": libm::exp(log),
+            "low": libm::exp(log - 1.96 * doubt),
+            "high": libm::exp(log + 1.96 * doubt),
             "bounds": [parameter.bounds.0, parameter.bounds.1],
             "learned": learned(at, values),
         })
@@ -61,9 +61,9 @@ pub fn table(values: &Values) -> String {
     let mut text = String::new();
     for (at, parameter) in PARAMETERS.iter().enumerate() {
         let (log, doubt) = (values.logs[at], values.doubts[at]);
-        let _ = write!(text, " {:<16} {:>7.3}", parameter.name, log.exp());
+        let _ = write!(text, " {:<16} {:>7.3}", parameter.name, libm::exp(log));
         if learned(at, values) {
-            let (low, high) = ((log - 1.96 * doubt).exp(), (log + 1.96 * doubt).exp());
+            let (low, high) = (libm::exp(log - 1.96 * doubt), libm::exp(log + 1.96 * doubt));
             let _ = writeln!(text, "  {low:>7.3} to {high:>7.3}  {}", parameter.meaning);
         } else {
             let _ = writeln!(text, "  {:>18}  {}", "not learned", parameter.meaning);

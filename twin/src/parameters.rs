@@ -258,7 +258,7 @@ impl Values {
     pub(crate) fn apply(&self, table: &mut Table) {
         for (parameter, log) in PARAMETERS.iter().zip(&self.logs) {
             if *log != 0.0 {
-                (parameter.apply)(table, log.exp());
+                (parameter.apply)(table, libm::exp(*log));
             }
         }
     }
@@ -267,7 +267,7 @@ impl Values {
     pub(crate) fn drive_factors(&self) -> (f64, f64) {
         let of = |name: &str| {
             let at = PARAMETERS.iter().position(|parameter| parameter.name == name);
-            at.map_or(1.0, |at| self.logs[at].exp())
+            at.map_or(1.0, |at| libm::exp(self.logs[at]))
         };
         (of("drive_read"), of("drive_write"))
     }
@@ -275,7 +275,7 @@ impl Values {
     /// The factor on the 99th percentile of a row.
     pub(crate) fn tail(&self, row: &Row) -> f64 {
         let (read, write) = self.tails;
-        (read.ln() * row.reads + write.ln() * (1.0 - row.reads)).exp()
+        libm::exp(libm::log(read) * row.reads + libm::log(write) * (1.0 - row.reads))
     }
 
     /// The text of the file.
@@ -285,7 +285,7 @@ impl Values {
         };
         let tails = [("read", self.tails.0), ("write", self.tails.1)];
         let kept = Kept {
-            factor: by_name(&mut self.logs.iter().map(|log| log.exp())),
+            factor: by_name(&mut self.logs.iter().map(|log| libm::exp(*log))),
             deviation_of_log: by_name(&mut self.doubts.iter().copied()),
             tail: tails.into_iter().map(|(name, tail)| (name.to_owned(), tail)).collect(),
             drive: self.drives.iter().map(|(name, model)| (name.clone(), model.table())).collect(),
@@ -322,7 +322,7 @@ impl Values {
             if !(1e-3..=1e3).contains(factor) {
                 return Err(format!("factor `{name}` is {factor}; expected 0.001 to 1000"));
             }
-            values.logs[at] = factor.ln();
+            values.logs[at] = libm::log(*factor);
             if let Some(doubt) = kept.deviation_of_log.get(name) {
                 values.doubts[at] = *doubt;
             }
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn values_are_kept_and_read_again() {
         let mut values = Values::default();
-        values.logs[0] = 2.0_f64.ln();
+        values.logs[0] = libm::log(2.0);
         values.tails = (3.0, 1.5);
         values.drives.insert("x".to_owned(), super::super::drives::model(None, None, &[]));
         let again = Values::parse(&values.text("fitted\nto two points")).unwrap();
@@ -371,7 +371,7 @@ mod tests {
             "[cluster]\nread = { fixed = \"100 us\", rate = \"2 GB/s\" }\nwrite = { fixed = \"60 us\" }\n",
         )
         .unwrap();
-        let logs = vec![2.0_f64.ln(); PARAMETERS.len()];
+        let logs = vec![libm::log(2.0); PARAMETERS.len()];
         let values = Values { logs, ..Values::default() };
         values.apply(&mut table);
         let read = table["cluster"]["read"].as_table().unwrap();

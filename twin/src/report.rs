@@ -76,7 +76,7 @@ impl Errors {
             let high = errors[(low + 1).min(errors.len() - 1)];
             errors[low] * (1.0 - part) + high * part
         };
-        let bias = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
+        let bias = ratios.iter().map(|ratio| libm::log(*ratio)).sum::<f64>() / ratios.len() as f64;
         Some(Self { count: errors.len(), median: at(0.5), most: at(0.9), bias })
     }
 

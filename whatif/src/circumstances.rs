@@ -159,7 +159,7 @@ impl Circumstances {
     /// `predicted_ms`: the mean response time for the question. `modelled` and `recorded`: the figures of the
     /// recorded run.
     pub(crate) fn of(predicted_ms: f64, modelled: Figures, recorded: Figures) -> Self {
-        let log = |ratio: f64| Some(ratio.ln()).filter(|log| log.is_finite());
+        let log = |ratio: f64| Some(libm::log(ratio)).filter(|log| log.is_finite());
         let ((modelled_rps, modelled), (recorded_rps, recorded)) = (modelled, recorded);
         Self {
             misfit: log(modelled.mean / recorded.mean),
@@ -176,11 +176,11 @@ impl Circumstances {
             (None, None) => 0.0,
             _ => f64::INFINITY,
         };
-        let known = apart(self.misfit, other.misfit, |log| (log.abs() + ALIKE.0).ln())
-            + apart(self.moved, other.moved, |log| (log.abs() + ALIKE.1).ln());
+        let known = apart(self.misfit, other.misfit, |log| libm::log(log.abs() + ALIKE.0))
+            + apart(self.moved, other.moved, |log| libm::log(log.abs() + ALIKE.1));
         let busy = match (self.utilization, other.utilization) {
             (Some(one), Some(two)) => {
-                let crowd = |part: f64| -(1.0 - part.clamp(0.0, 0.98)).ln();
+                let crowd = |part: f64| -libm::log(1.0 - part.clamp(0.0, 0.98));
                 (crowd(one) - crowd(two)).powi(2)
             }
             _ => 0.0,
@@ -192,7 +192,7 @@ impl Circumstances {
         };
         let many = match (self.requests, other.requests) {
             // random variation falls with the square root of the count
-            (Some(one), Some(two)) => (0.5 * (one.max(1.0) / two.max(1.0)).ln()).powi(2),
+            (Some(one), Some(two)) => (0.5 * libm::log(one.max(1.0) / two.max(1.0))).powi(2),
             (None, None) => 0.0,
             _ => UNKNOWN_REQUESTS,
         };

@@ -21,19 +21,19 @@ pub(crate) struct Correction {
 
 /// Share of a correction that remains when a quantity has changed by this logarithm.
 fn weight(moved: f64) -> f64 {
-    (-moved.abs() / FADES).exp()
+    libm::exp(-moved.abs() / FADES)
 }
 
 /// The correction factor of a model that computed `modelled` where `recorded` was measured.
 fn factor(modelled: f64, recorded: f64, weight: f64) -> f64 {
     let ratio = recorded / modelled;
-    if ratio.is_finite() && ratio > 0.0 { ratio.powf(weight) } else { 1.0 }
+    if ratio.is_finite() && ratio > 0.0 { libm::pow(ratio, weight) } else { 1.0 }
 }
 
 /// Corrects the model's answer `predicted`, given that it computed `modelled` where `recorded` was
 /// measured; all are positive.
 pub(crate) fn corrected(predicted: f64, modelled: f64, recorded: f64) -> f64 {
-    let moved = (predicted / modelled).ln();
+    let moved = libm::log(predicted / modelled);
     if moved.is_finite() {
         predicted * factor(modelled, recorded, weight(moved))
     } else {
@@ -44,7 +44,7 @@ pub(crate) fn corrected(predicted: f64, modelled: f64, recorded: f64) -> f64 {
 impl Correction {
     /// Corrects the model's answer `predicted`.
     pub(crate) fn apply(&self, predicted: ResponseTimeMs) -> ResponseTimeMs {
-        let moved = (predicted.mean / self.modelled.mean).ln();
+        let moved = libm::log(predicted.mean / self.modelled.mean);
         if !moved.is_finite() {
             return predicted;
         }

@@ -390,7 +390,7 @@ mod tests {
         gaps.sort_by(f64::total_cmp);
         let n = gaps.len() as f64;
         let distance = gaps.iter().enumerate().map(|(index, gap)| {
-            let law = 1.0 - (-gap * 5_000.0).exp();
+            let law = 1.0 - libm::exp(-gap * 5_000.0);
             (law - index as f64 / n).abs().max((law - (index + 1) as f64 / n).abs())
         });
         let distance = distance.fold(0.0, f64::max);

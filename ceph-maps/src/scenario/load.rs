@@ -83,7 +83,7 @@ fn assumed(text: &mut String, volumes: &[Volume]) {
 
 /// The power of two in KiB nearest to the mean size, from 4 KiB to 4 MiB.
 fn access(mean: f64, volume: u64) -> u64 {
-    let kib = (mean / 1024.0).max(1.0).log2().round().exp2() as u64;
+    let kib = libm::exp2(libm::log2((mean / 1024.0).max(1.0)).round()) as u64;
     kib.clamp(4, 4096).min(volume >> 10)
 }
 

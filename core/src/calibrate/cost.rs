@@ -46,7 +46,7 @@ pub fn fit(points: &[Point]) -> Fit {
 
 /// `value` rounded to three significant digits, and to a whole number.
 fn three_digits(value: f64) -> f64 {
-    let unit = 10_f64.powi((value.max(1.0).log10().floor() as i32 - 2).max(0));
+    let unit = 10_f64.powi((libm::log10(value.max(1.0)).floor() as i32 - 2).max(0));
     (value / unit).round() * unit
 }
 

@@ -63,11 +63,11 @@ pub fn coverage<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<Co
 /// The probability of `count` or fewer successes in `all` trials that each succeed with probability `each`.
 fn chance_of_at_most(count: usize, all: usize, each: f64) -> f64 {
     // logarithms, because single terms for a thousand trials are too small for a number
-    let mut log = all as f64 * (1.0 - each).ln();
-    let mut sum = log.exp();
+    let mut log = all as f64 * libm::log(1.0 - each);
+    let mut sum = libm::exp(log);
     for k in 1..=count {
-        log += ((all - k + 1) as f64 / k as f64).ln() + (each / (1.0 - each)).ln();
-        sum += log.exp();
+        log += libm::log((all - k + 1) as f64 / k as f64) + libm::log(each / (1.0 - each));
+        sum += libm::exp(log);
     }
     sum.min(1.0)
 }

@@ -30,7 +30,7 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
             && (predicted - was).abs() > SLIGHT.2
         {
             // misses take the time, so their ratio is compared
-            let misses = ((1.0 - predicted).max(1e-3) / (1.0 - was).max(1e-3)).ln().abs();
+            let misses = libm::log((1.0 - predicted).max(1e-3) / (1.0 - was).max(1e-3)).abs();
             found.push((
                 misses,
                 format!(

@@ -83,9 +83,11 @@ impl<'a> Shared<'a> {
                 values
             })
             .collect();
-        let unit = |least: &f64| 10_f64.powf(least.log10().floor()).clamp(f64::MIN_POSITIVE, 1.0);
+        let unit = |least: &f64| {
+            libm::pow(10.0, libm::log10(*least).floor()).clamp(f64::MIN_POSITIVE, 1.0)
+        };
         let units = negligible.iter().map(unit).collect();
-        let least = |n: usize| (1.96 / (n as f64 - 3.0).max(0.1).sqrt()).tanh().powi(2);
+        let least = |n: usize| libm::tanh(1.96 / (n as f64 - 3.0).max(0.1).sqrt()).powi(2);
         let significant = (0..=n).map(least).collect();
         let slack = 1e-3 * (y_deviation * y_deviation).min(1.0);
         Self {

@@ -32,13 +32,13 @@ impl Kernel {
         match self {
             Self::Matern32 => {
                 let r = (3.0 * squared).sqrt();
-                (1.0 + r) * (-r).exp()
+                (1.0 + r) * libm::exp(-r)
             }
             Self::Matern52 => {
                 let r = (5.0 * squared).sqrt();
-                (1.0 + r + 5.0 / 3.0 * squared) * (-r).exp()
+                (1.0 + r + 5.0 / 3.0 * squared) * libm::exp(-r)
             }
-            Self::Rbf => (-0.5 * squared).exp(),
+            Self::Rbf => libm::exp(-0.5 * squared),
         }
     }
 
@@ -47,16 +47,16 @@ impl Kernel {
         match self {
             Self::Matern32 => {
                 let r = (3.0 * squared).sqrt();
-                let fall = (-r).exp();
+                let fall = libm::exp(-r);
                 ((1.0 + r) * fall, 3.0 * fall)
             }
             Self::Matern52 => {
                 let r = (5.0 * squared).sqrt();
-                let fall = (-r).exp();
+                let fall = libm::exp(-r);
                 ((1.0 + r + 5.0 / 3.0 * squared) * fall, 5.0 / 3.0 * (1.0 + r) * fall)
             }
             Self::Rbf => {
-                let fall = (-0.5 * squared).exp();
+                let fall = libm::exp(-0.5 * squared);
                 (fall, fall)
             }
         }
@@ -80,21 +80,21 @@ pub struct Hyperparameters {
 impl Hyperparameters {
     /// The hyperparameters as search variables.
     pub(super) fn logarithms(&self) -> Vec<f64> {
-        let mut all = vec![self.signal_variance.ln(), self.noise_variance.ln()];
+        let mut all = vec![libm::log(self.signal_variance), libm::log(self.noise_variance)];
         if self.linear_variance > 0.0 {
-            all.push(self.linear_variance.ln());
+            all.push(libm::log(self.linear_variance));
         }
-        all.extend(self.length_scales.iter().map(|scale| scale.ln()));
+        all.extend(self.length_scales.iter().map(|scale| libm::log(*scale)));
         all
     }
 
     pub(super) fn from_logarithms(all: &[f64], has_linear: bool) -> Self {
         let first = 2 + usize::from(has_linear);
         Self {
-            signal_variance: all[0].exp(),
-            noise_variance: all[1].exp(),
-            linear_variance: if has_linear { all[2].exp() } else { 0.0 },
-            length_scales: all[first..].iter().map(|value| value.exp()).collect(),
+            signal_variance: libm::exp(all[0]),
+            noise_variance: libm::exp(all[1]),
+            linear_variance: if has_linear { libm::exp(all[2]) } else { 0.0 },
+            length_scales: all[first..].iter().map(|value| libm::exp(*value)).collect(),
         }
     }
 
@@ -235,7 +235,9 @@ pub(super) fn likelihood(
 /// The logarithm of the marginal likelihood, from α = K⁻¹y.
 pub(super) fn of_solution(cholesky: &Cholesky, y: &[f64], alpha: &[f64]) -> f64 {
     let n = y.len() as f64;
-    -0.5 * dot(y, alpha) - cholesky.half_log_determinant() - 0.5 * n * (std::f64::consts::TAU).ln()
+    -0.5 * dot(y, alpha)
+        - cholesky.half_log_determinant()
+        - 0.5 * n * libm::log(std::f64::consts::TAU)
 }
 
 #[cfg(test)]
@@ -247,7 +249,7 @@ mod tests {
         let mut stream = Seed(8).stream("covariance");
         let columns: Vec<Vec<f64>> =
             (0..3).map(|_| (0..n).map(|_| 3.0 * stream.unit() - 1.5).collect()).collect();
-        let y = (0..n).map(|row| (2.0 * columns[0][row]).sin() + columns[1][row]).collect();
+        let y = (0..n).map(|row| libm::sin(2.0 * columns[0][row]) + columns[1][row]).collect();
         (Matrix::from_columns(&columns).unwrap(), y)
     }
 
@@ -262,7 +264,7 @@ mod tests {
             length_scales: vec![1.0],
         };
         let (value, _) = likelihood(Kernel::Matern32, &at, &x, &[3.0]).unwrap();
-        let wanted = -0.5 * 9.0 / 4.75 - 0.5 * (4.75 * std::f64::consts::TAU).ln();
+        let wanted = -0.5 * 9.0 / 4.75 - 0.5 * libm::log(4.75 * std::f64::consts::TAU);
         assert!((value - wanted).abs() < 1e-12, "{value} {wanted}");
     }
 

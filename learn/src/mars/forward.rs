@@ -284,7 +284,7 @@ impl<'a> Pass<'a> {
         let mut end = self.settings.end_span;
         if end == 0 {
             // 3 − log₂(0.05 / p)
-            end = (3.0 + (20.0 * p).log2()) as usize;
+            end = (3.0 + libm::log2(20.0 * p)) as usize;
         }
         if !slot.basis.hinges.is_empty() {
             end *= 3;
@@ -294,7 +294,7 @@ impl<'a> Pass<'a> {
         if between == 0 {
             // −log₂(−ln(1 − 0.05) / (p·n₊)) / 2.5
             let positive = slot.values.iter().filter(|value| **value > 0.0).count() as f64;
-            between = ((p * positive / -(0.95_f64.ln())).log2() / 2.5).max(0.0) as usize;
+            between = (libm::log2(p * positive / -(libm::log(0.95))) / 2.5).max(0.0) as usize;
         }
         let between = between.max(1);
         // the remainder between the ends is shared by both

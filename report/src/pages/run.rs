@@ -383,16 +383,16 @@ fn over_time(run: &Run, requests: &Requests) -> Section {
 
 /// The places at which the distribution of response times is read: even steps of `-log10(1 - q)`.
 pub(super) fn nines(most: u64) -> Vec<f64> {
-    let end = (most.max(10) as f64).log10().min(4.0);
+    let end = libm::log10(most.max(10) as f64).min(4.0);
     let steps = (end * 40.0).round() as usize;
     (0..=steps).map(|step| step as f64 / 40.0).map(|at| at.min(end)).collect()
 }
 
 /// Response times at these places, or `None` beyond the requests there are.
 pub(super) fn curve(seen: &Seen, nines: &[f64]) -> Vec<Option<f64>> {
-    let most = (seen.requests() as f64).log10();
+    let most = libm::log10(seen.requests() as f64);
     let at = |at: &f64| {
-        let share = 1.0 - 10_f64.powf(-at);
+        let share = 1.0 - libm::pow(10.0, -at);
         (*at <= most + 1e-9).then(|| seen.quantile_ms(share)).flatten()
     };
     nines.iter().map(at).collect()

@@ -165,7 +165,7 @@ fn pairs(outcomes: &[Outcome]) -> (usize, usize) {
     let (mut all, mut right) = (0, 0);
     for (index, a) in known.iter().enumerate() {
         for b in &known[index + 1..] {
-            if (a.0 / b.0).ln().abs() > 1.15_f64.ln() {
+            if libm::log(a.0 / b.0).abs() > libm::log(1.15) {
                 all += 1;
                 right += usize::from((a.0 > b.0) == (a.1 > b.1));
             }

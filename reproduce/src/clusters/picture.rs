@@ -46,7 +46,7 @@ pub(super) fn draw(panels: &[Panel]) -> String {
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-    let (low, high) = (low.max(1e-6).log10().floor(), high.max(1e-6).log10().ceil());
+    let (low, high) = (libm::log10(low.max(1e-6)).floor(), libm::log10(high.max(1e-6)).ceil());
     (low, high.max(low + 1.0))
 }
 
@@ -60,8 +60,9 @@ fn draw_panel(svg: &mut String, panel: &Panel, (left, top): (f64, f64)) {
     let inner = (WIDTH - 1.5 * MARGIN, HEIGHT - 1.6 * MARGIN);
     let (x0, y0) = (left + MARGIN, top + HEIGHT - MARGIN);
     let place = |(iops, ms): (f64, f64)| {
-        let part =
-            |value: f64, (low, high): (f64, f64)| (value.max(1e-6).log10() - low) / (high - low);
+        let part = |value: f64, (low, high): (f64, f64)| {
+            (libm::log10(value.max(1e-6)) - low) / (high - low)
+        };
         (x0 + inner.0 * part(iops, x), y0 - inner.1 * part(ms, y))
     };
     let _ = writeln!(

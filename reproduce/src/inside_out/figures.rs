@@ -204,7 +204,7 @@ fn figure_9(results: &Results) -> Page {
 
 /// A Gaussian kernel's density from 0 to 100 %, with the bandwidth of Silverman's rule.
 fn density(values: &[f64]) -> Vec<(f64, f64)> {
-    let width = (1.06 * deviation(values) * (values.len() as f64).powf(-0.2)).max(0.5);
+    let width = (1.06 * deviation(values) * libm::pow(values.len() as f64, -0.2)).max(0.5);
     let kernel = |x: f64| libm::exp(-0.5 * x * x) / (2.0 * std::f64::consts::PI).sqrt();
     let at = |x: f64| {
         let sum: f64 = values.iter().map(|value| kernel((x - value) / width)).sum();

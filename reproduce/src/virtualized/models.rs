@@ -218,7 +218,7 @@ fn sizes(inputs: Inputs, points: &[&Point]) -> Vec<(&'static str, Vec<f64>)> {
     vec![
         ("beyond_nvc", numbers(&beyond(CACHES_MIB[0]))),
         ("beyond_vc", numbers(&beyond(CACHES_MIB[1]))),
-        ("request_log2", numbers(&|point| (point.request_bytes as f64).log2())),
+        ("request_log2", numbers(&|point| libm::log2(point.request_bytes as f64))),
         reads,
     ]
 }

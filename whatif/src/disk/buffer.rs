@@ -153,9 +153,9 @@ impl Buffer {
         }
         // since `seen` it was first busy and then idle; earlier times count less
         let idle = now.saturating_since(self.until.max(self.seen)).as_ns() as f64;
-        let left = (-passed / self.moment).exp();
-        self.draining = self.draining * left + ((-idle / self.moment).exp() - left);
-        self.reading *= (-passed / REMEMBERED).exp();
+        let left = libm::exp(-passed / self.moment);
+        self.draining = self.draining * left + (libm::exp(-idle / self.moment) - left);
+        self.reading *= libm::exp(-passed / REMEMBERED);
         self.seen = now;
     }
 

@@ -229,7 +229,7 @@ fn fitting(reads: &[Random], costs: &Costs) -> Shape {
             let cost = costs.at(point.bytes as f64);
             throughput(shape, &cost, point.depth as usize) / point.per_s
         };
-        known.iter().map(|point| off(point).ln().powi(2)).sum()
+        known.iter().map(|point| libm::log(off(point)).powi(2)).sum()
     };
     let shapes =
         TRIED.into_iter().flat_map(|lanes| [false, true].map(|has_line| Shape { lanes, has_line }));

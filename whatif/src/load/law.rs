@@ -202,9 +202,9 @@ struct Fit {
 fn best(places: &[u64], blocks: u64) -> Fit {
     let n = places.len() as f64;
     let size = blocks as f64;
-    let uniform = -n * size.ln();
-    let logs: f64 = places.iter().map(|place| ((place + 1) as f64).ln()).sum::<f64>();
-    let likelihood = |alpha: f64| -alpha * logs - n * Sums::new(alpha).up_to(blocks).ln();
+    let uniform = -n * libm::log(size);
+    let logs: f64 = places.iter().map(|place| libm::log((place + 1) as f64)).sum::<f64>();
+    let likelihood = |alpha: f64| -alpha * logs - n * libm::log(Sums::new(alpha).up_to(blocks));
     let alpha = highest(0.0, STEEPEST, likelihood);
     let zipf = likelihood(alpha);
     let mut hot = (f64::NEG_INFINITY, 1, 0.5);
@@ -215,12 +215,12 @@ fn best(places: &[u64], blocks: u64) -> Fit {
         }
         let (here, rest) = (bound as f64, (blocks - bound) as f64);
         let cold = n - count;
-        let likely = count * (count / n / here).ln() + cold * (cold / n / rest).ln();
+        let likely = count * libm::log(count / n / here) + cold * libm::log(cold / n / rest);
         if likely > hot.0 {
             hot = (likely, bound, count / n);
         }
     }
-    let penalty = n.ln() / 2.0;
+    let penalty = libm::log(n) / 2.0;
     let laws = [
         (uniform, Order::Random),
         (zipf - penalty, Order::Zipf { alpha }),
@@ -279,7 +279,7 @@ struct Sums {
 impl Sums {
     fn new(alpha: f64) -> Self {
         let mut sum = 0.0;
-        let terms = (1..=HEAD).map(|k| (k as f64).powf(-alpha));
+        let terms = (1..=HEAD).map(|k| libm::pow(k as f64, -alpha));
         let head = terms.map(|term| {
             sum += term;
             sum
@@ -298,9 +298,9 @@ impl Sums {
         let (from, until) = (HEAD as f64 + 0.5, count as f64 + 0.5);
         let power = 1.0 - self.alpha;
         let rest = if power.abs() < 1e-9 {
-            (until / from).ln()
+            libm::log(until / from)
         } else {
-            (until.powf(power) - from.powf(power)) / power
+            (libm::pow(until, power) - libm::pow(from, power)) / power
         };
         self.head[HEAD - 1] + rest
     }

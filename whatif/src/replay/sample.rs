@@ -316,7 +316,7 @@ impl Seen {
 
 /// The probability that at least one recent request is of a kind that is this share of all requests.
 fn within_a_moment(share: f64) -> f64 {
-    1.0 - (1.0 - share.clamp(0.0, 1.0)).powf(MOMENT as f64)
+    1.0 - libm::pow(1.0 - share.clamp(0.0, 1.0), MOMENT as f64)
 }
 
 /// Number of requests that return or follow, compared with chance.
@@ -414,7 +414,7 @@ impl Stretch {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
         // expected number of distinct addresses if all places were equally likely
-        let alike = places as f64 * (1.0 - (1.0 - 1.0 / places as f64).powf(requests as f64));
+        let alike = places as f64 * (1.0 - libm::pow(1.0 - 1.0 / places as f64, requests as f64));
         let single = counts.iter().filter(|&&count| count == 1).count();
         Self {
             from,

@@ -397,7 +397,7 @@ mod tests {
     fn chance_is_no_habit() {
         let mut draws = Seed(7).stream("record");
         // about 1 / block: some blocks are re-referenced soon and some follow each other, all by chance
-        let mut zipf = || (20_000_f64.powf(draws.unit()) - 1.0) as u64;
+        let mut zipf = || (libm::pow(20_000.0, draws.unit()) - 1.0) as u64;
         let mut some = |count: usize| -> Vec<u64> { (0..count).map(|_| zipf()).collect() };
         let known = streams(vec![recorded(some(10_000))], Sharing::Shared);
         let found = asked_for(&known, 2, 20_000, 10_000).remove(1);

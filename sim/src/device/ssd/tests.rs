@@ -372,7 +372,7 @@ fn bound_writes_by_programming() {
 /// SYSTOR 2012. For large blocks it is the closed form of Xiang & Kurkoski (arXiv 1110.4245).
 fn desnoyers(alpha: f64, n: f64) -> f64 {
     let scaled = alpha * (1.0 + 0.5 / n);
-    let least = 0.5 - n / alpha * lambert(-scaled * (-scaled).exp());
+    let least = 0.5 - n / alpha * lambert(-scaled * libm::exp(-scaled));
     n / (n - (least - 1.0))
 }
 
@@ -381,7 +381,7 @@ fn lambert(x: f64) -> f64 {
     let (mut low, mut high) = (-1.0_f64, 0.0);
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);
-        if middle * middle.exp() < x { low = middle } else { high = middle }
+        if middle * libm::exp(middle) < x { low = middle } else { high = middle }
     }
     low
 }
