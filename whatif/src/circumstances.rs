@@ -227,7 +227,7 @@ impl About {
         let mut devices = nodes.iter().flat_map(|node| &measured[node.index()]).map(|known| {
             if known.array.is_some() {
                 DeviceKind::Array
-            } else if known.positioning.iter().all(Vec::is_empty) {
+            } else if known.is_flash() {
                 DeviceKind::Flash
             } else {
                 DeviceKind::Disk

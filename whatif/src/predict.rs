@@ -1,6 +1,7 @@
 //! Answers a question: replays the changed cluster, and computes the answer of a model.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use foretell_ati::Resource;
 use foretell_scenarios::Change;
@@ -16,6 +17,7 @@ use crate::bounds::{alone_s, bounds};
 use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::classes::analyse;
 use crate::correction::{Correction, corrected};
+use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::load;
@@ -203,12 +205,12 @@ impl Observed {
         }
         if self.unchanged_short.get().is_none() {
             let before = self.changed(&[], parts)?;
-            self.unchanged_short.get_or_init(|| self.replayed(&before, Detail::SHORT).ok());
+            self.unchanged_short.get_or_init(|| self.replayed(&before, self.short(&[])).ok());
         }
         if self.unchanged_short.get().is_some_and(Option::is_none) {
             return Ok(Err("the replay of the recorded run does not end".to_owned()));
         }
-        let outcome = self.replayed(cluster, Detail::SHORT)?;
+        let outcome = self.replayed(cluster, self.short(&cluster.measured))?;
         let idle = self.idle(changes);
         Ok(Ok(Prediction {
             observed: self,
@@ -225,7 +227,13 @@ impl Observed {
 
     /// Whether the fast model replays less of the run than the replay does.
     pub fn has_short_stretches(&self) -> bool {
-        Detail::SHORT.is_part_of(&self.scenario, &self.requests)
+        self.short(&[]).is_part_of(&self.scenario, &self.requests)
+    }
+
+    /// The stretches of the fast model. `changed` are the devices of the changed cluster by host and disk.
+    fn short(&self, changed: &[Vec<Arc<Measurement>>]) -> Detail {
+        let mut devices = self.measured.values().chain(changed.iter().flatten());
+        if devices.all(|device| device.is_flash()) { Detail::SHORT_OF_FLASH } else { Detail::SHORT }
     }
 
     /// The fast model's answer to a question that was also predicted by replay. The inner error

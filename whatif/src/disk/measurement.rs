@@ -79,6 +79,11 @@ const MOST: f64 = 1e15;
 const MOST_HELD: u32 = 1 << 16;
 
 impl Measurement {
+    /// Whether the device is neither an array nor positions an arm.
+    pub(crate) fn is_flash(&self) -> bool {
+        self.array.is_none() && self.positioning.iter().all(Vec::is_empty)
+    }
+
     /// Checks whether any device can have this measurement, because a store may contain anything. The error
     /// names an impossible part.
     pub(crate) fn check(&self) -> Result<(), String> {
