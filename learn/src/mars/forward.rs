@@ -294,7 +294,7 @@ impl<'a> Pass<'a> {
         if between == 0 {
             // −log₂(−ln(1 − 0.05) / (p·n₊)) / 2.5
             let positive = slot.values.iter().filter(|value| **value > 0.0).count() as f64;
-            between = (libm::log2(p * positive / -(libm::log(0.95))) / 2.5).max(0.0) as usize;
+            between = (libm::log2(p * positive / -libm::log(0.95)) / 2.5).max(0.0) as usize;
         }
         let between = between.max(1);
         // the remainder between the ends is shared by both
