@@ -513,7 +513,7 @@ fn what_has_no_effect_is_said() {
             "no workload reaches `extra0`, `extra1`, `extra2` and `extra3`",
         ),
         ("client.app.count=40", "no workload reaches `app2` to `app39` (38 hosts)"),
-        ("host.brick3={}", "nothing in the scenario uses it"),
+        ("host.brick3={}", "it makes no difference to the scenario"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
         ("node.brick.cache.policy=lru", "this is already the case"),
         ("node.brick.cache.size=65536 KiB", "this is already the case"),

@@ -196,7 +196,40 @@ fn gateways_are_predicted_within_ten_percent_of_what_happens() {
         ["ask", dir.to_str().unwrap(), "--json", "--what-if", "cluster.gateway.read.fixed=40 ms"];
     let bottleneck = json(&succeed(slow))["bottleneck"].clone();
     assert_eq!((&bottleneck["host"], &bottleneck["resource"]), (&"rgw0".into(), &"cpu".into()));
-    // gateways are introduced, and taken away
-    let changes = ["cluster.gateway=none", "volume.photos.bucket_index=none"];
-    is_right(&dir, &changes);
+    // gateways are taken away, and introduced
+    let none = ["cluster.gateway=none", "volume.photos.bucket_index=none"];
+    is_right(&dir, &none);
+    let set: Vec<&str> = none.iter().flat_map(|change| ["--set", change]).collect();
+    let without = place.keep("without", &set);
+    is_right(
+        &without,
+        &["cluster.gateway={ hosts = \"rgw\" }", "volume.photos.bucket_index=index"],
+    );
+}
+
+/// COSBench through gateways: 8 workers that write objects of 6 MB.
+const COSBENCH: &str = r#"<workload name="w"><storage type="none"/><workflow><workstage name="main">
+<work name="main" workers="8" runtime="20"><operation type="write" ratio="100"
+config="cprefix=s3;containers=u(1,2);objects=u(1,50);sizes=c(6)MB"/></work>
+</workstage></workflow></workload>"#;
+
+/// fio with 24 requests outstanding.
+const FIO: &str =
+    "[a]\nrw=randwrite\nbs=64k\niodepth=8\nnumjobs=3\nruntime=20\ntime_based\nsize=1g\n";
+
+#[test]
+fn questions_about_cosbench_and_fio_know_how_many_requests_were_outstanding() {
+    let place = Place::with(GATEWAYS);
+    for (kind, text) in [("cosbench", COSBENCH), ("fio", FIO)] {
+        let file = place.path(&format!("{kind}.jobs"));
+        std::fs::write(&file, text).unwrap();
+        let workload = format!(
+            "workload.photos={{ volume = \"photos\", client = \"app0\", kind = \"{kind}\", file = {:?} }}",
+            file.display().to_string()
+        );
+        let dir = place.keep(kind, &["--set", &workload, "--set", "duration=15 s"]);
+        for changes in [&[][..], &["client.rgw.nic.rate=300 Mbit/s"]] {
+            is_right(&dir, changes);
+        }
+    }
 }

@@ -188,9 +188,9 @@ fn a_setting_without_effect_is_said_and_the_run_goes_on() {
         ("workload.stream.reads=0.9", "this is already the case"),
         ("client.spare={ cpu = \"xeon-2023\" }", "no workload reaches `spare0`"),
         ("node.brick.cpu.encrypt.rate=1 MB/s", "encrypted or coded"),
-        ("device.sata-ssd.queue_depth=1", "nothing in the scenario uses it"),
+        ("device.sata-ssd.queue_depth=1", "it makes no difference to the scenario"),
         ("switch.shared_buffer_alpha=0.5", "`switch.shared_buffer` is not set"),
-        ("host.brick1={}", "nothing in the scenario uses it"),
+        ("host.brick1={}", "it makes no difference to the scenario"),
         ("workload.stream.think=", "this is already the case"),
     ] {
         let done = run_it(change);

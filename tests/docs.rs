@@ -335,6 +335,7 @@ macro_rules! documents {
 }
 
 documents! {
+    examples_of_clusters_hold: "clusters.md",
     examples_of_commands_hold: "commands.md",
     examples_of_howto_ceph_hold: "howto/ceph.md",
     examples_of_howto_fio_hold: "howto/fio.md",

@@ -90,7 +90,7 @@ impl Document {
                 let why = if same {
                     "this is already the case"
                 } else {
-                    "nothing in the scenario uses it"
+                    "it makes no difference to the scenario"
                 };
                 Some(why.to_owned())
             } else {

@@ -61,6 +61,7 @@ pub use document::Document;
 pub use effect::Idle;
 pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
 pub use names::meant;
+pub use plain_toml::in_plain_words;
 pub use profiles::ProfileKind;
 pub use shape::{Word, schema_text, words, workload_kinds_with};
 pub use shipped::{INSIDE_OUT, Named, ShippedKind, about, shipped_names, shipped_sweep};

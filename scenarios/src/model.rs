@@ -551,6 +551,12 @@ pub struct CpuProfile {
 }
 
 impl CpuProfile {
+    /// Time of a server to receive a request that carries data, and the part of it in which data are copied.
+    pub fn receiving(&self, carried: Bytes) -> (SimSpan, SimSpan) {
+        let copying = self.copy.of(carried);
+        (self.request.of(carried) + copying, copying)
+    }
+
     /// Time to encrypt and encode `size` bytes, which are whole blocks.
     pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
         cipher_time(self.encrypt, cipher, size) + self.coding(size, encoding.passes() as u64)

@@ -4,7 +4,7 @@
 use crate::names::meant;
 
 /// What the reader calls a type, and what users call it.
-const TYPES: [(&str, &str); 14] = [
+const TYPES: [(&str, &str); 15] = [
     ("integer `", "the number `"),
     ("floating point `", "the number `"),
     ("boolean `", "the flag `"),
@@ -17,9 +17,15 @@ const TYPES: [(&str, &str); 14] = [
     ("a string", "a text in quotes"),
     ("i64", "a whole number"),
     ("u64", "a whole number of at least 0"),
+    ("u32", "a whole number of at least 0"),
     ("f64", "a number"),
     ("usize", "a whole number of at least 0"),
 ];
+
+/// A message of a reader of TOML or JSON in plain words.
+pub fn in_plain_words(message: &str) -> String {
+    words(message).0
+}
 
 /// The message in plain words, and help.
 pub(crate) fn words(message: &str) -> (String, Option<String>) {
@@ -54,6 +60,9 @@ pub(crate) fn words(message: &str) -> (String, Option<String>) {
 }
 
 fn plain(what: &str) -> String {
+    if what.starts_with("struct ") {
+        return "a table".to_owned();
+    }
     let known = TYPES.iter().find_map(|(reader, users)| {
         let rest = what.strip_prefix(reader)?;
         (rest.is_empty() || reader.ends_with([' ', '`'])).then(|| format!("{users}{rest}"))

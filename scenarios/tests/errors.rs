@@ -573,7 +573,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "[volume.mail]",
-        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"app1\" }\n[volume.i]\nsize = \"1 GiB\"\nnodes = \"brick\"\nencoding = \"2-of-3\"\n[volume.mail]\nbucket_index = \"i\"\nindex_shards = 0",
+        "[cluster]\nsystem = \"ceph\"\ngateway = { hosts = \"app1\" }\n[volume.i]\nsize = \"1 GiB\"\nnodes = \"brick\"\nencoding = \"2-of-3\"\n[volume.mail]\nbucket_index = \"i\"",
     ),
     ("[node.brick]", "[node.brick]\ncluster_nic = {}"),
     ("[node.brick]", "[cluster]\nsystem = \"ceph\"\n[host.brick0]\ncluster_nic = {}\n[node.brick]"),

@@ -261,7 +261,8 @@ impl Programs {
         path: &std::path::Path,
     ) -> Result<Vec<Instance>, SimError> {
         let workload = scenario.workload(id);
-        let volume = scenario.volume(workload.volume).size;
+        let volume = scenario.volume(workload.volume);
+        let (has_gateways, volume) = (volume.bucket_index.is_some(), volume.size);
         let wrong = |error: &dyn std::fmt::Display| impossible(workload, error);
         let text = foretell_input::text(path, Limit::JOBS).map_err(|error| {
             wrong(&format!("cannot read the workload file `{}`: {error}", path.display()))
@@ -271,6 +272,12 @@ impl Programs {
         let layout = file.layout(volume, draw.bits()).map_err(|needed| {
             wrong(&format!("its objects need {needed}, but the volume has {volume}"))
         })?;
+        if has_gateways && file.lists() {
+            return Err(wrong(
+                &"it lists containers, which gateways cannot do yet; leave `list` out",
+            ));
+        }
+        let layout = if has_gateways { layout.with_one_request_for_each_object() } else { layout };
         let layout = Arc::new(layout);
         let program = self.programs.len() as u32;
         let (mut left, mut instances) = (Vec::new(), Vec::new());

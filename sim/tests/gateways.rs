@@ -51,16 +51,21 @@ fn set_gateway(scenario: &mut Scenario, change: impl FnOnce(&mut Gateway)) {
     }
 }
 
-/// The messages of a run that carried at least `least` bytes, as (sender, receiver).
-fn messages(scenario: &Scenario, least: Bytes) -> Vec<(u32, u32)> {
+/// What `pick` makes of the sender, the receiver and the bytes of each message of a run.
+fn recorded<T>(scenario: &Scenario, pick: impl Fn(u32, u32, u64) -> Option<T>) -> Vec<T> {
     let (_, recorder) = run_recorded(scenario);
     let message = |body: &Body| match *body {
-        Body::NetworkTransmit { sender, receiver, numbytes } if numbytes >= least.get() => {
-            Some((sender, receiver))
-        }
+        Body::NetworkTransmit { sender, receiver, numbytes } => pick(sender, receiver, numbytes),
         _ => None,
     };
     recorder.records().iter().filter_map(|record| message(&record.body)).collect()
+}
+
+/// The messages of a run that carried at least `least` bytes, as (sender, receiver).
+fn messages(scenario: &Scenario, least: Bytes) -> Vec<(u32, u32)> {
+    recorded(scenario, |sender, receiver, bytes| {
+        (bytes >= least.get()).then_some((sender, receiver))
+    })
 }
 
 /// One request, and what it caused.
@@ -72,16 +77,18 @@ fn one(reads: f64, size: Bytes, code: (u8, u8)) -> Scenario {
 }
 
 #[test]
-fn a_read_asks_for_the_head_then_for_the_tail() {
-    // with the gateway and with one OSD; 10 MiB are a head of 4 MiB and two more objects
-    for (size, others) in [(Bytes::kib(64), 1), (Bytes::mib(4), 1), (Bytes::mib(12), 3)] {
+fn a_read_asks_for_the_head_then_for_the_rest() {
+    // with the gateway and with one OSD; 10 MiB are a head of 4 MiB, and 4 MiB and 2 MiB more
+    for (size, objects) in [(Bytes::kib(64), 1), (Bytes::mib(4), 1), (Bytes::mib(10), 3)] {
         let all = messages(&one(1.0, size, (1, 3)), Bytes::ZERO);
-        assert_eq!(all.len(), 2 + 2 * others, "{size}: {all:?}");
+        assert_eq!(all.len(), 2 + 2 * objects, "{size}: {all:?}");
         assert_eq!(all[0], (CLIENT, GATEWAY));
         assert_eq!(all[all.len() - 1], (GATEWAY, CLIENT));
-        assert!(all[1..all.len() - 1].iter().all(|(from, to)| [*from, *to].contains(&GATEWAY)));
-        // the head is there before the tail is requested
-        assert!(all.len() < 4 || all[1].1 == all[2].0);
+        // the head is there before anything else is requested
+        assert_eq!((all[1].0, all[2].1), (GATEWAY, GATEWAY));
+        assert_eq!(all[1].1, all[2].0);
+        let asked = all.iter().filter(|(from, to)| *from == GATEWAY && *to != CLIENT).count();
+        assert_eq!(asked, objects);
     }
 }
 
@@ -99,23 +106,42 @@ fn a_write_updates_the_index_before_and_after_its_data() {
         // the data go to the gateway, to the primary, and as copies or shards to two others
         let least = Bytes::kib(64) / u64::from(m);
         assert_eq!(messages(&scenario, least).len(), 2 + others, "{m}-of-{n}");
+        // the announcement comes before the data, at another OSD or at the same
+        let sent = recorded(&scenario, |sender, _, bytes| (sender == GATEWAY).then_some(bytes));
+        let data = sent.iter().position(|bytes| *bytes >= Bytes::kib(64).get()).unwrap();
+        assert_eq!(sent.len(), 4, "{sent:?}");
+        assert_eq!(data, 1, "{sent:?}");
     }
 }
 
 #[test]
-fn an_object_that_is_replaced_is_not_read_first() {
-    // 20 KiB are no whole number of blocks of 8 KiB
-    let truth = run(&one(0.0, Bytes::kib(20), (2, 3))).unwrap();
-    let of_disks = |truth: &Truth| -> u64 {
-        let disks = truth.hosts.values().flatten().filter(|(name, _)| name.starts_with("disk"));
-        disks.map(|(_, used)| used.operations).sum()
+fn the_rest_is_written_before_the_index_is_told() {
+    // two RADOS objects of the rest, the announcement, the head, the completion
+    let scenario = one(0.0, Bytes::mib(10), (1, 3));
+    let to_servers = |sender, receiver, bytes| {
+        (sender == GATEWAY && receiver != CLIENT).then_some(bytes >= Bytes::mib(1).get())
     };
-    let shorter = run(&one(0.0, Bytes::kib(16), (2, 3))).unwrap();
-    assert_eq!(of_disks(&truth), of_disks(&shorter));
+    assert_eq!(recorded(&scenario, to_servers), [true, true, false, true, false]);
+}
+
+/// Number of operations of all devices.
+fn device_operations(truth: &Truth) -> u64 {
+    let disks = truth.hosts.values().flatten().filter(|(name, _)| name.starts_with("disk"));
+    disks.map(|(_, used)| used.operations).sum()
 }
 
 #[test]
-fn nothing_is_lost_and_flow_balances() {
+fn an_object_that_is_replaced_is_not_read_first() {
+    // 20 KiB, and 4 MiB and 20 KiB, are no whole numbers of blocks of 8 KiB
+    for (size, shorter) in [(20, 16), (4096 + 20, 4096 + 16)] {
+        let operations =
+            |size| device_operations(&run(&one(0.0, Bytes::kib(size), (2, 3))).unwrap());
+        assert_eq!(operations(size), operations(shorter), "{size} KiB");
+    }
+}
+
+#[test]
+fn nothing_is_lost() {
     for (reads, size) in [(0.5, Bytes::kib(64)), (0.0, Bytes::mib(6)), (1.0, Bytes::mib(6))] {
         let mut scenario = scenario(reads, 8, size, (2, 3));
         scenario.workloads[0].requests = Some(200);
@@ -137,32 +163,73 @@ fn a_slow_gateway_limits_all() {
     let limit = 100.0 * f64::from(cores);
     let found = truth.workloads["load0"].throughput_rps;
     assert!(found < limit && found > 0.95 * limit, "{found} of {limit}");
-    // two of them serve twice as much, if there are two instances
+    // two of them serve twice as much, and get one request each in turn
     let mut more = scenario.clone();
     set_gateway(&mut more, |gateway| gateway.hosts.push(HostId(CLIENT)));
-    more.workloads.push(more.workloads[0].clone());
-    more.workloads[1].name = "load1".to_owned();
     let truth = run(&more).unwrap();
-    let found: f64 = truth.workloads.values().map(|workload| workload.throughput_rps).sum();
+    let found = truth.workloads["load0"].throughput_rps;
     assert!(found > 1.9 * limit, "{found} of {}", 2.0 * limit);
+    let busy = |host: u32| {
+        let name = &more.hosts[host as usize].name;
+        truth.hosts[name].iter().find(|(part, _)| *part == "cpu").unwrap().1.utilization
+    };
+    assert!((busy(CLIENT) - busy(GATEWAY)).abs() < 0.02);
+}
+
+/// Uploads of 64 KiB; data on the first two nodes, the index on two others with disks.
+fn with_index_on_disks(outstanding: u32, shards: u32) -> Scenario {
+    let mut scenario = scenario(0.0, outstanding, Bytes::kib(64), (1, 2));
+    scenario.volumes[0].nodes.truncate(2);
+    scenario.volumes[0].bucket_index = Some(BucketIndex { volume: VolumeId(1), shards });
+    scenario.volumes[1].nodes.drain(..2);
+    for host in &mut scenario.hosts[2..5] {
+        if let Role::Node(storage) = &mut host.role {
+            storage.disks[0].device = device("sata-7200-2005");
+        }
+    }
+    scenario.duration = Some(SimSpan::from_secs(10));
+    scenario
 }
 
 #[test]
-fn writes_wait_for_the_disks_of_the_index() {
-    let rate = |device_of_index: &str| {
-        let mut scenario = scenario(0.0, 16, Bytes::kib(64), (1, 2));
-        // the data are on the first two nodes, the index on the others
-        scenario.volumes[0].nodes.truncate(2);
-        scenario.volumes[1].nodes.drain(..2);
-        for host in &mut scenario.hosts[2..5] {
-            if let Role::Node(storage) = &mut host.role {
-                storage.disks[0].device = device(device_of_index);
-            }
+fn a_shard_carries_out_one_update_at_a_time() {
+    // each OSD computes for 5 ms for an update, on many cores and at the same time
+    let rate = |shards| {
+        let mut scenario = scenario(0.0, 32, Bytes::kib(64), (1, 3));
+        // thousands of objects, so that each shard has its part of them
+        if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
+            *working_set = Bytes::mib(128);
         }
+        scenario.volumes[0].bucket_index = Some(BucketIndex { volume: VolumeId(1), shards });
+        if let System::Ceph(ceph) = &mut scenario.system {
+            ceph.commit = cost(5000);
+        }
+        for host in &mut scenario.hosts {
+            host.cpu.cores = 64;
+        }
+        scenario.warmup = SimSpan::from_secs(1);
+        scenario.duration = Some(SimSpan::from_secs(4));
         run(&scenario).unwrap().workloads["load0"].throughput_rps
     };
-    let (flash, disks) = (rate("nvme-3gbs"), rate("sata-7200-2005"));
-    assert!(disks < 0.5 * flash, "{disks} and {flash}");
+    // each upload updates its shard twice, and up to 32 completions are outstanding when the time is over
+    let (one, two, many) = (rate(1), rate(2), rate(1009));
+    assert!((92.0..=100.0 + 32.0 / 4.0).contains(&one), "{one} a second");
+    assert!((1.7..=2.0).contains(&(two / one)), "{two} with two shards, {one} with one");
+    assert!(many > 10.0 * one, "{many} with many");
+}
+
+#[test]
+fn updates_of_the_index_are_written_to_the_log_only() {
+    let scenario = with_index_on_disks(16, 11);
+    let truth = run(&scenario).unwrap();
+    let uploads = truth.requests_completed as f64;
+    for node in 2..5 {
+        let disk = &truth.hosts[&scenario.hosts[node].name];
+        let (_, disk) = disk.iter().find(|(name, _)| name.starts_with("disk")).unwrap();
+        // two updates of an upload, each on all three nodes, of which many share a write
+        let each = disk.operations as f64 / uploads;
+        assert!(each < 2.05, "{each} operations for an upload");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Fai
         Some(all) => {
             let mut predicted = outcomes(&twin, all, &fitted.values, Effort::FULL, workers)?;
             for outcome in &mut predicted {
-                outcome.calibrates = rows.iter().any(|row| same(row, &outcome.row));
+                outcome.is_fitted_to = rows.iter().any(|row| same(row, &outcome.row));
             }
             Some(predicted)
         }

@@ -53,7 +53,8 @@ pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
             (Some(file), _) => {
                 let measured = rows.iter().filter(|row| row.config == config.name).count();
                 let assumed = config.assumed.len();
-                let _ = write!(text, "{}: {file}, {assumed} assumptions", config.name);
+                let s = if assumed == 1 { "" } else { "s" };
+                let _ = write!(text, "{}: {file}, {assumed} assumption{s}", config.name);
                 if !rows.is_empty() {
                     let _ = write!(text, ", {measured} points");
                 }

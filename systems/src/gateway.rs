@@ -1,26 +1,32 @@
 //! Gateways: hosts that serve clients' requests for whole objects, as clients of the storage servers (RADOS
 //! Gateway, RGW).
 //!
-//! A volume with a bucket index is accessed through gateways. A client sends its request to a gateway, for a
-//! write together with the data. For the gateway, this is a job of some steps. Each step is a request to the storage
-//! servers:
+//! Clients reach a volume with a bucket index through gateways. A load balancer gives each request to the next
+//! gateway in turn. A client sends a gateway its request, and the data of a write. The gateway carries it out as a
+//! *job*: a sequence of steps, each of which sends requests to the storage servers.
 //!
-//! - An object is a *head*, at most as long as an object of the storage servers, and a *tail*, which is the rest.
-//! - A read reads the head, then the tail. Then the client gets all data.
-//! - A write writes the tail; then it announces the object in the bucket index; then it writes the head, which makes the
-//!   object visible. Then the client has its answer, and the gateway completes or cancels the entry of the index. No
-//!   client waits for that.
-//! - The index is spread over some objects of its own volume, the *shards*. An entry is a short write at the beginning of
-//!   its shard, because the store of an OSD has it in its tables and their log.
+//! - The first bytes of an S3 object are its *head*, one object of the storage servers. What does not fit into the
+//!   head is its *rest*, which is cut into more such objects.
+//! - A read reads the head, then the rest. Then the client gets all data.
+//! - A write writes the rest; then it announces the S3 object in the bucket index; then it writes the head, which makes
+//!   the S3 object visible. Then the client has its answer, and the gateway completes or cancels the entry of the
+//!   index. No client waits for that.
+//! - The index is spread over some objects of its own volume, the *index shards*. An entry is a record in the tables of
+//!   an OSD, so it is written to the log only. A shard carries out one update at a time, from its execution until all
+//!   copies have committed it, because the update both reads and writes it.
 //!
 //! Sources: Ceph's `RGWRados::Object::Write::_do_write_meta`, `RGWRados::Bucket::UpdateIndex` (`prepare`,
-//! `complete`), `AtomicObjectProcessor`, and `doc/dev/radosgw/bucket_index.rst`. Nelson 2023, *Ceph Reef Freeze Part 2:
-//! RGW Performance*, counts the exchanges of a write: two that it waits for, and one more. The size of an entry is
-//! assumed.
+//! `complete`), `AtomicObjectProcessor`, `PrimaryLogPG::get_rw_locks` with the flags of `rgw_bucket_prepare_op`, and
+//! `doc/dev/radosgw/bucket_index.rst`. Nelson 2023, *Ceph Reef Freeze Part 2: RGW Performance*, counts the exchanges of a
+//! write: two that it waits for, and one more. The size of an entry is assumed.
 //!
-//! Left out: a gateway has all data before it passes them on, while RGW streams; the limits of a gateway's threads and
-//! of the data that it reads ahead (`rgw_get_obj_window_size`); lists of buckets, deletions, garbage collection,
-//! resharding, multipart uploads, logs for other sites, users' quotas, caches of bucket metadata that are not filled.
+//! Differs from RGW: a gateway receives all data before it passes any on, while RGW streams; all data of the rest are
+//! requested at once (`rgw_get_obj_window_size` and `rgw_put_obj_min_window_size` limit this to 16 MiB); a write never
+//! finds an S3 object of the same name, whose rest would have to be collected as garbage. Left out: limits of a process's
+//! threads; reads of the index, which are in the memory of its OSDs; lists of buckets, deletions, resharding, multipart
+//! uploads, logs for other sites, users' quotas, caches of bucket metadata that are not filled.
+
+use std::iter::successors;
 
 use foretell_algorithms::mix::mix;
 use foretell_algorithms::slab::Slab;
@@ -33,11 +39,13 @@ use crate::protocol::{Core, Protocol};
 use crate::request::{Done, Issue};
 
 /// Bytes that an entry of the index takes in a write. Assumed: name, size, owner, times and tag take some hundred bytes.
-const ENTRY: Bytes = Bytes(512);
+const ENTRY_SIZE: Bytes = Bytes(512);
 
 /// The gateways of a cluster.
 pub(crate) struct Gateways {
     hosts: Vec<HostId>,
+    /// The gateway that gets the next request.
+    turn: usize,
     read: Cost,
     write: Cost,
     /// By volume.
@@ -53,8 +61,8 @@ pub(crate) struct Gateways {
 struct Bucket {
     index: BucketIndex,
     /// Bytes from the beginning of a shard to that of the next.
-    apart: Bytes,
-    /// Maximum length of a head.
+    shard_stride: Bytes,
+    /// Maximum length of a head, and of each object of the rest.
     head: Bytes,
 }
 
@@ -64,19 +72,22 @@ struct Job {
     request: u32,
     /// The exchange with its client.
     exchange: u32,
+    gateway: HostId,
     step: Step,
+    /// Outstanding requests of the step.
+    outstanding: u32,
     has_failed: bool,
     /// Whether the client has its answer.
     is_answered: bool,
     /// Whether the gateway is completing or cancelling its entry in the index.
-    updates: bool,
+    is_completing_entry: bool,
 }
 
 /// A step of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Begin,
-    Tail,
+    Rest,
     Announce,
     Head,
     Complete,
@@ -88,10 +99,12 @@ impl Gateways {
         let gateway = scenario.system.traits().gateway()?;
         let buckets = scenario.volumes.iter().map(|volume| {
             let index = volume.bucket_index?;
-            Some(Bucket { index, apart: scenario.volume(index.volume).group, head: volume.group })
+            let shard_stride = scenario.volume(index.volume).group;
+            Some(Bucket { index, shard_stride, head: volume.group })
         });
         Some(Box::new(Self {
             hosts: gateway.hosts.clone(),
+            turn: 0,
             read: gateway.read,
             write: gateway.write,
             buckets: buckets.collect(),
@@ -115,9 +128,11 @@ impl Gateways {
         self.buckets.get(volume as usize)?.as_ref()
     }
 
-    /// The gateway of an instance of a client.
-    fn host_of(&self, instance: u32) -> HostId {
-        self.hosts[instance as usize % self.hosts.len()]
+    /// The gateway that gets a request.
+    fn next_host(&mut self) -> HostId {
+        let host = self.hosts[self.turn];
+        self.turn = (self.turn + 1) % self.hosts.len();
+        host
     }
 
     /// The work of a gateway that receives the request of a job, and the part of it that is copying data.
@@ -127,63 +142,65 @@ impl Gateways {
             Op::Read => (Bytes::ZERO, self.read.of(issue.size)),
             Op::Write => (issue.size, self.write.of(issue.size)),
         };
-        let copying = cpu.copy.of(carried);
-        (cpu.request.of(carried) + copying + work, copying)
+        let (receiving, copying) = cpu.receiving(carried);
+        (receiving + work, copying)
     }
 
-    /// The requests to storage servers that a client's request becomes, for engines that skip simulated time.
+    /// The requests to storage servers that a client waits for, for engines that skip simulated time.
     pub(crate) fn issues(&self, issue: &Issue) -> impl Iterator<Item = Issue> {
-        let steps = match issue.op {
-            Op::Read => &[Step::Head, Step::Tail][..],
-            Op::Write => &[Step::Tail, Step::Announce, Step::Head],
-        };
-        let size = |step: &&Step| **step != Step::Tail || self.has_tail(issue);
-        steps.iter().filter(size).filter_map(|step| self.issue(issue, *step))
+        let first = self.step_after(Step::Begin, issue);
+        let steps = successors(first, |step| self.step_after(*step, issue));
+        steps.flat_map(|step| self.issues_of(issue, self.hosts[0], step))
     }
 
-    fn has_tail(&self, issue: &Issue) -> bool {
+    fn has_rest(&self, issue: &Issue) -> bool {
         self.bucket(issue.volume).is_some_and(|bucket| issue.size > bucket.head)
     }
 
-    /// The request to storage servers in a step.
-    fn issue(&self, issue: &Issue, step: Step) -> Option<Issue> {
-        let bucket = self.bucket(issue.volume)?;
-        let client = self.host_of(issue.instance);
+    /// The requests of a gateway to storage servers in a step.
+    fn issues_of(&self, issue: &Issue, gateway: HostId, step: Step) -> Vec<Issue> {
+        let Some(bucket) = self.bucket(issue.volume) else { return Vec::new() };
+        let issue = Issue { client: gateway, ..*issue };
         let head = issue.size.min(bucket.head);
-        Some(match step {
-            Step::Begin => return None,
-            Step::Head => Issue { client, size: head, whole: self.own_objects, ..*issue },
-            Step::Tail => Issue {
-                client,
-                offset: issue.offset + head,
-                size: issue.size - head,
-                whole: false,
-                ..*issue
-            },
+        match step {
+            Step::Begin => Vec::new(),
+            Step::Head => vec![Issue { size: head, whole: self.own_objects, ..issue }],
+            Step::Rest if self.own_objects => {
+                let piece = |begin: u64| Issue {
+                    offset: issue.offset + Bytes(begin),
+                    size: bucket.head.min(issue.size - Bytes(begin)),
+                    whole: true,
+                    ..issue
+                };
+                let begins = (head.get()..issue.size.get()).step_by(bucket.head.get() as usize);
+                begins.map(piece).collect()
+            }
+            Step::Rest => {
+                let (offset, size) = (issue.offset + head, issue.size - head);
+                vec![Issue { offset, size, whole: false, ..issue }]
+            }
             Step::Announce | Step::Complete => {
                 // as names of objects are hashed
-                let hash = mix(issue.offset.get());
-                let shard = hash % u64::from(bucket.index.shards);
-                Issue {
-                    client,
+                let shard = mix(issue.offset.get()) % u64::from(bucket.index.shards);
+                vec![Issue {
                     volume: bucket.index.volume.0,
                     op: Op::Write,
-                    offset: bucket.apart * shard,
-                    size: ENTRY,
+                    offset: bucket.shard_stride * shard,
+                    size: ENTRY_SIZE,
                     whole: false,
-                    ..*issue
-                }
+                    ..issue
+                }]
             }
-        })
+        }
     }
 
     /// The step of a job that follows; `None`: the client gets its answer.
     fn step_after(&self, step: Step, issue: &Issue) -> Option<Step> {
-        let has_tail = self.has_tail(issue);
+        let has_rest = self.has_rest(issue);
         match (issue.op, step) {
             (Op::Read, Step::Begin) | (Op::Write, Step::Announce) => Some(Step::Head),
-            (Op::Read, Step::Head) | (Op::Write, Step::Begin) if has_tail => Some(Step::Tail),
-            (Op::Write, Step::Begin | Step::Tail) => Some(Step::Announce),
+            (Op::Read, Step::Head) | (Op::Write, Step::Begin) if has_rest => Some(Step::Rest),
+            (Op::Write, Step::Begin | Step::Rest) => Some(Step::Announce),
             _ => None,
         }
     }
@@ -194,12 +211,18 @@ impl Protocol {
     pub(crate) fn ask_gateway<H: Hosts>(&mut self, hosts: &mut H, request: u32) {
         let Self { core, gateways, .. } = self;
         let gateways = gateways.as_mut().expect("the volume has one");
-        let Issue { client, instance, op, size, breadcrumb, workload, .. } =
-            core.requests[request].issue;
-        let gateway = gateways.host_of(instance);
-        let (step, has_failed, is_answered) = (Step::Begin, false, false);
-        let job = Job { request, exchange: 0, step, has_failed, is_answered, updates: false };
-        let job = gateways.jobs.insert(job);
+        let Issue { client, op, size, breadcrumb, workload, .. } = core.requests[request].issue;
+        let gateway = gateways.next_host();
+        let job = gateways.jobs.insert(Job {
+            request,
+            exchange: 0,
+            gateway,
+            step: Step::Begin,
+            outstanding: 0,
+            has_failed: false,
+            is_answered: false,
+            is_completing_entry: false,
+        });
         let data = if op == Op::Write { size } else { Bytes::ZERO };
         let exchange = Exchange::new(
             Purpose::Gateway(job),
@@ -224,38 +247,51 @@ impl Protocol {
         if let Some(next) = next {
             return self.begin_step(hosts, number, next, &issue);
         }
-        let updates = issue.op == Op::Write && step == Step::Head;
-        gateways.jobs[number].updates = updates;
+        let is_completing = issue.op == Op::Write && step == Step::Head;
+        gateways.jobs[number].is_completing_entry = is_completing;
         let data = if issue.op == Op::Read && !has_failed { issue.size } else { Bytes::ZERO };
         core.answer(hosts, exchange, data);
-        if updates {
+        if is_completing {
             self.begin_step(hosts, number, Step::Complete, &issue);
         }
     }
 
     fn begin_step<H: Hosts>(&mut self, hosts: &mut H, number: u32, step: Step, issue: &Issue) {
         let gateways = self.gateways.as_mut().expect("it has a job");
-        gateways.jobs[number].step = step;
-        gateways.requests += 1;
-        let issue = gateways.issue(issue, step).expect("steps of jobs ask storage servers");
+        let job = &gateways.jobs[number];
+        // clients give up a time after they issued the request
+        let issued = self.core.requests[job.request].issued;
+        let issues = gateways.issues_of(issue, job.gateway, step);
+        let job = &mut gateways.jobs[number];
+        (job.step, job.outstanding) = (step, issues.len() as u32);
+        gateways.requests += issues.len() as u64;
         let is_of_index = matches!(step, Step::Announce | Step::Complete);
-        // like a journal, the index is never read
-        let (id, span) = self.insert(hosts, issue, is_of_index);
-        self.core.requests[id].job = Some(number);
-        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        for issue in issues {
+            // like a journal, the index is never read
+            let (id, span) = self.insert(hosts, issue, is_of_index);
+            let request = &mut self.core.requests[id];
+            request.job = Some(number);
+            if step != Step::Complete {
+                request.issued = issued;
+            }
+            self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        }
     }
 
-    /// Storage servers have carried out a step of a job.
+    /// Storage servers have carried out a request of a job.
     pub(crate) fn step_done<H: Hosts>(&mut self, hosts: &mut H, job: u32, done: &Done) {
         let gateways = self.gateways.as_mut().expect("it has a job");
         gateways.requests -= 1;
         let one = &mut gateways.jobs[job];
+        one.outstanding -= 1;
         if one.step == Step::Complete {
-            one.updates = false;
+            one.is_completing_entry = false;
             return self.end_job(job);
         }
-        one.has_failed = done.failed;
-        self.gateway_goes_on(hosts, job);
+        one.has_failed |= done.failed;
+        if one.outstanding == 0 {
+            self.gateway_goes_on(hosts, job);
+        }
     }
 
     /// A client has the answer of a gateway.
@@ -275,7 +311,7 @@ impl Protocol {
     /// Removes a job if its client has the answer and its entry in the index is complete.
     fn end_job(&mut self, number: u32) {
         let jobs = &mut self.gateways.as_mut().expect("it has a job").jobs;
-        if jobs[number].is_answered && !jobs[number].updates {
+        if jobs[number].is_answered && !jobs[number].is_completing_entry {
             jobs.remove(number);
         }
     }

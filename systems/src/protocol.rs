@@ -323,7 +323,7 @@ impl Protocol {
         self.core.ship_records(hosts, between, batch);
     }
 
-    /// A request that has completed and has not been taken yet.
+    /// The next completed request of a client. Before that, jobs of gateways go on whose requests have completed.
     pub fn take_done<H: Hosts>(&mut self, hosts: &mut H) -> Option<Done> {
         loop {
             let done = self.core.done.pop()?;

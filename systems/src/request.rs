@@ -45,7 +45,7 @@ pub struct Request {
     pub issued: SimTime,
     /// Whether it is outstanding: entries of a table outlive their requests.
     pub live: bool,
-    /// Whether it is a guest's write to its journal.
+    /// Whether it writes what is never read: a guest's journal, or an entry of a bucket index.
     pub is_journal: bool,
     /// Whether a node uses it to rebuild a fragment.
     pub is_repair: bool,

@@ -21,7 +21,14 @@ const MOST_DEVICES: u32 = 1024;
 /// Maximum number of OSDs of a cluster.
 pub(crate) const MOST_OSDS: u64 = 20_000;
 /// Maximum number of bytes, also of a rate: 2^53, up to which JSON numbers are exact.
-const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
+pub(crate) const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
+
+/// Tables of a configuration.
+const TABLES: [&str; 6] = ["node", "node.cpu", "pool", "store", "client", "background"];
+
+/// Values of `network.use`, and of `devices.role`.
+const USES: [&str; 4] = ["all", "public", "cluster", "loopback"];
+const ROLES: [&str; 4] = ["data", "wal-db", "wal", "db"];
 
 /// A source: several configurations of one or more clusters.
 #[derive(Clone, Debug)]
@@ -167,10 +174,29 @@ pub(crate) struct Background {
     pub(crate) object_bytes: Option<f64>,
 }
 
-/// Deserialises a value; `null` counts as absent.
-fn read<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
-    let known = if value.is_null() { Value::Object(Map::new()) } else { without_nulls(value) };
-    serde_json::from_value(known)
+/// Deserialises a value; `null` counts as absent. Errors name the key and what was expected.
+fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
+    let known = match value {
+        Value::Null => Value::Object(Map::new()),
+        Value::Object(_) => without_nulls(value),
+        other => return Err(format!("expected a table, not {}", shortened(other))),
+    };
+    serde_path_to_error::deserialize(known).map_err(|error| {
+        let key = error.path().to_string();
+        let why = foretell_scenarios::in_plain_words(&error.into_inner().to_string());
+        format!("`{key}`: {why}")
+    })
+}
+
+/// A value as JSON, at most some characters of it.
+fn shortened(value: &Value) -> String {
+    const SHOWN: usize = 40;
+    let text = value.to_string();
+    if text.chars().count() <= SHOWN {
+        text
+    } else {
+        text.chars().take(SHOWN).chain("...".chars()).collect()
+    }
 }
 
 fn without_nulls(value: &Value) -> Value {
@@ -226,10 +252,30 @@ impl Source {
         }
         let mut configs = Vec::new();
         for (name, value) in found {
+            // a list would be read as the values of the keys in their order
+            for table in TABLES {
+                let found = table.split('.').try_fold(value, |value, key| value.get(key));
+                if let Some(list) = found.filter(|found| found.is_array()) {
+                    let list = shortened(list);
+                    return Err(format!(
+                        "configuration `{name}`: `{table}`: expected a table, not {list}"
+                    ));
+                }
+            }
             let config: Config =
                 read(value).map_err(|error| format!("configuration `{name}`: {error}"))?;
             config.check().map_err(|fault| format!("configuration `{name}`: {fault}"))?;
             configs.push((name.clone(), config));
+        }
+        for (drive, known) in &drives {
+            let Some(raw) = &known.raw_config else { continue };
+            if !found.contains_key(raw) {
+                let near = foretell_scenarios::meant(raw, found.keys().map(String::as_str));
+                let near = near.map_or_else(String::new, |near| format!("; {near}"));
+                return Err(format!(
+                    "drive `{drive}`: `raw_config` is `{raw}`, and there is no such configuration{near}"
+                ));
+            }
         }
         let notes = match top.get("notes") {
             Some(Value::Array(notes)) => {
@@ -252,11 +298,18 @@ impl Source {
     }
 }
 
+/// Checks that a word, if given, is one of those that have a meaning.
+fn one_of(what: &str, value: Option<&str>, known: &[&str]) -> Result<(), String> {
+    let Some(value) = value.filter(|value| !known.contains(value)) else { return Ok(()) };
+    let near = foretell_scenarios::meant(value, known.iter().copied()).unwrap_or_default();
+    Err(format!("`{what}` is `{value}`, which has no meaning; {near}"))
+}
+
 /// Checks that a number, if given, is above zero.
 fn positive(what: &str, value: Option<f64>, most: f64) -> Result<(), String> {
     match value {
         Some(value) if !(value > 0.0 && value <= most) => {
-            Err(format!("`{what}` is {value}; expected a number above 0, at most {most:e}"))
+            Err(format!("`{what}` is {value}; expected a number above 0, at most {most}"))
         }
         _ => Ok(()),
     }
@@ -286,10 +339,9 @@ impl Drive {
         positive("rand_write_4k_iops", sheet.rand_write_4k_iops, 1e9)?;
         positive("seq_read_mb_s", sheet.seq_read_mb_s, 1e6)?;
         positive("seq_write_mb_s", sheet.seq_write_mb_s, 1e6)?;
-        for latency in [sheet.read_lat_us, sheet.write_lat_us, sheet.lat_us] {
-            positive("latency", latency, 1e7)?;
-        }
-        Ok(())
+        positive("read_lat_us", sheet.read_lat_us, 1e7)?;
+        positive("write_lat_us", sheet.write_lat_us, 1e7)?;
+        positive("lat_us", sheet.lat_us, 1e7)
     }
 }
 
@@ -303,10 +355,12 @@ impl Config {
         for network in &self.node.network {
             positive("gbit_per_s", network.gbit_per_s, 1e6)?;
             between("network.count", network.count, 1, 64)?;
+            one_of("network.use", network.purpose.as_deref(), &USES)?;
         }
         for device in &self.node.devices {
             between("devices.count", device.count, 1, MOST_DEVICES)?;
             between("osds_per_device", device.osds_per_device, 0, MOST_DEVICES)?;
+            one_of("devices.role", device.role.as_deref(), &ROLES)?;
         }
         between("pool.size", self.pool.size, 1, 64)?;
         between("pool.k", self.pool.k, 1, 64)?;
@@ -382,7 +436,17 @@ mod tests {
         let nodes = fault(r#"{"configs": {"a": {"nodes": 0}}}"#);
         assert!(nodes.contains("configuration `a`: `nodes` is 0"), "{nodes}");
         let text = fault(r#"{"configs": {"a": {"nodes": "four"}}}"#);
-        assert!(text.contains("configuration `a`"), "{text}");
+        let wanted =
+            "configuration `a`: `nodes`: expected a whole number of at least 0, not the text";
+        assert!(text.contains(wanted), "{text}");
+        let cores = fault(r#"{"configs": {"a": {"node": {"cpu": {"cores": []}}}}}"#);
+        assert!(cores.contains("`node.cpu.cores`: expected a whole number"), "{cores}");
+        let list = fault(r#"{"configs": {"a": {"pool": ["erasure", 5]}}}"#);
+        assert!(list.contains("`pool`: expected a table, not [\"erasure\",5]"), "{list}");
+        let word = fault(r#"{"configs": {"a": {"node": {"network": [{"use": "clustr"}]}}}}"#);
+        assert!(word.contains("`clustr`, which has no meaning; did you mean `cluster`?"), "{word}");
+        let raw = fault(r#"{"drives": {"d": {"raw_config": "ra"}}, "configs": {"raw": {}}}"#);
+        assert!(raw.contains("did you mean `raw`?"), "{raw}");
         let down = r#"{"configs": {"a": {"osds_down": 3, "node": {"devices": [{"count": 3}]}}}}"#;
         assert!(fault(down).contains("some must be up"));
         let many = r#"{"configs": {"a": {"nodes": 4096, "node": {"devices": [{"count": 1000}]}}}}"#;

@@ -10,6 +10,7 @@ use foretell_sorted::SortedMap;
 
 use crate::drives;
 use crate::load::{Effort, Twin, predict};
+use crate::map::Mapped;
 use crate::parameters::{PARAMETERS, Values};
 use crate::points::{Figures, Row};
 
@@ -37,7 +38,7 @@ pub struct Fitted {
 /// Fits the parameters of a source to points.
 pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Error> {
     let mut values = Values::default();
-    let (mut used, mut unused) = (Vec::new(), Vec::new());
+    let (mut used, mut unused, mut all) = (Vec::new(), Vec::new(), Vec::new());
     let mut raw: SortedMap<String, Vec<&Row>> = SortedMap::new();
     for row in rows {
         match twin.scenario_of(row) {
@@ -46,10 +47,15 @@ pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Er
                 Some(drive) => raw.entry(drive.clone()).or_default().push(row),
                 None => unused.push((row.number, "it measures a drive without a name".to_owned())),
             },
-            Ok(_) if targets(0, row).next().is_none() => {
-                unused.push((row.number, "it has no figure to fit to".to_owned()));
+            Ok((mapped, _)) => {
+                let mut found = targets(used.len(), row, mapped).peekable();
+                if found.peek().is_none() {
+                    unused.push((row.number, "it has no figure to fit to".to_owned()));
+                } else {
+                    used.push(row.clone());
+                    all.extend(found);
+                }
             }
-            Ok(_) => used.push(row.clone()),
         }
     }
     for (name, rows) in raw {
@@ -66,8 +72,7 @@ pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Er
     if used.is_empty() {
         return Ok(Fitted { values, points: Vec::new(), unused });
     }
-    let targets = used.iter().enumerate().flat_map(|(at, row)| targets(at, row)).collect();
-    let mut search = Search { twin, rows: &used, targets, workers, values };
+    let mut search = Search { twin, rows: &used, targets: all, workers, values };
     let figures = search.descend()?;
     let mut values = search.values;
     values.tails = tails(&used, &figures);
@@ -98,8 +103,8 @@ struct Target {
 
 /// The fitted figures of a row: throughput, or latency if clients are held to a rate; and the rate of
 /// recovery.
-fn targets(at: usize, row: &Row) -> impl Iterator<Item = Target> {
-    let limited = row.rate_limit_of_note().is_some();
+fn targets(at: usize, row: &Row, mapped: &Mapped) -> impl Iterator<Item = Target> {
+    let limited = mapped.rate_limit(row).is_some();
     let of = |figure: Figure, measured: Option<f64>| {
         measured.map(|measured| Target { row: at, figure, measured })
     };
@@ -125,8 +130,11 @@ impl Target {
 
 /// Sum of squared residuals, including those of the prior.
 fn squares(values: &Values, residuals: &[f64]) -> f64 {
-    let prior: f64 =
-        PARAMETERS.iter().zip(&values.logs).map(|(one, log)| (log / one.doubt).powi(2)).sum();
+    let prior: f64 = PARAMETERS
+        .iter()
+        .zip(&values.logs)
+        .map(|(one, log)| (log / one.prior_deviation).powi(2))
+        .sum();
     prior + residuals.iter().map(|residual| robust(*residual)).sum::<f64>()
 }
 
@@ -136,7 +144,7 @@ fn normal(slopes: &[Vec<f64>], residuals: &[f64]) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut matrix = vec![vec![0.0; count]; count];
     let mut right = vec![0.0; count];
     for (at, parameter) in PARAMETERS.iter().enumerate() {
-        matrix[at][at] = 1.0 / parameter.doubt.powi(2);
+        matrix[at][at] = 1.0 / parameter.prior_deviation.powi(2);
     }
     for (slopes, residual) in slopes.iter().zip(residuals) {
         let weight = weight(*residual);
@@ -251,7 +259,7 @@ impl Search<'_> {
             slopes = self.slopes(&residuals)?;
             (damping, fresh, renewed) = (0.01, true, renewed + 1);
         }
-        self.doubt(&slopes, &residuals);
+        self.find_deviations(&slopes, &residuals);
         Ok(figures)
     }
 
@@ -262,7 +270,7 @@ impl Search<'_> {
             row[at] *= 1.0 + damping;
         }
         for (at, parameter) in PARAMETERS.iter().enumerate() {
-            right[at] -= self.values.logs[at] / parameter.doubt.powi(2);
+            right[at] -= self.values.logs[at] / parameter.prior_deviation.powi(2);
         }
         let mut step = solve(matrix, right);
         // the slopes hold only for a short distance, so the step is limited
@@ -276,7 +284,7 @@ impl Search<'_> {
     }
 
     /// Uncertainty of the fitted values, from the slopes and from the remaining misfit.
-    fn doubt(&mut self, slopes: &[Vec<f64>], residuals: &[f64]) {
+    fn find_deviations(&mut self, slopes: &[Vec<f64>], residuals: &[f64]) {
         let (matrix, _) = normal(slopes, residuals);
         let misfit = residuals.iter().map(|one| robust(*one)).sum::<f64>() / residuals.len() as f64;
         let misfit = misfit.max(1.0).sqrt();
@@ -284,8 +292,8 @@ impl Search<'_> {
             let mut unit = vec![0.0; PARAMETERS.len()];
             unit[at] = 1.0;
             let variance = solve(matrix.clone(), unit)[at];
-            let most = PARAMETERS[at].doubt;
-            self.values.doubts[at] = (variance.max(0.0).sqrt() * misfit).min(most);
+            let most = PARAMETERS[at].prior_deviation;
+            self.values.deviations[at] = (variance.max(0.0).sqrt() * misfit).min(most);
         }
     }
 }

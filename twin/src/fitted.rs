@@ -19,13 +19,13 @@ pub fn same(one: &Row, other: &Row) -> bool {
 pub fn document(fitted: &Fitted, rows: usize) -> Value {
     let values = &fitted.values;
     let parameters = PARAMETERS.iter().enumerate().map(|(at, parameter)| {
-        let (log, doubt) = (values.logs[at], values.doubts[at]);
+        let (log, deviation) = (values.logs[at], values.deviations[at]);
         json!({
             "name": parameter.name,
             "meaning": parameter.meaning,
             "factor": libm::exp(log),
-            "low": libm::exp(log - 1.96 * doubt),
-            "high": libm::exp(log + 1.96 * doubt),
+            "low": libm::exp(log - 1.96 * deviation),
+            "high": libm::exp(log + 1.96 * deviation),
             "bounds": [parameter.bounds.0, parameter.bounds.1],
             "learned": learned(at, values),
         })
@@ -43,7 +43,7 @@ pub fn document(fitted: &Fitted, rows: usize) -> Value {
 
 /// Whether the points determine a parameter: its uncertainty is clearly less than the prior's.
 fn learned(at: usize, values: &Values) -> bool {
-    values.doubts[at] < 0.9 * PARAMETERS[at].doubt
+    values.deviations[at] < 0.9 * PARAMETERS[at].prior_deviation
 }
 
 /// The outcomes at the points fitted to.
@@ -51,7 +51,7 @@ pub fn at_points(fitted: &Fitted) -> Vec<Outcome> {
     let outcome = |(row, figures): &(Row, _)| Outcome {
         row: row.clone(),
         predicted: Ok(*figures),
-        calibrates: false,
+        is_fitted_to: false,
     };
     fitted.points.iter().map(outcome).collect()
 }
@@ -60,10 +60,11 @@ pub fn at_points(fitted: &Fitted) -> Vec<Outcome> {
 pub fn table(values: &Values) -> String {
     let mut text = String::new();
     for (at, parameter) in PARAMETERS.iter().enumerate() {
-        let (log, doubt) = (values.logs[at], values.doubts[at]);
+        let (log, deviation) = (values.logs[at], values.deviations[at]);
         let _ = write!(text, " {:<16} {:>7.3}", parameter.name, libm::exp(log));
         if learned(at, values) {
-            let (low, high) = (libm::exp(log - 1.96 * doubt), libm::exp(log + 1.96 * doubt));
+            let (low, high) =
+                (libm::exp(log - 1.96 * deviation), libm::exp(log + 1.96 * deviation));
             let _ = writeln!(text, "  {low:>7.3} to {high:>7.3}  {}", parameter.meaning);
         } else {
             let _ = writeln!(text, "  {:>18}  {}", "not learned", parameter.meaning);

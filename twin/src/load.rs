@@ -14,6 +14,7 @@ use foretell_input::Limit;
 use foretell_scenarios::Document;
 use foretell_sim::truth::{Truth, WorkloadTruth};
 use foretell_sorted::SortedMap;
+use foretell_units::Bytes;
 use toml::{Table, Value};
 
 use crate::config::Drive;
@@ -22,6 +23,7 @@ use crate::map::{Map, Mapped};
 use crate::parameters::{Values, table_at};
 use crate::points::{Figures, Row};
 use crate::report::Outcome;
+use crate::write::volume_bytes;
 
 /// Outstanding requests of a client, if a row does not state them: the depth of most published runs; and the depth
 /// for requests of more than 64 KiB.
@@ -148,7 +150,7 @@ pub fn outcomes(
             Ok(_) => Ok(predict(twin, row, values, effort, workers)?),
             Err(reason) => Err(reason),
         };
-        Ok(Outcome { row: row.clone(), predicted, calibrates: false })
+        Ok(Outcome { row: row.clone(), predicted, is_fitted_to: false })
     };
     workers.perform(rows, one).all()
 }
@@ -183,6 +185,8 @@ struct Load {
     /// Requests a second of each client in each direction.
     limit: Option<f64>,
     client_gbit: f64,
+    /// Bytes of all images, if the row says how many there are.
+    images: Option<f64>,
 }
 
 impl Load {
@@ -193,7 +197,7 @@ impl Load {
             f64::from(clients.min(mapped.client_hosts)) / f64::from(mapped.client_hosts.max(1));
         let assumed = if row.block > 65_536 { ASSUMED_LARGE_DEPTH } else { ASSUMED_DEPTH };
         let total = row.outstanding.unwrap_or_else(|| clients.saturating_mul(assumed));
-        let limit = row.rate_limit_of_note().or(mapped.rate_limit_iops);
+        let limit = mapped.rate_limit(row);
         let hosts = clients.min(MOST_CLIENTS);
         // with more clients than the limit, several share a host
         let limit = limit.map(|limit| limit * f64::from(clients) / f64::from(hosts));
@@ -206,6 +210,10 @@ impl Load {
             sequential: row.sequential,
             limit,
             client_gbit: mapped.client_gbit * share.max(1e-3),
+            images: mapped.image_bytes.map(|each| {
+                let all = each * f64::from(row.clients.unwrap_or(mapped.processes).max(1));
+                all.min(mapped.most_bytes.unwrap_or(f64::MAX))
+            }),
         }
     }
 
@@ -222,6 +230,14 @@ impl Load {
             if let Some(nic) = client.get_mut("nic").and_then(Value::as_table_mut) {
                 nic.insert("rate".to_owned(), Value::String(format!("{gbit:.6} Gbit/s")));
             }
+        }
+        if let Some(bytes) = self.images
+            && let Some(pool) = table_at(table, &["volume", "pool"])
+        {
+            let block = pool.get("block").and_then(Value::as_str);
+            let block = block.and_then(|text| text.parse::<Bytes>().ok()).map_or(8192, Bytes::get);
+            let size = volume_bytes(bytes, block);
+            pool.insert("size".to_owned(), Value::String(format!("{size} B")));
         }
         let workloads = table_at(table, &["workload"]).ok_or("its scenario has no workload")?;
         let load = workloads.get("load").and_then(Value::as_table);

@@ -6,7 +6,8 @@ use foretell_core::Error;
 use foretell_input::Limit;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Drive, Source};
+use crate::config::{Drive, MOST_BYTES, Source};
+use crate::points::Row;
 use crate::write::Entry;
 
 /// The file's name in the directory.
@@ -20,7 +21,8 @@ const HEAD: &str = "\
 #   op_mix       workload.load.reads (share of reads)
 #   block_bytes  workload.load.access
 #   pattern      workload.load.pattern
-#   clients      client.load.count: one simulated host for each client process; blank: `processes` below
+#   clients      client.load.count: one simulated host for each client process; blank: `processes` below.
+#                With `image_bytes` also volume.pool.size: an image for each client, at most `most_bytes` in all
 #   iodepth      requests outstanding in all, divided among the clients; blank: 128 for each of them,
 #                16 of requests of more than 64 KiB
 #   jobs         nothing: iodepth is the total over all jobs
@@ -82,6 +84,12 @@ pub struct Mapped {
     /// Maximum reads a second, and writes a second, of each client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limit_iops: Option<f64>,
+    /// Bytes of each client's image, if the number of images is that of the clients of a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_bytes: Option<f64>,
+    /// Maximum bytes of all images, with `image_bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_bytes: Option<f64>,
     /// The drive of its OSDs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
@@ -100,6 +108,13 @@ fn one() -> u32 {
     1
 }
 
+impl Mapped {
+    /// Maximum reads a second, and writes a second, of each client at a row.
+    pub(crate) fn rate_limit(&self, row: &Row) -> Option<f64> {
+        row.rate_limit_of_note().or(self.rate_limit_iops)
+    }
+}
+
 impl Map {
     /// The map of the written scenarios.
     pub fn new(source: &Source, entries: &[Entry]) -> Self {
@@ -111,6 +126,8 @@ impl Map {
             client_gbit: entry.client_gbit,
             client_hosts: entry.client_hosts,
             rate_limit_iops: entry.rate_limit,
+            image_bytes: entry.images.map(|images| images.each),
+            most_bytes: entry.images.map(|images| images.most),
             drive: entry.drive.clone(),
             osds_per_device: entry.osds_per_device,
             assumed: entry.assumed.clone(),
@@ -157,6 +174,12 @@ impl Map {
             }
             if config.rate_limit_iops.is_some_and(|rate| !(rate > 0.0 && rate <= 1e9)) {
                 return Err(wrong("`rate_limit_iops` must be above 0"));
+            }
+            let bytes = [config.image_bytes, config.most_bytes].into_iter().flatten();
+            if bytes.into_iter().any(|bytes| !(1.0..=MOST_BYTES).contains(&bytes)) {
+                return Err(wrong(
+                    "`image_bytes` and `most_bytes` must be 1 or more, and below 2^53",
+                ));
             }
             let outside = |file: &String| {
                 file.is_empty() || file.contains(['/', '\\']) || file.starts_with('.')

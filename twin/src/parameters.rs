@@ -28,7 +28,7 @@ pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) meaning: &'static str,
     /// Prior standard deviation of the factor's logarithm.
-    pub(crate) doubt: f64,
+    pub(crate) prior_deviation: f64,
     /// Smallest and largest factor.
     pub(crate) bounds: (f64, f64),
     /// Whether reads depend on it, and whether writes do.
@@ -43,7 +43,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "osd_read",
         meaning: "processor time of an OSD for a read",
-        doubt: 0.8,
+        prior_deviation: 0.8,
         bounds: (0.02, 20.0),
         touches: (true, true),
         by_byte: false,
@@ -52,7 +52,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "osd_write",
         meaning: "processor time of the OSDs for a write and each of its copies or shards",
-        doubt: 0.8,
+        prior_deviation: 0.8,
         bounds: (0.02, 20.0),
         touches: (false, true),
         by_byte: false,
@@ -65,7 +65,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "osd_read_bytes",
         meaning: "processor time of an OSD for each byte read",
-        doubt: 0.8,
+        prior_deviation: 0.8,
         bounds: (0.02, 20.0),
         touches: (true, false),
         by_byte: true,
@@ -74,7 +74,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "osd_write_bytes",
         meaning: "processor time of an OSD for each byte written",
-        doubt: 0.8,
+        prior_deviation: 0.8,
         bounds: (0.02, 20.0),
         touches: (false, true),
         by_byte: true,
@@ -86,7 +86,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "message",
         meaning: "messenger threads' time for a message",
-        doubt: 0.6,
+        prior_deviation: 0.6,
         bounds: (0.05, 20.0),
         touches: (true, true),
         by_byte: false,
@@ -95,7 +95,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "message_bytes",
         meaning: "messenger threads' time for each byte",
-        doubt: 0.8,
+        prior_deviation: 0.8,
         bounds: (0.02, 20.0),
         touches: (true, true),
         by_byte: true,
@@ -104,7 +104,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "commit",
         meaning: "time of an OSD's kv thread for a transaction and for a round of them",
-        doubt: 0.8,
+        prior_deviation: 0.8,
         bounds: (0.05, 50.0),
         touches: (false, true),
         by_byte: false,
@@ -116,7 +116,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "flush",
         meaning: "time of a drive's flushes in a round of commits",
-        doubt: 0.7,
+        prior_deviation: 0.7,
         bounds: (0.05, 20.0),
         touches: (false, true),
         by_byte: false,
@@ -125,7 +125,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "client",
         meaning: "processor time of a client for a request",
-        doubt: 0.6,
+        prior_deviation: 0.6,
         bounds: (0.05, 10.0),
         touches: (true, true),
         by_byte: false,
@@ -134,7 +134,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "hop",
         meaning: "latency of a message",
-        doubt: 0.5,
+        prior_deviation: 0.5,
         bounds: (0.1, 20.0),
         touches: (true, true),
         by_byte: false,
@@ -147,7 +147,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "drive_read",
         meaning: "latency of the drive's reads",
-        doubt: 0.25,
+        prior_deviation: 0.25,
         bounds: (0.2, 10.0),
         touches: (true, false),
         by_byte: false,
@@ -156,7 +156,7 @@ pub(crate) const PARAMETERS: [Parameter; 12] = [
     Parameter {
         name: "drive_write",
         meaning: "latency of the drive's writes",
-        doubt: 0.25,
+        prior_deviation: 0.25,
         bounds: (0.2, 10.0),
         touches: (false, true),
         by_byte: false,
@@ -221,7 +221,7 @@ pub struct Values {
     /// Logarithms of the factors, in the order of [`PARAMETERS`].
     pub(crate) logs: Vec<f64>,
     /// Standard deviations of the logarithms, once they are fitted.
-    pub(crate) doubts: Vec<f64>,
+    pub(crate) deviations: Vec<f64>,
     /// Ratio of measured to simulated 99th percentiles: for reads, and for writes.
     pub(crate) tails: (f64, f64),
     /// Models of the drives that were measured alone.
@@ -246,7 +246,7 @@ impl Default for Values {
     fn default() -> Self {
         Self {
             logs: vec![0.0; PARAMETERS.len()],
-            doubts: PARAMETERS.iter().map(|parameter| parameter.doubt).collect(),
+            deviations: PARAMETERS.iter().map(|parameter| parameter.prior_deviation).collect(),
             tails: (1.0, 1.0),
             drives: SortedMap::new(),
         }
@@ -286,7 +286,7 @@ impl Values {
         let tails = [("read", self.tails.0), ("write", self.tails.1)];
         let kept = Kept {
             factor: by_name(&mut self.logs.iter().map(|log| libm::exp(*log))),
-            deviation_of_log: by_name(&mut self.doubts.iter().copied()),
+            deviation_of_log: by_name(&mut self.deviations.iter().copied()),
             tail: tails.into_iter().map(|(name, tail)| (name.to_owned(), tail)).collect(),
             drive: self.drives.iter().map(|(name, model)| (name.clone(), model.table())).collect(),
         };
@@ -323,8 +323,8 @@ impl Values {
                 return Err(format!("factor `{name}` is {factor}; expected 0.001 to 1000"));
             }
             values.logs[at] = libm::log(*factor);
-            if let Some(doubt) = kept.deviation_of_log.get(name) {
-                values.doubts[at] = *doubt;
+            if let Some(deviation) = kept.deviation_of_log.get(name) {
+                values.deviations[at] = *deviation;
             }
         }
         for (name, tail) in &kept.tail {

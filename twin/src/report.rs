@@ -15,7 +15,7 @@ pub struct Outcome {
     /// The prediction, or the reason why there is none.
     pub predicted: Result<Figures, String>,
     /// Whether parameters were fitted to it.
-    pub calibrates: bool,
+    pub is_fitted_to: bool,
 }
 
 /// Predicted by measured: `1.1` if the prediction is 10 % too high.
@@ -139,7 +139,7 @@ pub fn csv(outcomes: &[Outcome]) -> Vec<u8> {
             if row.sequential { "sequential" } else { "random" }.to_owned(),
             count(row.clients),
             count(row.outstanding),
-            u8::from(outcome.calibrates).to_string(),
+            u8::from(outcome.is_fitted_to).to_string(),
         ];
         for (measured, predicted) in [
             (measured.iops, predicted.iops),
@@ -159,7 +159,7 @@ pub fn csv(outcomes: &[Outcome]) -> Vec<u8> {
 
 /// The outcomes of points that parameters were not fitted to.
 fn scored(outcomes: &[Outcome]) -> impl Iterator<Item = &Outcome> {
-    outcomes.iter().filter(|outcome| !outcome.calibrates)
+    outcomes.iter().filter(|outcome| !outcome.is_fitted_to)
 }
 
 /// Ratios of the scored points.
@@ -190,7 +190,7 @@ pub fn json(outcomes: &[Outcome]) -> Value {
             "pattern": if row.sequential { "sequential" } else { "random" },
             "clients": row.clients,
             "iodepth": row.outstanding,
-            "calibration": outcome.calibrates,
+            "calibration": outcome.is_fitted_to,
             "measured": figures(row.measured),
         });
         match &outcome.predicted {
@@ -286,7 +286,7 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let row = &outcome.row;
         let depth = row.outstanding.map_or_else(|| "-".to_owned(), |depth| depth.to_string());
-        let mark = if outcome.calibrates { "*" } else { "" };
+        let mark = if outcome.is_fitted_to { "*" } else { "" };
         let config: String = row.config.chars().take(40).collect();
         let _ =
             write!(text, " {:>5}{mark:<1} {config:<40} {:<26} {depth:>6}", row.number, row.class());

@@ -60,6 +60,8 @@ pub struct Entry {
     pub(crate) client_hosts: u32,
     /// Maximum IOPS of each client in each direction.
     pub(crate) rate_limit: Option<f64>,
+    /// The images of its clients, if the number of images is that of the clients of a row.
+    pub(crate) images: Option<Images>,
     /// The drive of its OSDs, or the drive that its rows measure alone.
     pub(crate) drive: Option<String>,
     /// OSDs on each drive; 0: its rows measure the drive alone.
@@ -68,6 +70,15 @@ pub struct Entry {
     pub(crate) flushes: bool,
     pub(crate) assumed: Vec<String>,
     pub(crate) unknown: Vec<String>,
+}
+
+/// Images of clients, one for each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Images {
+    /// Bytes of each.
+    pub(crate) each: f64,
+    /// Maximum bytes of all together.
+    pub(crate) most: f64,
 }
 
 /// All output for a source.
@@ -90,6 +101,7 @@ pub fn write(source: &Source, points: &[Row]) -> Written {
             client_gbit: ASSUMED_GBIT,
             client_hosts: 1,
             rate_limit: config.client.rate_limit_iops,
+            images: None,
             drive: source.measured_by(name).map(str::to_owned),
             osds_per_device: 1,
             flushes: false,
@@ -413,17 +425,24 @@ fn cluster(
     } else {
         None
     };
-    let images = f64::from(config.client.images.unwrap_or(1));
-    let size = match &moved {
-        Some(moved) => moved.image.min(usable - moved.bytes),
-        None => config.client.image_bytes.map_or(usable, |bytes| bytes * images),
+    let most = usable * ASSUMED_FILL;
+    let size = match (&moved, config.client.image_bytes, config.client.images) {
+        (Some(moved), _, _) => moved.image.min(usable - moved.bytes),
+        (None, Some(bytes), Some(images)) => bytes * f64::from(images),
+        (None, Some(each), None) => {
+            entry.images = Some(Images { each, most });
+            assumed.push(format!(
+                "each client of a row has an image of its own, together at most {} % of the room",
+                ASSUMED_FILL * 100.0
+            ));
+            most
+        }
+        (None, None, _) => {
+            assumed.push(format!("volumes take {} % of the room", ASSUMED_FILL * 100.0));
+            usable
+        }
     };
-    if config.client.image_bytes.is_none() && moved.is_none() {
-        assumed.push(format!("volumes take {} % of the room", ASSUMED_FILL * 100.0));
-    }
-    let unit = f64::from(4 << 20);
-    let size = (size.min(usable * ASSUMED_FILL) / unit).floor().max(4.0) * unit;
-    let size = (size as u64) / block * block;
+    let size = volume_bytes(size.min(most), block);
     let moved = moved.unwrap_or_default();
     let quota = config.node.threads_per_osd.map_or_else(String::new, |threads| {
         format!(
@@ -478,6 +497,13 @@ fn cluster(
     text.push_str(&moved.tables);
     text.push_str(&device_text(&models));
     Ok(text)
+}
+
+/// The size of a volume of about that many bytes: whole objects, in whole blocks of `block` bytes.
+pub(crate) fn volume_bytes(bytes: f64, block: u64) -> u64 {
+    let unit = f64::from(4 << 20);
+    let size = (bytes / unit).floor().max(4.0) * unit;
+    (size as u64) / block * block
 }
 
 /// The line with the number of objects whose metadata fits into an OSD's memory. Empty if the node's memory

@@ -11,14 +11,26 @@ use crate::{SimSpan, SimTime, Stream};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beat {
     period: SimSpan,
-    phase: SimSpan,
+    phase: Phase,
+}
+
+/// The time of a clock's first tick.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Known(SimSpan),
+    Unknown,
 }
 
 impl Beat {
     /// Ticks every `period` (at least a nanosecond), shifted by `phase` modulo the period.
     pub fn new(period: SimSpan, phase: SimSpan) -> Self {
         let period = period.max(SimSpan::from_ns(1));
-        Self { period, phase: SimSpan::from_ns(phase.as_ns() % period.as_ns()) }
+        Self { period, phase: Phase::Known(SimSpan::from_ns(phase.as_ns() % period.as_ns())) }
+    }
+
+    /// Ticks every `period`, nobody knows when. From any time, the next tick is half a period away, which is the mean.
+    pub fn unknown(period: SimSpan) -> Self {
+        Self { phase: Phase::Unknown, ..Self::new(period, SimSpan::ZERO) }
     }
 
     /// Ticks every `period`, at a phase drawn from `stream`.
@@ -28,14 +40,18 @@ impl Beat {
 
     /// Time of the first tick, from the start.
     pub fn phase(self) -> SimSpan {
-        self.phase
+        match self.phase {
+            Phase::Known(phase) => phase,
+            Phase::Unknown => self.period / 2,
+        }
     }
 
     /// The first tick after `now`; a tick at `now` does not count.
     pub fn after(self, now: SimTime) -> SimTime {
+        let Phase::Known(phase) = self.phase else { return now + self.period / 2 };
         let period = self.period.as_ns();
-        match now.as_ns().checked_sub(self.phase.as_ns()) {
-            None => SimTime::ZERO + self.phase,
+        match now.as_ns().checked_sub(phase.as_ns()) {
+            None => SimTime::ZERO + phase,
             Some(since) => now + SimSpan::from_ns(period - since % period),
         }
     }
@@ -65,6 +81,15 @@ mod tests {
             Beat::new(SimSpan::ZERO, SimSpan::from_secs(1)).after(s(3)).as_ns(),
             3_000_000_001
         );
+    }
+
+    #[test]
+    fn the_next_tick_of_an_unknown_clock_is_always_half_a_period_away() {
+        let beat = Beat::unknown(SimSpan::from_secs(4));
+        for now in [0, 1, 7, 8] {
+            assert_eq!(beat.after(s(now)), s(now + 2));
+        }
+        assert_eq!(beat.phase(), SimSpan::from_secs(2));
     }
 
     #[test]

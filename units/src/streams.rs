@@ -73,6 +73,15 @@ impl Owner {
         Beat::new(period, SimSpan::from_secs_f64(period.as_secs_f64() * part))
     }
 
+    /// The beat of `what`, if all that matters is the time from an event to the next tick. For predictions, this is
+    /// half a period.
+    pub fn beat_after_events(&self, what: &str, period: SimSpan) -> Beat {
+        match self.number {
+            Some(_) => Beat::unknown(period),
+            None => Beat::drawn(period, &mut self.stream(what)),
+        }
+    }
+
     /// The stream for `what`, for example `"flusher"` of `"host/brick3"`.
     pub fn stream(&self, what: &str) -> Stream {
         self.seed.stream(&format!("{}/{what}", self.name))
@@ -133,6 +142,7 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SimTime;
 
     #[test]
     fn a_stream_depends_on_seed_and_name_only() {
@@ -156,6 +166,16 @@ mod tests {
                 assert!((0.3..3.0).contains(&gap), "{count}: {gap}");
             }
         }
+    }
+
+    #[test]
+    fn predictions_wait_half_a_period_for_the_first_tick_after_an_event() {
+        let (period, now) = (SimSpan::from_secs(6), SimTime::ZERO + SimSpan::from_secs(50));
+        let host = Owner::new(Seed(1), "host/brick3");
+        let drawn = host.beat_after_events("heartbeat", period);
+        assert_eq!(drawn, host.beat("heartbeat", period));
+        let known = host.spread(3).beat_after_events("heartbeat", period);
+        assert_eq!(known.after(now), now + period / 2);
     }
 
     #[test]

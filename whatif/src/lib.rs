@@ -29,7 +29,7 @@ pub use answer::{
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
     ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, Measurement,
-    Mixed, Positioning, QUANTILES, Random, Trial, WriteBuffer, WriteCacheFacts, trial,
+    Mixed, Positioning, QUANTILES, Random, Rewriting, Trial, WriteBuffer, WriteCacheFacts, trial,
 };
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};

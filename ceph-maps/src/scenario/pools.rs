@@ -11,6 +11,9 @@ use crate::capacity::capacity;
 use crate::inventory::{Inventory, Traffic};
 use crate::whole::{WholeError, whole_sets};
 
+/// Minimum number of objects of a volume. A pool that stores hardly any data may hold a bucket index of 11 objects.
+const LEAST_OBJECTS: u64 = 16;
+
 /// Size of an object in Ceph.
 const OBJECT: u64 = 4 << 20;
 /// Bytes of a chunk in a stripe, `osd_pool_erasure_code_stripe_unit`.
@@ -223,6 +226,6 @@ fn fit(
         // a whole number of stripes and of objects
         let unit = volume.stripe.0 * OBJECT.div_ceil(volume.stripe.0).next_power_of_two();
         let bytes = (volume.bytes as f64 * scale) as u64;
-        volume.bytes = (bytes / unit).max(4) * unit;
+        volume.bytes = (bytes / unit).max(LEAST_OBJECTS) * unit;
     }
 }

@@ -31,7 +31,6 @@ static PLAN: LazyLock<Plan> =
 #[serde(deny_unknown_fields)]
 struct Plan {
     fit: Vec<Fit>,
-    fact: Vec<Fact>,
 }
 
 /// A set of configurations whose software is the same.
@@ -43,16 +42,6 @@ struct Fit {
     why: String,
     configs: Vec<String>,
     rows: Vec<usize>,
-}
-
-/// A fact that a source states in words.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Fact {
-    source: String,
-    configs: Vec<String>,
-    client_gbit: f64,
-    why: String,
 }
 
 /// The result of a fit.
@@ -111,16 +100,10 @@ fn fitted(options: &Options<'_>, data: &Path, fit_of: &'static Fit) -> Result<Re
     let source = Source::load(&folder.join("config.json"))?;
     let rows = points::load(&folder.join("points.csv"))?;
     let written = write(&source, &[]);
-    let mut map = Map::new(&source, &written.entries);
-    for fact in PLAN.fact.iter().filter(|fact| fact.source == fit_of.source) {
-        for config in map.config.iter_mut().filter(|one| among(&fact.configs, &one.name)) {
-            config.client_gbit = fact.client_gbit;
-            config.assumed.push(fact.why.clone());
-        }
-    }
+    let map = Map::new(&source, &written.entries);
     let twin = Twin::of(map, &written.files);
-    let calibrates = |row: &&Row| fit_of.rows.contains(&row.number);
-    let calibration: Vec<Row> = rows.iter().filter(calibrates).cloned().collect();
+    let is_fitted_to = |row: &&Row| fit_of.rows.contains(&row.number);
+    let calibration: Vec<Row> = rows.iter().filter(is_fitted_to).cloned().collect();
     if let Some(missing) = fit_of.rows.iter().find(|row| rows.iter().all(|one| one.number != **row))
     {
         let shown = folder.join("points.csv");
@@ -140,7 +123,7 @@ fn fitted(options: &Options<'_>, data: &Path, fit_of: &'static Fit) -> Result<Re
     let effort = if options.quick { Effort::SHORT } else { Effort::FULL };
     let mut outcomes = outcomes(&twin, &rows, &fitted.values, effort, workers)?;
     for outcome in &mut outcomes {
-        outcome.calibrates = fit_of.rows.contains(&outcome.row.number);
+        outcome.is_fitted_to = fit_of.rows.contains(&outcome.row.number);
     }
     let document = document(&fitted, calibration.len());
     Ok(Report { fit: fit_of, outcomes, parameters: table(&fitted.values), document })
@@ -159,7 +142,7 @@ fn shares(outcomes: &[Outcome]) -> (Option<f64>, Option<f64>) {
 fn pairs(outcomes: &[Outcome]) -> (usize, usize) {
     let known: Vec<(f64, f64)> = outcomes
         .iter()
-        .filter(|outcome| !outcome.calibrates)
+        .filter(|outcome| !outcome.is_fitted_to)
         .filter_map(|one| Some((one.row.measured.iops?, one.predicted.as_ref().ok()?.iops?)))
         .collect();
     let (mut all, mut right) = (0, 0);
@@ -215,7 +198,8 @@ fn table_of_fits(reports: &[Report]) -> String {
     );
     for report in reports {
         let outcomes = &report.outcomes;
-        let scored = outcomes.iter().filter(|one| !one.calibrates && one.predicted.is_ok()).count();
+        let scored =
+            outcomes.iter().filter(|one| !one.is_fitted_to && one.predicted.is_ok()).count();
         let Fit { name, source, rows, .. } = report.fit;
         let _ = write!(text, "{name},{source},{},{scored}", rows.len());
         for of in [Outcome::iops_ratio, Outcome::mean_ratio, Outcome::p99_ratio] {
@@ -271,7 +255,7 @@ fn panels(reports: &[Report]) -> Vec<picture::Panel> {
             Some(picture::Point {
                 measured: (measured.iops?, latency(measured)?),
                 predicted: (predicted.iops?, latency(predicted)?),
-                calibrates: outcome.calibrates,
+                is_fitted_to: outcome.is_fitted_to,
                 reads: outcome.row.reads,
             })
         });

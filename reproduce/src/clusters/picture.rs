@@ -15,7 +15,7 @@ pub(super) struct Panel {
 pub(super) struct Point {
     pub(super) measured: (f64, f64),
     pub(super) predicted: (f64, f64),
-    pub(super) calibrates: bool,
+    pub(super) is_fitted_to: bool,
     pub(super) reads: f64,
 }
 
@@ -93,7 +93,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (left, top): (f64, f64)) {
     }
     for point in &panel.points {
         let colour = match point {
-            Point { calibrates: true, .. } => "#888888",
+            Point { is_fitted_to: true, .. } => "#888888",
             Point { reads, .. } if *reads >= 1.0 => "#1f4e79",
             Point { reads, .. } if *reads <= 0.0 => "#9e3e10",
             _ => "#5a3c82",
@@ -117,7 +117,7 @@ mod tests {
         let point = || Point {
             measured: (1000.0, 1.0),
             predicted: (1100.0, 0.9),
-            calibrates: false,
+            is_fitted_to: false,
             reads: 1.0,
         };
         let panel = Panel { title: "a".to_owned(), points: vec![point(), point()] };

@@ -120,7 +120,7 @@ impl Changer<'_> {
         table.insert(entry);
     }
 
-    /// The value of a key whose inside is changed; created if it is missing.
+    /// The value of a key whose inside is changed. If it is missing, the default is changed.
     pub(super) fn inside<'t>(
         &self,
         table: &'t mut Table,
@@ -129,7 +129,11 @@ impl Changer<'_> {
     ) -> &'t mut Node {
         if table.get(&key.name).is_none() {
             let place = self.place(step.range.clone());
-            let node = Node { value: Value::Table(Table::default()), place };
+            let value = match &key.default {
+                Some(Value::Table(default)) => Value::Table(default.clone()),
+                _ => Value::Table(Table::default()),
+            };
+            let node = Node { value, place };
             table.insert(Entry { key: key.name.clone(), key_place: place, node });
         }
         table.get_mut(&key.name).expect("it is there now")

@@ -193,8 +193,9 @@ impl Context<'_> {
         let Some(step) = failing.find(|step| relays.contains(&step.event.host)) else {
             return true;
         };
+        let what = if matches!(step.event.part, Part::Link) { "the link of " } else { "" };
         let message = format!(
-            "`{}` fails (event `{}`), and a gateway runs there; failures of gateways are not simulated yet",
+            "{what}`{}` fails (event `{}`), and a gateway runs there; failures of gateways are not simulated yet",
             hosts.name(step.event.host),
             step.event.name
         );

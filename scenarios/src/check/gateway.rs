@@ -4,13 +4,14 @@ use foretell_units::Bytes;
 
 use super::crush::{cluster_key, key};
 use super::host_list::AllowedHosts;
-use super::volumes::CheckedVolume;
+use super::volumes::{CheckedVolume, WrittenIndex};
 use super::{Context, Hosts, section};
 use crate::cpu_file::cost;
 use crate::error::Problem;
-use crate::model::{BucketIndex, Gateway, System, Volume};
+use crate::model::{BucketIndex, Gateway, System, Volume, Workload, WorkloadKind};
 use crate::raw::{At, RawGateway};
-use crate::tree::{Entry, Table};
+use crate::source::Place;
+use crate::tree::{Entry, Node, Table};
 
 /// Instead of a volume's name: there is no index.
 const NO_INDEX: &str = "none";
@@ -29,40 +30,23 @@ impl Context<'_> {
     pub(super) fn bucket_indexes(
         &mut self,
         tree: &Table,
-        system: Option<&System>,
+        system: &System,
         volumes: &mut [CheckedVolume],
     ) {
-        let Some(system) = system else { return };
         let gateway = cluster_key(tree, "gateway");
         for number in 0..volumes.len() {
-            let (index, shards) = volumes[number].bucket.clone();
-            let name = volumes[number].name.clone();
-            if let (Some(shards), None) = (&shards, &index) {
-                let message = format!(
-                    "`index_shards` of volume `{name}` has no effect without `bucket_index`"
-                );
-                self.add(Problem::new(shards.place(), message).help("leave it out"));
-            }
-            let Some(index) = index.filter(|index| index.get() != NO_INDEX) else { continue };
-            if !matches!(system, System::Ceph(_)) {
-                let message = format!(
-                    "volume `{name}` has a `bucket_index`, which a cluster with `system = \"{}\"` does not have",
-                    system.name()
-                );
-                let help = "leave `bucket_index` out, or set `system = \"ceph\"` in `[cluster]`";
-                self.add(Problem::new(index.place(), message).help(help));
-            } else if gateway.is_none() {
-                let message =
-                    format!("volume `{name}` has a `bucket_index`, but the cluster has no gateway");
-                let help = "add `gateway = { hosts = \"...\" }` to `[cluster]`";
-                self.add(Problem::new(index.place(), message).help(help));
-            } else {
-                let found = self.bucket_index(number, &index, shards.as_ref(), volumes);
-                let model = &mut volumes[number].model;
-                match (model.as_mut(), found) {
-                    (Some(volume), Some(found)) => volume.bucket_index = Some(found),
-                    _ => *model = None,
+            let Some(index) = self.written_index(&volumes[number]) else { continue };
+            let found = match self.without_gateway(&volumes[number].name, &index, system, gateway) {
+                Some(problem) => {
+                    self.add(problem);
+                    continue;
                 }
+                None => self.bucket_index(number, &index, volumes),
+            };
+            let model = &mut volumes[number].model;
+            match (model.as_mut(), found) {
+                (Some(volume), Some(found)) => volume.bucket_index = Some(found),
+                _ => *model = None,
             }
         }
         let has_index = |volume: &Entry| {
@@ -76,42 +60,105 @@ impl Context<'_> {
         }
     }
 
+    /// The name of the volume that holds the bucket index of a volume. Reports shards without an index.
+    fn written_index(&mut self, volume: &CheckedVolume) -> Option<At<String>> {
+        let WrittenIndex { volume: index, shards } = &volume.index;
+        let index = index.clone().filter(|index| index.get() != NO_INDEX);
+        if let (Some(shards), None) = (shards, &index) {
+            let message = format!(
+                "`index_shards` of volume `{}` has no effect without `bucket_index`",
+                volume.name
+            );
+            self.add(Problem::new(shards.place(), message).help("leave it out"));
+        }
+        index
+    }
+
+    /// The problem with the bucket index of volume `name` if the cluster can have no gateways, or has none.
+    fn without_gateway(
+        &self,
+        name: &str,
+        index: &At<String>,
+        system: &System,
+        gateway: Option<&Node>,
+    ) -> Option<Problem> {
+        if !matches!(system, System::Ceph(_)) {
+            let message = format!(
+                "volume `{name}` has a `bucket_index`, which a cluster with `system = \"{}\"` does not have",
+                system.name()
+            );
+            let help = "leave `bucket_index` out, or set `system = \"ceph\"` in `[cluster]`";
+            return Some(Problem::new(index.place(), message).help(help));
+        }
+        if gateway.is_none() {
+            let message =
+                format!("volume `{name}` has a `bucket_index`, but the cluster has no gateway");
+            let help = "add `gateway = { hosts = \"...\" }` to `[cluster]`";
+            return Some(Problem::new(index.place(), message).help(help));
+        }
+        None
+    }
+
     /// The bucket index of a volume; `number`: of the volume.
     fn bucket_index(
         &mut self,
         number: usize,
         index: &At<String>,
-        shards: Option<&At<i64>>,
         volumes: &[CheckedVolume],
     ) -> Option<BucketIndex> {
-        let name = &volumes[number].name;
+        let CheckedVolume { name, index: written, .. } = &volumes[number];
         let (volume, found) = self.volume_of(index, volumes)?;
         if volume.index() == number {
-            let message = format!("volume `{name}` cannot have its own bucket index");
+            let message = format!("volume `{name}` cannot hold its own bucket index");
             let help = "name another volume, with copies (`1-of-3`)";
             self.add(Problem::new(index.place(), message).help(help));
             return None;
         }
-        if volumes[volume.index()].bucket.0.is_some() {
+        let other = &volumes[volume.index()].index.volume;
+        if other.as_ref().is_some_and(|other| other.get() != NO_INDEX) {
             let message = format!(
-                "volume `{}` has a `bucket_index` of its own, so it cannot have that of volume `{name}`",
+                "volume `{}` is itself accessed through gateways, so it cannot hold the index of volume `{name}`",
                 index.get()
             );
             self.add(Problem::new(index.place(), message).help("name another volume"));
             return None;
         }
         let found = found?;
-        let shards_found = match shards {
+        let shards = match &written.shards {
             Some(shards) => u32::try_from(*shards.get()).ok()?,
             None => DEFAULT_SHARDS,
         };
-        let problem = not_of_an_index(found, shards_found);
+        let problem = not_of_an_index(found, shards);
         if let Some((message, help)) = problem {
             let place = index.place();
             self.add(Problem::new(place, format!("volume `{}` {message}", found.name)).help(help));
             return None;
         }
-        Some(BucketIndex { volume, shards: shards_found })
+        Some(BucketIndex { volume, shards })
+    }
+
+    /// Reports a workload whose requests cannot each be an object, on a volume that is accessed through gateways.
+    pub(super) fn is_for_gateways(&mut self, workload: &Workload, volume: &Volume, place: Place) {
+        let kind = &workload.kind;
+        let is_of_files = matches!(
+            kind,
+            WorkloadKind::Postmark { .. }
+                | WorkloadKind::Iozone { .. }
+                | WorkloadKind::Ffsb { .. }
+                | WorkloadKind::Oltp { .. }
+        );
+        if volume.bucket_index.is_some() && is_of_files {
+            let message = format!(
+                "workload `{}` of kind `{}` works on parts of files, but clients access volume `{}` through \
+                 gateways, which serve whole objects",
+                workload.name,
+                kind.name(),
+                volume.name
+            );
+            let help = "use a workload of kind `cosbench`, `ssio`, `fio` or `trace`, each request of which is an \
+                        object";
+            self.add(Problem::new(place, message).help(help));
+        }
     }
 }
 

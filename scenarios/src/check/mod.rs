@@ -243,21 +243,26 @@ impl Context<'_> {
         let hosts = Hosts::new(tree, groups, self);
         self.flash_fits(tree, &hosts);
         let mut system = self.system(tree, &hosts);
-        let traits = system.as_ref().map(System::traits);
+        let (has_system, traits) = (system.is_some(), system.as_ref().map(System::traits));
         self.keeps_objects = traits.is_some_and(SystemTraits::servers_keep_objects);
         self.disks_are_servers = traits.is_some_and(SystemTraits::disks_are_servers);
         let switch = self.part(tree, "switch").and_then(|raw| self.switch(&raw));
         let uplinks = self.uplinks(tree, &hosts);
-        let mut volumes = self.volumes(tree, &hosts);
+        let mut volumes = self.volumes(tree, &hosts, has_system);
         let ceph = match &mut system {
             Some(System::Ceph(ceph)) => Some(ceph),
             _ => None,
         };
-        let places = self.crush_places(ceph.as_deref(), tree, &hosts, &volumes);
-        if let Some(ceph) = ceph {
-            ceph.places = places;
+        // if the system is wrong, nothing that depends on it is checked
+        if has_system {
+            let places = self.crush_places(ceph.as_deref(), tree, &hosts, &volumes);
+            if let Some(ceph) = ceph {
+                ceph.places = places;
+            }
         }
-        self.bucket_indexes(tree, system.as_ref(), &mut volumes);
+        if let Some(system) = &system {
+            self.bucket_indexes(tree, system, &mut volumes);
+        }
         let workloads = self.workloads(tree, &hosts, &volumes);
         if let Some(system) = &system {
             self.fits_system(system, tree, &hosts, &volumes);

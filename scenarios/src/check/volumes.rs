@@ -30,12 +30,24 @@ pub(crate) struct CheckedVolume {
     pub(crate) name: String,
     pub(crate) model: Option<Volume>,
     size_place: Place,
-    /// `bucket_index` and `index_shards` as written.
-    pub(super) bucket: (Option<At<String>>, Option<At<i64>>),
+    pub(super) index: WrittenIndex,
+}
+
+/// `bucket_index` and `index_shards` of a volume, as written.
+#[derive(Default)]
+pub(super) struct WrittenIndex {
+    pub(super) volume: Option<At<String>>,
+    pub(super) shards: Option<At<i64>>,
 }
 
 impl Context<'_> {
-    pub(super) fn volumes(&mut self, tree: &Table, hosts: &Hosts) -> Vec<CheckedVolume> {
+    /// `has_system`: whether it is known how data are placed.
+    pub(super) fn volumes(
+        &mut self,
+        tree: &Table,
+        hosts: &Hosts,
+        has_system: bool,
+    ) -> Vec<CheckedVolume> {
         let mut found = Vec::new();
         for entry in section(tree, "volume") {
             let broken = self.broken.entry("volume", &entry.key);
@@ -43,12 +55,16 @@ impl Context<'_> {
             let size_place = raw.as_ref().map_or(entry.key_place, |raw| raw.size.place());
             let by_map = self.disks_are_servers && Self::has_crush(tree);
             let model = raw.as_ref().and_then(|raw| self.volume(&entry.key, raw, hosts, by_map));
-            let bucket = raw.map(|raw| (raw.bucket_index, raw.index_shards)).unwrap_or_default();
-            found.push(CheckedVolume { name: entry.key.clone(), model, size_place, bucket });
+            let written = |raw: RawVolume| WrittenIndex {
+                volume: raw.bucket_index,
+                shards: raw.index_shards,
+            };
+            let index = raw.map(written).unwrap_or_default();
+            found.push(CheckedVolume { name: entry.key.clone(), model, size_place, index });
         }
         // if a CRUSH map places copies, each device is checked instead
         let by_map = self.disks_are_servers && Self::has_crush(tree);
-        if !by_map && !found.iter().any(|volume| volume.model.is_none()) {
+        if has_system && !by_map && !found.iter().any(|volume| volume.model.is_none()) {
             self.capacity(&found, hosts);
         }
         found

@@ -84,6 +84,11 @@ impl Context<'_> {
             } else {
                 self.kind(&name, kind.unwrap_or_default(), &entry.node, around)
             };
+            if let Some(workload) = &model
+                && let Some(volume) = &volumes[workload.volume.index()].model
+            {
+                self.is_for_gateways(workload, volume, entry.key_place);
+            }
             found.push(CheckedWorkload { name, is_trace, ends, model });
         }
         self.outstanding_in_all(tree, &found);

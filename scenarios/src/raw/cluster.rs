@@ -115,8 +115,8 @@ pub(crate) struct RawCeph {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct RawGateway {
-    /// Hosts that run gateways: storage nodes or hosts of client groups. Each instance of a client uses one of
-    /// them; they are assigned to instances in turn.
+    /// Hosts that run gateways: storage nodes or hosts of client groups. A load balancer gives each request to the
+    /// next of them in turn.
     pub(crate) hosts: At<HostPatterns>,
     /// Processor time of a gateway for a read, in addition to messages and copies: see `docs/systems.md`.
     #[schemars(extend("default" = { "fixed": "900 us", "rate": "1 GB/s" }))]

@@ -73,12 +73,13 @@ pub(crate) struct RawVolume {
     /// With Ceph and without `crush`: failure domain. No two copies or shards of a group are in the same
     /// one. If neither this nor `rule` is given, copies and shards are on distinct hosts.
     pub(crate) failure_domain: Option<At<RawDomain>>,
-    /// With Ceph: the volume that has the bucket index of this volume. Clients then reach this volume through the
-    /// gateways of `cluster`, and each access is a request for a whole object. A write also updates the
+    /// With Ceph: name of the volume that holds the bucket index of this volume. Clients then reach this volume through
+    /// the gateways of `cluster`, and each access is a request for a whole S3 object. A write also updates the
     /// index, before and after the data. Without it, or with `none`, clients access the volume directly.
     pub(crate) bucket_index: Option<At<String>>,
-    /// With `bucket_index`: number of objects that the index is spread over (`bucket_index_max_shards`).
-    /// Without it, 11.
+    /// With `bucket_index`: number of objects over which the index is spread (`bucket_index_max_shards`, 11 if it
+    /// is not given). Ceph adds shards when a bucket has more than 100,000 objects in each. If the volume has several
+    /// buckets, give the sum.
     #[schemars(extend("minimum" = 1, "maximum" = 65521))]
     pub(crate) index_shards: Option<At<i64>>,
 }

@@ -172,7 +172,7 @@ impl Failures {
         let joining = outages.map(Outages::joining).unwrap_or_default();
         let state = |index| {
             let host = HostId::from(index);
-            let beat = Beat::drawn(settings.heartbeat, &mut clocks(host).stream("heartbeat"));
+            let beat = clocks(host).beat_after_events("heartbeat", settings.heartbeat);
             let is_joining = joining.contains(&host);
             let membership = if is_joining { Membership::Absent } else { Membership::Member };
             HostState { membership, ..HostState::new(beat) }

@@ -10,7 +10,7 @@
 //!
 //! Sources: `src/osd/OSD.cc`, `src/osd/PrimaryLogPG.cc` (`get_rw_locks`, `release_object_locks`) and
 //! `src/osd/osd_internal_types.h` (`RWState`) of Ceph, Luminous to Reef. Left out: other users of a group's lock
-//! (completions of commits, scrubbing); exclusive locks of operations that both read and write.
+//! (completions of commits, scrubbing).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -50,29 +50,52 @@ impl Locks {
     }
 }
 
+/// How an operation holds the lock of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hold {
+    /// With all others in the same direction.
+    Shared(Op),
+    /// Alone.
+    Alone,
+}
+
 /// The holders of an object's lock, and the tasks that wait.
 #[derive(Debug)]
 struct Object {
-    op: Op,
+    hold: Hold,
     count: u32,
     waiting: Vec<u32>,
 }
 
 /// The locks of objects at their primaries.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ObjectLocks {
+    /// Whether all operations need locks, and not just updates of bucket indexes.
+    for_all: bool,
     taken: BTreeMap<(u32, Bytes), Object>,
 }
 
 impl ObjectLocks {
-    /// Takes the lock of an object of a volume for a task that reads or writes it. If the task cannot have it, it
-    /// waits. Returns whether it has it.
-    pub(super) fn take(&mut self, task: u32, op: Op, object: (u32, Bytes)) -> bool {
+    pub(super) fn new(for_all: bool) -> Self {
+        Self { for_all, taken: BTreeMap::new() }
+    }
+
+    /// How an operation on an object, perhaps one of a bucket index, holds its lock; `None`: it needs no lock.
+    pub(super) fn hold_of(&self, op: Op, is_of_index: bool) -> Option<Hold> {
+        if is_of_index && op == Op::Write {
+            return Some(Hold::Alone);
+        }
+        self.for_all.then_some(Hold::Shared(op))
+    }
+
+    /// Takes the lock of an object of a volume for a task. If the task cannot have it, it waits. Returns whether it has
+    /// it.
+    pub(super) fn take(&mut self, task: u32, hold: Hold, object: (u32, Bytes)) -> bool {
         let Some(found) = self.taken.get_mut(&object) else {
-            self.taken.insert(object, Object { op, count: 1, waiting: Vec::new() });
+            self.taken.insert(object, Object { hold, count: 1, waiting: Vec::new() });
             return true;
         };
-        let has = found.op == op && found.waiting.is_empty();
+        let has = found.hold == hold && hold != Hold::Alone && found.waiting.is_empty();
         if has {
             found.count += 1;
         } else {
@@ -110,15 +133,29 @@ mod tests {
 
     #[test]
     fn reads_wait_for_writes_and_nobody_overtakes() {
-        let mut locks = ObjectLocks::default();
+        let mut locks = ObjectLocks::new(true);
         let object = (0, Bytes::mib(4));
-        assert!(locks.take(1, Op::Write, object) && locks.take(2, Op::Write, object));
-        assert!(!locks.take(3, Op::Read, object));
+        let [read, write] = [Op::Read, Op::Write].map(Hold::Shared);
+        assert!(locks.take(1, write, object) && locks.take(2, write, object));
+        assert!(!locks.take(3, read, object));
         // a write would share the lock, but a read waits
-        assert!(!locks.take(4, Op::Write, object));
-        assert!(locks.take(5, Op::Read, (0, Bytes::ZERO)));
+        assert!(!locks.take(4, write, object));
+        assert!(locks.take(5, read, (0, Bytes::ZERO)));
         assert!(locks.give(object).is_empty());
         assert_eq!(locks.give(object), [3, 4]);
-        assert!(locks.take(3, Op::Read, object) && !locks.take(4, Op::Write, object));
+        assert!(locks.take(3, read, object) && !locks.take(4, write, object));
+    }
+
+    #[test]
+    fn updates_of_an_index_have_its_objects_alone() {
+        let mut locks = ObjectLocks::new(false);
+        let object = (0, Bytes::ZERO);
+        assert_eq!(locks.hold_of(Op::Write, false), None);
+        let alone = locks.hold_of(Op::Write, true).expect("it needs a lock");
+        assert!(locks.take(1, alone, object));
+        assert!(!locks.take(2, alone, object) && !locks.take(3, alone, object));
+        assert!(locks.take(4, alone, (0, Bytes::mib(4))));
+        assert_eq!(locks.give(object), [2, 3]);
+        assert!(locks.take(2, alone, object) && !locks.take(3, alone, object));
     }
 }

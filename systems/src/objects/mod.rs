@@ -23,7 +23,7 @@ mod system;
 mod task;
 
 use foretell_algorithms::slab::Slab;
-use foretell_scenarios::model::{CpuProfile, OpScheduler, Scenario, Threads};
+use foretell_scenarios::model::{self, CpuProfile, OpScheduler, Scenario, Threads};
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -161,9 +161,13 @@ impl<R: Rules> Objects<R> {
         let mut base = 0;
         for (index, volume) in scenario.volumes.iter().enumerate() {
             let groups = rules.groups(scenario, VolumeId::from(index));
+            let is_index = |other: &model::Volume| {
+                other.bucket_index.is_some_and(|held| held.volume == VolumeId::from(index))
+            };
             let pool = groups.map(|groups| Pool::new(volume, groups, base));
             let failed = |reason| SystemError { volume: volume.name.clone(), reason };
-            let pool = pool.map_err(failed)?;
+            let mut pool = pool.map_err(failed)?;
+            pool.is_index = scenario.volumes.iter().any(is_index);
             base += pool.share(volume.size.get());
             pools.push(pool);
         }
@@ -177,7 +181,9 @@ impl<R: Rules> Objects<R> {
         let pipelines = pools.iter().map(pipelines).collect();
         let coalescer = rules.coalesces().then(Box::default);
         let has_locks = rules.threads().is_some_and(|threads| threads.locks);
-        let object_locks = has_locks.then(Box::default);
+        let has_indexes = pools.iter().any(|pool| pool.is_index);
+        let object_locks =
+            (has_locks || has_indexes).then(|| Box::new(ObjectLocks::new(has_locks)));
         let onodes = rules.onodes().map(|held| {
             let hosts = 0..scenario.hosts.len();
             let osds = hosts.map(|index| capacities(scenario, HostId::from(index)).count());
@@ -311,8 +317,10 @@ impl<R: Rules> Objects<R> {
         if self.outages.is_some() {
             return self.begin_in_group(core, hosts, id);
         }
+        let is_of_index = self.pools[task.volume as usize].is_index;
         if let Some(locks) = &mut self.object_locks
-            && !locks.take(id, task.op, (task.volume, task.piece.object))
+            && let Some(hold) = locks.hold_of(task.op, is_of_index)
+            && !locks.take(id, hold, (task.volume, task.piece.object))
         {
             return;
         }
@@ -389,6 +397,7 @@ impl<R: Rules> Objects<R> {
             workload: asked.workload,
             reader: asked.reader(),
             cached: true,
+            in_tables: false,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);
@@ -420,6 +429,7 @@ impl<R: Rules> Objects<R> {
             workload: asked.workload,
             reader: asked.reader(),
             cached: true,
+            in_tables: self.pools[volume as usize].is_index,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);

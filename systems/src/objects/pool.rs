@@ -37,6 +37,8 @@ pub(crate) struct Pool {
     devices: u64,
     /// Offset of its data on each device, after those of earlier pools.
     base: u64,
+    /// Whether it holds a bucket index: what is written are records in the tables of its servers.
+    pub(crate) is_index: bool,
 }
 
 /// How the group of an object is determined.
@@ -101,6 +103,7 @@ impl Pool {
             finding,
             devices,
             base,
+            is_index: false,
         }
     }
 

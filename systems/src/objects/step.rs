@@ -204,18 +204,23 @@ impl<R: Rules> Objects<R> {
         self.note_answered(core, hosts, task);
         let carried = if task.op == Op::Read { task.carried() } else { Bytes::ZERO };
         if self.daemons.is_none() {
-            return core.answer(hosts, task.exchange, carried);
+            core.answer(hosts, task.exchange, carried);
+        } else {
+            core.exchanges[task.exchange].turn_back(carried);
+            self.send(core, hosts, task.exchange, task.disk);
         }
-        core.exchanges[task.exchange].turn_back(carried);
-        self.send(core, hosts, task.exchange, task.disk);
         self.unlock_object(core, hosts, task);
     }
 
     /// The task's client or server has its answer: others may read or write the object.
-    fn unlock_object<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: &Task) {
+    fn unlock_object<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, task: &Task) {
         let Some(locks) = self.object_locks.as_mut().filter(|_| task.is_front()) else { return };
         for waiting in locks.give((task.volume, task.piece.object)) {
-            self.start(core, hosts, waiting, (Place::Op, Next::Decided), SimSpan::ZERO);
+            if self.daemons.is_some() {
+                self.start(core, hosts, waiting, (Place::Op, Next::Decided), SimSpan::ZERO);
+            } else {
+                self.begin_task(core, hosts, waiting);
+            }
         }
     }
 

@@ -6,7 +6,8 @@
 //! - `BlueStore`: a short write goes into the log with its metadata, and later to its place; a long write goes to its
 //!   place first, and then its metadata go into the log;
 //! - `FileStore`: everything goes into the journal, and later to its place; it is in the page cache at once;
-//! - an object server of Swift: the file is written, then its metadata and the file system's journal.
+//! - an object server of Swift: the file is written, then its metadata and the file system's journal;
+//! - an entry of a bucket index is metadata: it goes into the log, and is later merged.
 //!
 //! Deferred writes go to the device when there are enough of them, or when they have waited long enough. When
 //! there are too many, commits wait. Metadata in `RocksDB` are rewritten when they are merged. Sources:
@@ -86,6 +87,8 @@ pub struct StoreAccess {
     pub reader: u64,
     /// Whether the cache admits what is read or written. If not, only pages that are cached already are found.
     pub cached: bool,
+    /// Whether a write is a record in the tables: it is written to the log, and later merged.
+    pub in_tables: bool,
 }
 
 /// The stores of a node.
@@ -365,6 +368,18 @@ impl Stores {
         let (file, offset) = (access.file, key.get());
         let note = Note::Write(Stretch { file, offset, size: size.get() as u32 });
         machine.note(access.thread, access.breadcrumb, note);
+        if access.in_tables {
+            let commit = Commit {
+                leg: access.exchange,
+                data: 0,
+                metadata: self.settings.metadata + size.get(),
+                later: None,
+                breadcrumb: access.breadcrumb,
+                workload: access.workload,
+                thread: access.thread,
+            };
+            return self.commit(machine, access.disk, commit);
+        }
         if self.settings.cache_writes && access.cached {
             let (first, last) = pages(access.shard, self.page);
             for number in first..last {
@@ -519,7 +534,7 @@ impl Stores {
 
     /// Updates the cache for an access that takes no time.
     pub(crate) fn touch(&mut self, access: &StoreAccess) {
-        if access.op == Op::Write && !self.settings.cache_writes {
+        if access.op == Op::Write && (!self.settings.cache_writes || access.in_tables) {
             return;
         }
         let (first, last) = pages(access.shard, self.page);

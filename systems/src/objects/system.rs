@@ -60,9 +60,8 @@ impl<R: Rules> System for Objects<R> {
                 return (SimSpan::ZERO, SimSpan::ZERO);
             }
             let carried = self.chore_bytes(duty);
-            let copying = cpu.copy.of(carried);
-            let work = self.chore_work(core, cpu, duty);
-            return (cpu.request.of(carried) + copying + work, copying);
+            let (receiving, copying) = cpu.receiving(carried);
+            return (receiving + self.chore_work(core, cpu, duty), copying);
         }
         let Purpose::Object(Errand { task, .. }) = core.exchanges[exchange].purpose else {
             return (SimSpan::ZERO, SimSpan::ZERO);
@@ -73,10 +72,10 @@ impl<R: Rules> System for Objects<R> {
             // the server's threads do the rest
             return (SimSpan::ZERO, SimSpan::ZERO);
         }
-        let copying = cpu.copy.of(carried);
+        let (receiving, copying) = cpu.receiving(carried);
         let (volume, pool) =
             (&core.volumes[task.volume as usize], &self.pools[task.volume as usize]);
-        (cpu.request.of(carried) + copying + self.rules.work(volume, pool, cpu, task), copying)
+        (receiving + self.rules.work(volume, pool, cpu, task), copying)
     }
 
     fn serve<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, exchange: u32) {
@@ -298,6 +297,7 @@ impl<R: Rules> System for Objects<R> {
                         workload,
                         reader: u64::from(machine.0) << 32 | u64::from(workload),
                         cached: true,
+                        in_tables: pool.is_index,
                     });
                     store(target.host, &access);
                 }

@@ -430,6 +430,7 @@ impl Cluster {
             workload: asked.workload,
             reader: asked.reader(),
             cached: true,
+            in_tables: false,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);

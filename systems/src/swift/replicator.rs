@@ -427,6 +427,7 @@ impl Cluster {
             workload: NO_CLIENT,
             reader: asked.reader(),
             cached: true,
+            in_tables: false,
         });
         let waits = hosts.store(asked.node, &access);
         core.wait(exchange, waits);

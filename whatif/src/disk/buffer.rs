@@ -12,6 +12,7 @@ use foretell_units::{SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
 use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random};
+use super::rewrites::PAGE;
 
 /// Shortest time constant over which the share of time with writes is averaged, ns.
 const SHORTEST: f64 = 1e6;
@@ -66,9 +67,6 @@ struct Leaving {
 
 /// Maximum number of pieces in which writes of a skipped time leave.
 const MOST_PIECES: u64 = 4096;
-
-/// Bytes of a page, the unit in which rewritten data are recognized.
-const PAGE: u64 = 4096;
 
 /// Distribution of read response times beside this share of the highest write rate, ns.
 type Waits = (f64, [f64; QUANTILES]);
@@ -172,8 +170,13 @@ impl Buffer {
     }
 
     /// Takes a write at a byte of the device. Returns when there is room for it, and how long it
-    /// keeps the device busy.
-    pub(super) fn take(&mut self, now: SimTime, from: u64, bytes: u64) -> (SimTime, SimSpan) {
+    /// keeps the device busy. `share`: its time as a share of that of random writes over the whole device.
+    pub(super) fn take(
+        &mut self,
+        now: SimTime,
+        (from, bytes): (u64, u64),
+        share: f64,
+    ) -> (SimTime, SimSpan) {
         self.look(now);
         self.forget_what_left(now);
         let first = from / PAGE;
@@ -188,7 +191,8 @@ impl Buffer {
             self.empty_at = now;
         }
         let pace = (1.0 - self.slowed * self.reading).max(LEAST_PACE);
-        let work = SimSpan::from_ns((by_size(&self.drain, bytes as f64) / pace) as u64);
+        let drained_ns = by_size(&self.drain, bytes as f64) * share / pace;
+        let work = SimSpan::from_ns(drained_ns as u64);
         let at = self.until.max(now) + work;
         self.until = at;
         self.held += bytes;

@@ -19,6 +19,7 @@ use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 
 use super::buffer::{Buffer, by_size, most_per_s};
 use super::measurement::{Measurement, Mixed, Random, index};
+use super::rewrites::Rewrites;
 use super::{Served, Taken};
 
 /// Addresses within this number of bytes map to the same lane.
@@ -41,6 +42,8 @@ pub(super) struct Lanes {
     /// By [`Op`]: the cost of an operation by size.
     costs: [Costs; 2],
     buffer: Option<Buffer>,
+    /// For a drive on which it matters: what was written recently.
+    rewrites: Option<Rewrites>,
     /// Without a buffer, by share of reads: factor by which a mix of operations takes less of the device than
     /// the same operations alone.
     together: Vec<(f64, f64)>,
@@ -115,6 +118,7 @@ impl Lanes {
             free_at: vec![SimTime::ZERO; shape.lanes],
             line_free_at: shape.has_line.then_some(SimTime::ZERO),
             buffer: Buffer::new(measured, |bytes| costs[0].at(bytes).share),
+            rewrites: Rewrites::new(measured),
             together: together(&measured.mixed, &costs),
             costs,
             reads: 0.5,
@@ -146,8 +150,10 @@ impl Lanes {
         let mut cost = self.costs[index(op)].at(bytes as f64);
         let is_read = f64::from(u8::from(op == Op::Read));
         self.reads += (is_read - self.reads) * WEIGHT;
+        let rewrites = self.rewrites.as_mut().filter(|_| op == Op::Write);
+        let drained = rewrites.map_or(1.0, |known| known.write(lbn.get() * SECTOR_BYTES, bytes));
         if self.buffer.is_none() {
-            cost.share /= by_share(&self.together, self.reads);
+            cost.share *= drained / by_share(&self.together, self.reads);
         }
         let (last, delay) = self.keep_lanes(now, lbn, cost);
         let alone = SimSpan::from_ns(cost.alone.max(LEAST) as u64);
@@ -161,9 +167,10 @@ impl Lanes {
                 done += SimSpan::from_ns(waits as u64);
             }
             (Some(buffer), Op::Write) => {
-                let (room_at, drained) = buffer.take(now, lbn.get() * SECTOR_BYTES, bytes);
+                let place = (lbn.get() * SECTOR_BYTES, bytes);
+                let (room_at, busy) = buffer.take(now, place, drained);
                 done = done.max(room_at + alone);
-                work = work.max(drained);
+                work = work.max(busy);
             }
         }
         Served { done, taken: Taken { service: work, work, alone } }

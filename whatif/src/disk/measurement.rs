@@ -34,6 +34,9 @@ pub struct Measurement {
     /// Random reads and writes together in the steady state, by size, queue depth and share of reads.
     #[serde(default)]
     pub mixed: Vec<Mixed>,
+    /// For a solid-state drive: writes to data that it wrote recently.
+    #[serde(default)]
+    pub rewriting: Option<Rewriting>,
     /// For a parallel device: writes until its buffer is full. `None`: they are no faster than in the steady state.
     #[serde(default)]
     pub write_buffer: Option<WriteBuffer>,
@@ -110,6 +113,7 @@ impl Measurement {
             ("positioning", self.positioning.iter().flatten().all(position)),
             ("continued", self.continued.iter().flatten().all(pause)),
             ("random", self.random.iter().flatten().all(random)),
+            ("rewriting", self.rewriting.iter().flat_map(|known| &known.random).all(random)),
             ("buffered_writes", self.buffered_writes <= 1 << 24),
             ("joined_write_sectors", self.joined_write_sectors < 1 << 40),
             ("write_alone_ns", sizes(&self.write_alone_ns)),
@@ -216,6 +220,16 @@ pub struct WriteBuffer {
     pub burst: Vec<Random>,
 }
 
+/// Writes to a small part of a solid-state drive, again and again.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Rewriting {
+    /// Bytes written until writes are faster than random writes over the whole drive by half of what they gain in the
+    /// end.
+    pub after_bytes: u64,
+    /// Random writes in the steady state.
+    pub random: Vec<Random>,
+}
+
 /// Reads one at a time beside writes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Beside {
@@ -287,6 +301,7 @@ pub(super) fn nothing() -> Measurement {
         continued: [Vec::new(), Vec::new()],
         random: [Vec::new(), Vec::new()],
         mixed: Vec::new(),
+        rewriting: None,
         write_buffer: None,
         beside: Vec::new(),
         array: None,

@@ -11,6 +11,7 @@ mod buffer;
 mod drive;
 mod lanes;
 mod measurement;
+mod rewrites;
 mod rotating;
 mod trial;
 
@@ -25,7 +26,7 @@ pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
     ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed,
-    Positioning, QUANTILES, Random, WriteBuffer, WriteCacheFacts,
+    Positioning, QUANTILES, Random, Rewriting, WriteBuffer, WriteCacheFacts,
 };
 pub use trial::{Trial, trial};
 

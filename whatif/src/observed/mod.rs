@@ -18,6 +18,7 @@ use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::replay::{KeptFills, Outcome};
 
+use requests::has_own_concurrency;
 pub(crate) use requests::{Recorded, Sharing, Streams, is_whole};
 
 /// The fact that holds the configuration, as TOML.
@@ -93,8 +94,8 @@ impl Observed {
         };
         let facts = run.facts()?;
         let text = facts.text(CONFIGURATION_FACT).map_err(|_| unknown("its configuration"))?;
-        let document = Document::parse("the run's configuration", text, "")?;
-        let scenario = document.check()?;
+        let mut document = Document::parse("the run's configuration", text, "")?;
+        let mut scenario = document.check()?;
         all_were_recorded(run)?;
         // the measured time may have begun later than the scenario says
         let (warmup, duration) = (span(&facts, "warmup")?, span(&facts, "measured")?);
@@ -116,7 +117,15 @@ impl Observed {
             facts.text(&format!("workload.{}.kind", workload.name)).ok().map(str::to_owned)
         };
         let kinds = scenario.workloads.iter().map(kind).collect();
-        let (requests, completed) = requests::read(run, &scenario, (warmup, duration), kind)?;
+        let requests::Read { streams: requests, completed, outstanding } =
+            requests::read(run, &scenario, (warmup, duration), kind)?;
+        for (workload, outstanding) in scenario.workloads.iter().zip(outstanding) {
+            if kind(workload).as_deref().is_some_and(has_own_concurrency) && outstanding > 0 {
+                let path = format!("workload.{}.outstanding", workload.name);
+                document.set(&path, &outstanding.to_string())?;
+            }
+        }
+        scenario = document.check()?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
             if found < LEAST_REQUESTS {

@@ -66,6 +66,12 @@ fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
+/// Whether a file of its own, such as a job file of fio, says how many requests this kind of workload has outstanding.
+/// The records show how many it had.
+pub(super) fn has_own_concurrency(kind: &str) -> bool {
+    matches!(kind, "cosbench" | "fio")
+}
+
 /// Whether workloads of this kind may end by themselves. An operator knows this.
 fn is_finite(kind: &str) -> bool {
     matches!(kind, "oltp" | "postmark" | "iozone")
@@ -114,8 +120,13 @@ pub(super) struct Completed {
     pub(super) reads: u64,
 }
 
-/// Requests by workload and position of the client; what completed, by workload.
-type RecordedRequests = (Vec<Streams>, Vec<Completed>);
+/// What the records of requests show, by workload.
+pub(super) struct Read {
+    pub(super) streams: Vec<Streams>,
+    pub(super) completed: Vec<Completed>,
+    /// Maximum number of requests that one client had outstanding.
+    pub(super) outstanding: Vec<u32>,
+}
 
 /// `kind`: the kind of a workload, if known.
 pub(super) fn read(
@@ -123,7 +134,7 @@ pub(super) fn read(
     scenario: &Scenario,
     (warmup, duration): (SimSpan, SimSpan),
     kind: impl Fn(&Workload) -> Option<String>,
-) -> Result<RecordedRequests, WhatIfError> {
+) -> Result<Read, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
     let mut completed = vec![Completed::default(); scenario.workloads.len()];
@@ -145,6 +156,9 @@ pub(super) fn read(
     // outstanding requests: time of issue, workload, and position of the client
     let mut under_way: HashMap<Breadcrumb, (SimTime, usize, usize), FixedState> =
         HashMap::default();
+    // by workload and client: requests outstanding now, and the most at any time
+    let mut at_once: Vec<Vec<(u32, u32)>> =
+        scenario.workloads.iter().map(|w| vec![(0, 0); w.clients.len()]).collect();
     let mut fault: Option<Fault> = None;
     let from = SimTime::ZERO + warmup;
     let until = from + duration;
@@ -176,6 +190,9 @@ pub(super) fn read(
                 let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
                 let recorded = Recorded { issued: now, pause, offset, size, op };
                 streams[workload][place].push(recorded);
+                let (count, most) = &mut at_once[workload][place];
+                *count += 1;
+                *most = (*most).max(*count);
                 if let Some(threads) = &mut threads[workload] {
                     threads[place].push(record.header.tid);
                 }
@@ -189,6 +206,7 @@ pub(super) fn read(
                     fault = Some(Fault { column: "ts_ns", value, wanted });
                     return;
                 }
+                at_once[workload][place].0 -= 1;
                 if follows[workload] {
                     open[workload][place].push_back(now);
                 }
@@ -221,7 +239,9 @@ pub(super) fn read(
             whole: kind.as_deref().is_some_and(is_whole),
         }
     });
-    Ok((streams.collect(), completed))
+    let most = |clients: Vec<(u32, u32)>| clients.into_iter().map(|(_, most)| most).max();
+    let outstanding = at_once.into_iter().map(|clients| most(clients).unwrap_or(0));
+    Ok(Read { streams: streams.collect(), completed, outstanding: outstanding.collect() })
 }
 
 /// The requests of each thread, in the order of their first requests.

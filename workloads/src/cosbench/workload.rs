@@ -11,8 +11,10 @@ use crate::transaction::{Step, Transactions};
 
 /// Bytes of a container's block; places of objects are multiples of it.
 const BLOCK: u64 = 4096;
-/// The largest request.
+/// The largest request, unless each object is read and written by one request.
 const CHUNK: u64 = 4 << 20;
+/// The largest request that can be recorded.
+const MOST_RECORDED: u64 = u32::MAX as u64 / BLOCK * BLOCK;
 /// Most workers of one work.
 const MOST_WORKERS: u64 = 1 << 16;
 
@@ -245,7 +247,12 @@ impl Workload {
         if needed > volume.get() {
             return Err(Bytes(needed));
         }
-        Ok(Layout { containers, objects, place, written, seed })
+        Ok(Layout { containers, objects, place, chunk: CHUNK, written, seed })
+    }
+
+    /// Whether any operation lists a container.
+    pub fn lists(&self) -> bool {
+        self.operations().any(|operation| operation.kind == OperationKind::List)
     }
 }
 
@@ -360,11 +367,19 @@ pub struct Layout {
     objects: u64,
     /// Bytes in an object's place.
     place: u64,
+    /// Maximum size of a request.
+    chunk: u64,
     written: (Select, Bytes),
     seed: u64,
 }
 
 impl Layout {
+    /// The same, with one request for each object, as a gateway gets it.
+    #[must_use]
+    pub fn with_one_request_for_each_object(self) -> Self {
+        Self { chunk: MOST_RECORDED, ..self }
+    }
+
     fn container(container: u64) -> Bytes {
         Bytes(container * BLOCK)
     }
@@ -434,13 +449,14 @@ impl Worker {
                 let begin = self.layout.object(container, object);
                 let mut at = 0;
                 while at < size.get() {
-                    let (offset, part) = (begin + Bytes(at), Bytes(CHUNK.min(size.get() - at)));
+                    let part = Bytes(self.layout.chunk.min(size.get() - at));
+                    let offset = begin + Bytes(at);
                     steps.push(if kind == OperationKind::Read {
                         Step::read(offset, part)
                     } else {
                         Step::write(offset, part)
                     });
-                    at += CHUNK;
+                    at += self.layout.chunk;
                 }
             }
         }

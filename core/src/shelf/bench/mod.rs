@@ -67,6 +67,7 @@ fn measure_now(name: &str, profile: &Profile) -> Measurement {
         continued: [Vec::new(), Vec::new()],
         random: steady.random,
         mixed: steady.mixed,
+        rewriting: steady.rewriting,
         write_buffer: steady.write_buffer,
         beside: steady.beside,
         array: None,

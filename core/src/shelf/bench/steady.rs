@@ -8,7 +8,7 @@
 
 use foretell_scenarios::device::Device as Profile;
 use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};
-use foretell_whatif::{Beside, Mixed, QUANTILES, Random, WriteBuffer};
+use foretell_whatif::{Beside, Mixed, QUANTILES, Random, Rewriting, WriteBuffer};
 
 use super::rig::Bench;
 use super::{FEW_PLACES, array};
@@ -57,6 +57,15 @@ const FASTER: f64 = 1.3;
 const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
 const READS_BESIDE: usize = 160;
 const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
+/// A part of a drive that is written again and again has at least so many bytes, is at least so many times as large as
+/// the buffer, and at most such a fraction of the drive.
+const PART: (u64, u64, u64) = (64 << 20, 4, 64);
+/// Bytes that are written to it before it is measured, and the largest fraction of the drive that they may be.
+const REWRITTEN: (u64, u64) = (4 << 30, 8);
+/// Number of writes between two looks at their rate.
+const PIECES: u64 = 1 << 10;
+/// Sizes of the writes that are measured then.
+const REWRITING: [u64; 2] = [4 << 10, 64 << 10];
 /// Write rates as shares of the highest rate, in addition to none and all.
 const SHARES_BESIDE: [f64; 2] = [0.1, 0.5];
 
@@ -65,6 +74,7 @@ pub(super) struct Steady {
     pub(super) stream_bytes_per_s: [Vec<f64>; 2],
     pub(super) random: [Vec<Random>; 2],
     pub(super) mixed: Vec<Mixed>,
+    pub(super) rewriting: Option<Rewriting>,
     pub(super) write_buffer: Option<WriteBuffer>,
     pub(super) beside: Vec<Beside>,
 }
@@ -177,10 +187,12 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     random[1].sort_by_key(|point| (point.bytes, point.depth));
     let stream_writes = bench.streams(Op::Write, places, 24);
     let (write_buffer, beside) = bench.buffering(profile, &filling, &random[1], idle);
+    let rewriting = bench.rewriting(profile, write_buffer.as_ref());
     Steady {
         stream_bytes_per_s: [stream_reads, stream_writes],
         random,
         mixed,
+        rewriting,
         write_buffer,
         beside,
     }
@@ -472,6 +484,30 @@ impl Bench {
             return (None, Vec::new());
         }
         (Some(WriteBuffer { bytes: room as u64, burst }), beside)
+    }
+
+    /// For a solid-state drive: writes to a small part of it, again and again.
+    fn rewriting(&mut self, profile: &Profile, buffer: Option<&WriteBuffer>) -> Option<Rewriting> {
+        let Profile::Ssd(ssd) = profile else { return None };
+        let room = buffer.map_or(0, |buffer| buffer.bytes);
+        let part = (PART.0.max(PART.1 * room) / SECTOR_BYTES).min(self.sectors / PART.2);
+        let load =
+            |(bytes, depth): (u64, u32)| Load { bytes, depth, read_share: 0.0, sectors: part };
+        let (filling, most) = (load(FILLING), ssd.capacity.get() / REWRITTEN.1);
+        let (mut written, mut rates) = (0, Vec::new());
+        while written < REWRITTEN.0.min(most) {
+            let round = self.once(&filling, PIECES);
+            written += round.done[place(Op::Write)].0 * filling.bytes;
+            rates.push((written, round.per_s(Op::Write)));
+        }
+        let random = REWRITING.map(|bytes| {
+            let load = load((bytes, FILLING.1));
+            let (round, steady) = self.steady(&load);
+            round.random(Op::Write, &load, steady)
+        });
+        let middle = rates.first()?.1.midpoint(rates.last()?.1);
+        let after_bytes = rates.iter().find(|(_, per_s)| *per_s >= middle)?.0;
+        Some(Rewriting { after_bytes, random: random.into() })
     }
 
     /// Times of single reads beside writes. The writes come at a fixed interval, or as fast as the device

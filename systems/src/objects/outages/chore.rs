@@ -249,6 +249,7 @@ impl<R: Rules> Objects<R> {
             workload: NO_CLIENT,
             reader: asked.reader(),
             cached,
+            in_tables: false,
         });
         let waits = hosts.store(target.host, &access);
         core.wait(exchange, waits);

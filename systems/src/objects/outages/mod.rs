@@ -29,7 +29,7 @@ use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::Action;
 use foretell_sorted::{SortedMap, SortedSet};
-use foretell_units::{Beat, Bytes, HostId, VolumeId};
+use foretell_units::{Bytes, HostId, VolumeId};
 use smallvec::SmallVec;
 
 use chore::Chore;
@@ -204,8 +204,8 @@ impl<R: Rules> Objects<R> {
             let host = HostId::from(index);
             first_server.push(servers.len() as u32);
             for (disk, _) in (0..).zip(capacities(scenario, host)) {
-                let mut stream = clocks(host).stream(&format!("heartbeat/disk{disk}"));
-                beats.push(Beat::drawn(outages.recovery.heartbeat, &mut stream));
+                let what = format!("heartbeat/disk{disk}");
+                beats.push(clocks(host).beat_after_events(&what, outages.recovery.heartbeat));
                 servers.push(Server {
                     target: Target { host, disk },
                     is_down: false,

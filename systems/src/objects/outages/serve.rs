@@ -170,10 +170,15 @@ impl<R: Rules> Objects<R> {
         let object = task.piece.object.get() / pool.object();
         let m = pool.encoding.m();
         let partial = Pool::partial_blocks(&core.volumes[task.volume as usize], &task.piece);
-        let stride = pool.stride();
+        let (stride, is_index) = (pool.stride(), pool.is_index);
         let out = self.out();
         let index = out.ops[&part].group;
         let group = &out.groups[index];
+        if is_index && task.op == Op::Write && group.writes.contains_key(&object) {
+            // updates of an index have its objects alone
+            out.groups[index].blocked.entry(object).or_default().push(part);
+            return;
+        }
         let waits = match task.op {
             Op::Write => {
                 group.works.contains_key(&object)
