@@ -261,12 +261,12 @@ impl Protocol {
         let job = &gateways.jobs[number];
         // clients give up a time after they issued the request
         let issued = self.core.requests[job.request].issued;
-        let issues = gateways.issues_of(issue, job.gateway, step);
+        let all = gateways.issues_of(issue, job.gateway, step);
         let job = &mut gateways.jobs[number];
-        (job.step, job.outstanding) = (step, issues.len() as u32);
-        gateways.requests += issues.len() as u64;
+        (job.step, job.outstanding) = (step, all.len() as u32);
+        gateways.requests += all.len() as u64;
         let is_of_index = matches!(step, Step::Announce | Step::Complete);
-        for issue in issues {
+        for issue in all {
             // like a journal, the index is never read
             let (id, span) = self.insert(hosts, issue, is_of_index);
             let request = &mut self.core.requests[id];

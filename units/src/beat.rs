@@ -28,7 +28,7 @@ impl Beat {
         Self { period, phase: Phase::Known(SimSpan::from_ns(phase.as_ns() % period.as_ns())) }
     }
 
-    /// Ticks every `period`, nobody knows when. From any time, the next tick is half a period away, which is the mean.
+    /// Ticks every `period`, at a phase that is not known. From any time, the next tick is half a period away: the mean.
     pub fn unknown(period: SimSpan) -> Self {
         Self { phase: Phase::Unknown, ..Self::new(period, SimSpan::ZERO) }
     }

@@ -36,7 +36,7 @@ impl Context<'_> {
         let gateway = cluster_key(tree, "gateway");
         for number in 0..volumes.len() {
             let Some(index) = self.written_index(&volumes[number]) else { continue };
-            let found = match self.without_gateway(&volumes[number].name, &index, system, gateway) {
+            let found = match without_gateway(&volumes[number].name, &index, system, gateway) {
                 Some(problem) => {
                     self.add(problem);
                     continue;
@@ -72,31 +72,6 @@ impl Context<'_> {
             self.add(Problem::new(shards.place(), message).help("leave it out"));
         }
         index
-    }
-
-    /// The problem with the bucket index of volume `name` if the cluster can have no gateways, or has none.
-    fn without_gateway(
-        &self,
-        name: &str,
-        index: &At<String>,
-        system: &System,
-        gateway: Option<&Node>,
-    ) -> Option<Problem> {
-        if !matches!(system, System::Ceph(_)) {
-            let message = format!(
-                "volume `{name}` has a `bucket_index`, which a cluster with `system = \"{}\"` does not have",
-                system.name()
-            );
-            let help = "leave `bucket_index` out, or set `system = \"ceph\"` in `[cluster]`";
-            return Some(Problem::new(index.place(), message).help(help));
-        }
-        if gateway.is_none() {
-            let message =
-                format!("volume `{name}` has a `bucket_index`, but the cluster has no gateway");
-            let help = "add `gateway = { hosts = \"...\" }` to `[cluster]`";
-            return Some(Problem::new(index.place(), message).help(help));
-        }
-        None
     }
 
     /// The bucket index of a volume; `number`: of the volume.
@@ -160,6 +135,30 @@ impl Context<'_> {
             self.add(Problem::new(place, message).help(help));
         }
     }
+}
+
+/// The problem with the bucket index of volume `name` if the cluster can have no gateways, or has none.
+fn without_gateway(
+    name: &str,
+    index: &At<String>,
+    system: &System,
+    gateway: Option<&Node>,
+) -> Option<Problem> {
+    if !matches!(system, System::Ceph(_)) {
+        let message = format!(
+            "volume `{name}` has a `bucket_index`, which a cluster with `system = \"{}\"` does not have",
+            system.name()
+        );
+        let help = "leave `bucket_index` out, or set `system = \"ceph\"` in `[cluster]`";
+        return Some(Problem::new(index.place(), message).help(help));
+    }
+    if gateway.is_none() {
+        let message =
+            format!("volume `{name}` has a `bucket_index`, but the cluster has no gateway");
+        let help = "add `gateway = { hosts = \"...\" }` to `[cluster]`";
+        return Some(Problem::new(index.place(), message).help(help));
+    }
+    None
 }
 
 /// If a volume cannot hold a bucket index of `shards` objects: the reason, and a remedy.

@@ -225,23 +225,30 @@ pub(super) fn read(
     under_way.values().for_each(|(_, workload, _)| waiting[*workload] = true);
     let streams = scenario.workloads.iter().zip(streams).zip(threads).zip(waiting);
     let streams = streams.map(|(((workload, clients), threads), waits)| {
-        let kind = kind(workload);
-        let is_done = |requests: &Vec<Recorded>| has_ended(requests, until);
-        let ended = kind.as_deref().is_some_and(is_finite) && !waits;
-        let of_threads = threads.unwrap_or_default();
-        let of_threads = clients.iter().zip(&of_threads).map(|(all, by)| by_thread(all, by));
-        Streams {
-            of_threads: of_threads.collect(),
-            creates: kind.as_deref() == Some("ffsb"),
-            ended: ended && clients.iter().all(is_done),
-            of_clients: clients.into_iter().map(Arc::from).collect(),
-            sharing: kind.as_deref().map_or(Sharing::Shared, Sharing::of_kind),
-            whole: kind.as_deref().is_some_and(is_whole),
-        }
+        of_workload(kind(workload).as_deref(), clients, &threads.unwrap_or_default(), |requests| {
+            !waits && has_ended(requests, until)
+        })
     });
     let most = |clients: Vec<(u32, u32)>| clients.into_iter().map(|(_, most)| most).max();
     let outstanding = at_once.into_iter().map(|clients| most(clients).unwrap_or(0));
     Ok(Read { streams: streams.collect(), completed, outstanding: outstanding.collect() })
+}
+
+/// The requests of a workload of this kind: those of each client, and the thread of each request.
+fn of_workload(
+    kind: Option<&str>,
+    clients: Vec<Vec<Recorded>>,
+    threads: &[Vec<u32>],
+    has_ended: impl Fn(&Vec<Recorded>) -> bool,
+) -> Streams {
+    Streams {
+        of_threads: clients.iter().zip(threads).map(|(all, by)| by_thread(all, by)).collect(),
+        creates: kind == Some("ffsb"),
+        ended: kind.is_some_and(is_finite) && clients.iter().all(has_ended),
+        of_clients: clients.into_iter().map(Arc::from).collect(),
+        sharing: kind.map_or(Sharing::Shared, Sharing::of_kind),
+        whole: kind.is_some_and(is_whole),
+    }
 }
 
 /// The requests of each thread, in the order of their first requests.
