@@ -2,11 +2,11 @@
 //! Gateway, RGW).
 //!
 //! Clients reach a volume with a bucket index through gateways. A load balancer gives each request to the next
-//! gateway in turn. A client sends a gateway its request, and the data of a write. The gateway carries it out as a
-//! *job*: a sequence of steps, each of which sends requests to the storage servers.
+//! gateway in turn. A client sends a gateway its request, and the data of a write. The gateway carries the request out
+//! as a *job*. A job has steps, one after the other. In each step the gateway sends requests to the storage servers.
 //!
-//! - The first bytes of an S3 object are its *head*, one object of the storage servers. What does not fit into the
-//!   head is its *rest*, which is cut into more such objects.
+//! - The storage servers keep an S3 object as one or more objects of their own. The first one is the *head*. The others
+//!   are the *rest*.
 //! - A read reads the head, then the rest. Then the client gets all data.
 //! - A write writes the rest; then it announces the S3 object in the bucket index; then it writes the head, which makes
 //!   the S3 object visible. Then the client has its answer, and the gateway completes or cancels the entry of the
@@ -20,9 +20,9 @@
 //! `doc/dev/radosgw/bucket_index.rst`. Nelson 2023, *Ceph Reef Freeze Part 2: RGW Performance*, counts the exchanges of a
 //! write: two that it waits for, and one more. The size of an entry is assumed.
 //!
-//! Differs from RGW: a gateway receives all data before it passes any on, while RGW streams; all data of the rest are
-//! requested at once (`rgw_get_obj_window_size` and `rgw_put_obj_min_window_size` limit this to 16 MiB); a write never
-//! finds an S3 object of the same name, whose rest would have to be collected as garbage. Left out: limits of a process's
+//! Differs from RGW: A gateway receives all data before it passes any on; RGW streams. A gateway requests the whole rest
+//! at once; RGW has at most 16 MiB in flight (`rgw_get_obj_window_size`, `rgw_put_obj_min_window_size`). A write that
+//! replaces an S3 object leaves no garbage. Left out: limits of a process's
 //! threads; reads of the index, which are in the memory of its OSDs; lists of buckets, deletions, resharding, multipart
 //! uploads, logs for other sites, users' quotas, caches of bucket metadata that are not filled.
 

@@ -57,14 +57,16 @@ const FASTER: f64 = 1.3;
 const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
 const READS_BESIDE: usize = 160;
 const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
-/// A part of a drive that is written again and again has at least so many bytes, is at least so many times as large as
-/// the buffer, and at most such a fraction of the drive.
-const PART: (u64, u64, u64) = (64 << 20, 4, 64);
-/// Bytes that are written to it before it is measured, and the largest fraction of the drive that they may be.
+/// Rewriting: a small part of the drive is written again and again. The part has at least this number of bytes, and at
+/// least this multiple of the buffer's size.
+const PART_LEAST: (u64, u64) = (64 << 20, 4);
+/// The part is at most the drive's capacity divided by this.
+const PART_MOST: u64 = 64;
+/// Bytes that are written to the part before it is measured. At most the capacity divided by the second number.
 const REWRITTEN: (u64, u64) = (4 << 30, 8);
-/// Number of writes between two looks at their rate.
+/// Number of writes after which their rate is noted.
 const PIECES: u64 = 1 << 10;
-/// Sizes of the writes that are measured then.
+/// Sizes of the writes that are measured in the end.
 const REWRITING: [u64; 2] = [4 << 10, 64 << 10];
 /// Write rates as shares of the highest rate, in addition to none and all.
 const SHARES_BESIDE: [f64; 2] = [0.1, 0.5];
@@ -490,7 +492,8 @@ impl Bench {
     fn rewriting(&mut self, profile: &Profile, buffer: Option<&WriteBuffer>) -> Option<Rewriting> {
         let Profile::Ssd(ssd) = profile else { return None };
         let room = buffer.map_or(0, |buffer| buffer.bytes);
-        let part = (PART.0.max(PART.1 * room) / SECTOR_BYTES).min(self.sectors / PART.2);
+        let (least, times) = PART_LEAST;
+        let part = (least.max(times * room) / SECTOR_BYTES).min(self.sectors / PART_MOST);
         let load =
             |(bytes, depth): (u64, u32)| Load { bytes, depth, read_share: 0.0, sectors: part };
         let (filling, most) = (load(FILLING), ssd.capacity.get() / REWRITTEN.1);
