@@ -18,13 +18,20 @@ if (Buffer.compare(engine, readFileSync(wasm)) !== 0) faults.push('the page unpa
 // what is damaged, and words of the sentence
 const changed = (at, ...values) => { const other = packed.slice(); other.set(values, at); return other; };
 const half = packed.length >> 1;
+// the size in the header, whose low half is a little-endian number in bytes 5 to 8, changed by a number of bytes
+const resized = (bytes) => {
+  const other = packed.slice(), header = new DataView(other.buffer);
+  header.setUint32(5, header.getUint32(5, true) + bytes, true);
+  return other;
+};
 for (const [what, damaged, words] of [
   ['nothing', packed.slice(0, 0), 'fewer than its header'],
   ['a header alone', packed.slice(0, 13), 'fewer than its header'],
   ['unknown settings', changed(0, 225), 'settings'],
   ['no size', changed(5, 255, 255, 255, 255, 255, 255, 255, 255), 'size'],
   ['a size of 4 GB', changed(5, 255, 255, 255, 255), 'size'],
-  ['a smaller size', changed(5, packed[5] ^ 1), ''],
+  ['a size that is a byte too small', resized(-1), ''],
+  ['a size that is 64 KiB too great', resized(1 << 16), 'ends early'],
   ['a beginning that is not 0', changed(13, 1), 'first byte'],
   ['a small dictionary', changed(1, 0, 0, 0, 0), 'repeats what is not there'],
   ['half of it', packed.slice(0, half), 'ends early'],
