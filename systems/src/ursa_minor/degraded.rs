@@ -417,7 +417,7 @@ impl Core {
             self.give_away_the_rest(hosts);
         }
         for slot in filled {
-            self.retry_move(hosts, slot);
+            self.retry_group(hosts, slot);
         }
         for node in lacking {
             self.wake_repairs(hosts, node);

@@ -90,16 +90,6 @@ impl Core {
         }
     }
 
-    /// The holder of a fragment has got blocks that it lacked: if the fragment is moving, they can be copied now.
-    pub(super) fn retry_move<H: Hosts>(&mut self, hosts: &mut H, slot: Slot) {
-        let failures = self.failed();
-        let Some(to) = failures.holes.move_of(slot).map(|one| one.to.node) else { return };
-        if failures.recoveries.stuck.remove(&(to, slot)) {
-            failures.recoveries.waiting.entry(to).or_default().insert(slot);
-            self.wake_repairs(hosts, to);
-        }
-    }
-
     /// Checks whether a drained node no longer holds anything.
     fn note_drained(&mut self, host: HostId) {
         let Self { failures, volumes, .. } = self;

@@ -3,14 +3,15 @@
 //! The holder reads the blocks that it lacks from other nodes: any m fragments, or the rest of the local group. From
 //! these it computes its own fragment and writes it, range by range. A group's fragment is one job, and a node has up
 //! to `parallel` jobs at a time. The reads are sent like those of a client: nodes that do not answer are avoided. If
-//! too few nodes are reachable, the job waits until a node returns. Clients' requests and jobs share processors,
-//! links and disks first come first served; there are no priorities.
+//! too few fragments can be read, the job waits until a node returns or another fragment of the group is rebuilt.
+//! Clients' requests and jobs share processors, links and disks first come first served; there are no priorities.
 
 use std::ops::Range;
 
 use foretell_algorithms::message::MESSAGE_HEADER;
 use foretell_algorithms::node::{FileAccess, NO_CLIENT};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
+use smallvec::SmallVec;
 
 use super::{Fragment, degraded};
 use crate::exchange::{Asks, Exchange, Purpose};
@@ -341,13 +342,39 @@ impl Core {
         }
         self.wake_repairs(hosts, job.host);
         if job.to.is_none() {
-            self.retry_move(hosts, slot);
+            self.retry_group(hosts, slot);
         }
         if self.close_recoveries(now) {
             self.give_away_the_rest(hosts);
             // other fragments may have waited for this one
             self.failed().recoveries.try_stuck();
             self.wake_all_repairs(hosts);
+        }
+    }
+
+    /// The holder of a fragment has got blocks that it lacked: other fragments of the group may have waited for them, and
+    /// the fragment itself, if it is moving.
+    pub(super) fn retry_group<H: Hosts>(&mut self, hosts: &mut H, slot: Slot) {
+        let Self { failures, volumes, .. } = self;
+        let failures = failures.as_mut().expect("there are events");
+        let Failures { recoveries, holes, .. } = &mut **failures;
+        if recoveries.stuck.is_empty() {
+            return;
+        }
+        let volume = &volumes[slot.volume as usize];
+        let mut retried: SmallVec<[HostId; 8]> = SmallVec::new();
+        for (fragment, holder) in (0..).zip(holes.holders(slot.volume, volume, slot.group)) {
+            let slot = Slot { fragment, ..slot };
+            let to = holes.move_of(slot).map(|one| one.to.node);
+            for host in [Some(holder.node), to].into_iter().flatten() {
+                if recoveries.stuck.remove(&(host, slot)) {
+                    recoveries.waiting.entry(host).or_default().insert(slot);
+                    retried.push(host);
+                }
+            }
+        }
+        for host in retried {
+            self.wake_repairs(hosts, host);
         }
     }
 
