@@ -2,8 +2,8 @@
 //!
 //! The state machines are those of the storage system itself ([`foretell_systems`]). Only the machines on
 //! which they run are models. As in a simulation, a request belongs to the phase in which it ends. The
-//! records do not show when a host sent its last heartbeat before it failed, so the times of heartbeats are
-//! drawn at random.
+//! records do not show when a host sent its last heartbeat before it failed, so the next heartbeat is assumed
+//! to be due half an interval after the failure.
 
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{Done, RunPhase, RunPhases, Unit};
