@@ -23,7 +23,7 @@ mod routes;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Outages, Recovery as Settings};
 use foretell_sorted::SortedMap;
-use foretell_units::{Beat, HostId, SimTime};
+use foretell_units::{Beat, Breadcrumb, HostId, SimTime};
 
 pub(crate) use blocks::Blocks;
 pub(crate) use hedging::Hedging;
@@ -55,6 +55,8 @@ pub(crate) struct Failures {
     /// Hosts that are down and hold fragments.
     pub(crate) missed: u32,
     pub(crate) plans: Plans,
+    /// The greatest number of a client's part so far.
+    newest: u64,
     pub(crate) holes: Holes,
     pub(crate) recoveries: Recoveries,
     /// Parts of requests that have become complete without a new answer.
@@ -185,6 +187,7 @@ impl Failures {
             fates: Vec::new(),
             suspicions: SortedMap::new(),
             missed: 0,
+            newest: 0,
             plans: Plans::default(),
             holes: Holes::new(),
             recoveries: Recoveries::default(),
@@ -227,6 +230,14 @@ impl Failures {
             self.fates.resize(index + 1, Fate::Running);
         }
         &mut self.fates[index]
+    }
+
+    /// The number that orders a part among writes: that of its request. The requests of a prediction have none; they are
+    /// numbered as they begin.
+    pub(crate) fn order(&mut self, breadcrumb: Breadcrumb) -> u64 {
+        let order = if breadcrumb == Breadcrumb::NONE { self.newest + 1 } else { breadcrumb.0 };
+        self.newest = self.newest.max(order);
+        order
     }
 
     /// The health of the cluster.

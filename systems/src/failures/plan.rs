@@ -12,8 +12,10 @@ pub(crate) struct Plan {
     /// The request; its number may be reused once this part is complete.
     pub(crate) request: u32,
     pub(crate) client: HostId,
-    /// The request's number in the records, which orders writes.
+    /// The request's number in the records.
     pub(crate) write: u64,
+    /// Of two writes of clients to a block, the one with the greater number is newer. 0: a repair.
+    pub(crate) order: u64,
     pub(crate) is_repair: bool,
     pub(crate) op: Op,
     pub(crate) volume: u32,

@@ -42,10 +42,12 @@ pub(super) fn begin<H: Hosts>(
     let (needed, outstanding) = (1, 1);
     let part = Part { request: id, needed, outstanding, operation, first_block, blocks };
     let part = core.begin_part(part);
+    let order = if is_repair { 0 } else { core.failed().order(breadcrumb) };
     let plan = Plan {
         request: id,
         client,
         write: breadcrumb.0,
+        order,
         is_repair,
         op,
         volume,
@@ -379,7 +381,7 @@ impl Core {
 
     /// A write is complete, or everything that it waited for has arrived: records which holders have it.
     fn note_written<H: Hosts>(&mut self, hosts: &mut H, plan: &Plan) {
-        let Plan { volume: id, ref piece, write, .. } = *plan;
+        let Plan { volume: id, ref piece, order, .. } = *plan;
         let mut failures = self.failures.take().expect("there are events");
         let volume = &self.volumes[id as usize];
         let blocks = piece.first_block..piece.first_block + piece.blocks;
@@ -400,12 +402,12 @@ impl Core {
             match plan.of_fragment(fragment) {
                 Some(asked) if asked.state == State::Waiting => {}
                 Some(asked) if asked.state == State::Answered && asked.node == holder.node => {
-                    if failures.holes.fill(slot, &whole, write) {
+                    if failures.holes.fill(slot, &whole, order) {
                         filled.push(slot);
                     }
                 }
                 _ => {
-                    failures.holes.add(slot, holder.node, blocks.clone(), write);
+                    failures.holes.add(slot, holder.node, blocks.clone(), order);
                     let waiting = &mut failures.recoveries.waiting;
                     waiting.entry(holder.node).or_default().insert(slot);
                     lacking.push(holder.node);

@@ -159,12 +159,12 @@ impl Core {
                 }
             }
             self.give_up_waiting(hosts, &mut plan, is_it);
-            let (first, write) = (plan.piece.first_block, plan.write);
+            let (first, order) = (plan.piece.first_block, plan.order);
             let touched = first..first + plan.piece.blocks;
             if plan.op == Op::Write && is_complete && waits {
                 // the write is complete without the old holder, and the new one has not received it
                 let failures = self.failed();
-                failures.holes.add(slot, new, touched, write);
+                failures.holes.add(slot, new, touched, order);
                 failures.recoveries.waiting.entry(new).or_default().insert(slot);
                 lacks = true;
             }

@@ -314,9 +314,7 @@ impl Replay<'_> {
             return;
         };
         self.instances[id as usize].issued += 1;
-        self.last_breadcrumb += 1;
-        let breadcrumb = Breadcrumb(self.last_breadcrumb);
-        let issue = Issue { breadcrumb, ..self.request_of(id, request) };
+        let issue = self.request_of(id, request);
         self.so_far[issue.workload as usize].0 += 1;
         if self.measuring.is_some() {
             self.tallies[issue.workload as usize].issued();
@@ -359,7 +357,7 @@ impl Replay<'_> {
         engine.work(client, thread, work, Then::Load { number: id });
     }
 
-    /// An instance's request for the protocol, without a number.
+    /// An instance's request for the protocol.
     pub(super) fn request_of(&self, id: u32, request: NextRequest) -> Issue {
         let Instance { client, workload, volume, whole, .. } = self.instances[id as usize];
         let NextRequest { op, offset, size } = request;

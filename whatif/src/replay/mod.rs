@@ -94,8 +94,6 @@ struct Replay<'a> {
     tallies: Vec<Tally>,
     /// By workload: requests issued and completed since the beginning.
     so_far: Vec<(u64, u64)>,
-    /// The number of the last request. Numbers order writes: with events, holders compare them.
-    last_breadcrumb: u64,
     ready: Vec<u32>,
     finished: Vec<(Tag, disk::Done)>,
     /// Size of the Activity DB's file when the last detailed stretch began.
@@ -215,7 +213,6 @@ impl<'a> Replay<'a> {
             active: instances.len(),
             instances,
             so_far: vec![(0, 0); scenario.workloads.len()],
-            last_breadcrumb: 0,
             tallies: scenario.workloads.iter().map(|_| Tally::default()).collect(),
             ready: Vec::new(),
             finished: Vec::new(),
