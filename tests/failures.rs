@@ -104,7 +104,8 @@ fn a_host_that_is_lost_is_predicted_from_the_healthy_cluster() {
             ("mail before.throughput_rps", 0.1),
             ("mail degraded.throughput_rps", 0.15),
             ("mail degraded.response_time_ms.mean", 0.15),
-            ("mail recovering.throughput_rps", RECOVERING),
+            // 31 % off while clients' writes did not replace blocks that the new holder still lacked
+            ("mail recovering.throughput_rps", 0.2),
             ("brick3 rebuild recovery.seconds", 0.15),
             // the same fragments, whatever the machines do
             ("brick3 rebuild recovery.bytes_written", 0.02),
