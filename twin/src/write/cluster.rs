@@ -30,7 +30,7 @@ pub(super) fn cluster(
     entry: &mut Entry,
 ) -> Result<String, String> {
     let assumed = &mut entry.assumed;
-    let (nodes, per_node) = osds(config, assumed);
+    let (nodes, per_node) = osds(config, entry.osds_per_device, assumed);
     let part = drive.part(entry.osds_per_device);
     let mut models = vec![("drive", &part)];
     let mut log_keys = String::new();
@@ -84,7 +84,7 @@ pub(super) fn cluster(
     // bytes of copies or shards in a node
     let stored = size as f64 * f64::from(n) / f64::from(nodes);
     let onodes = onodes(config, facts, m, stored, per_node, assumed);
-    let joins = coalesce(config, software, background, assumed);
+    let merges = coalesce(config, software, background, assumed);
     let second = cluster_gbit.map_or_else(String::new, |gbit| {
         format!("cluster_nic = {{ rate = \"{gbit} Gbit/s\", latency = \"{latency}\" }}\n")
     });
@@ -92,7 +92,7 @@ pub(super) fn cluster(
     let _ = write!(
         text,
         "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{joins}{onodes}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{merges}{onodes}deferred_below = \"{deferred} B\"   # {why}\n\n\
          [node.osd]\ncount = {nodes}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = {cores}, {smt}request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\

@@ -16,15 +16,13 @@ const WAY: &str = "18 us";
 /// The same for messages within a node.
 const LOCAL_WAY: &str = "12 us";
 
-/// The number of nodes, and of OSDs in each; those that are down are left out.
-pub(super) fn osds(config: &Config, assumed: &mut Vec<String>) -> (u32, u32) {
+/// The number of nodes, and of OSDs in each; those that are down are left out. `per_device`: OSDs on each drive.
+pub(super) fn osds(config: &Config, per_device: u32, assumed: &mut Vec<String>) -> (u32, u32) {
     let nodes = config.nodes.unwrap_or_else(|| {
         assumed.push("the number of nodes is not known; 3 are assumed".to_owned());
         3
     });
-    let devices = config.data_devices();
-    let per_device = devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1);
-    let count = devices.and_then(|devices| devices.count).unwrap_or_else(|| {
+    let count = config.data_devices().and_then(|devices| devices.count).unwrap_or_else(|| {
         assumed.push("the number of drives of a node is not known; 4 are assumed".to_owned());
         4
     });

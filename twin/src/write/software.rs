@@ -52,7 +52,7 @@ pub(super) fn coalesce(
         return "";
     }
     if background == "backfill" {
-        assumed.push("librbd joins no writes beside backfill".to_owned());
+        assumed.push("librbd merges no writes beside backfill".to_owned());
         return "";
     }
     "coalesce  = true   # librbd, rbd_io_scheduler = simple since Octopus\n"
