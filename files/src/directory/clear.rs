@@ -52,6 +52,9 @@ impl Directory {
         for part in dir.names().map_err(failed)? {
             self.remove_part(&format!("{name}/{part}"))?;
         }
+        if self.inner.access == Access::Alone {
+            remove_left_over(&dir, &path);
+        }
         Ok(())
     }
 
@@ -223,25 +226,7 @@ impl Contents {
             above.open_sub(last).ok().map(Arc::new)
         });
         for dir in std::iter::once(self.dir.clone()).chain(below) {
-            for name in dir.names().unwrap_or_default() {
-                if !is_left_over(&name) {
-                    continue;
-                }
-                // if this fails, the remaining file does no harm
-                match dir.entry(&name).ok().flatten().map(|entry| entry.kind) {
-                    Some(Kind::File) => drop(dir.remove(&name)),
-                    // an incomplete part: it contains at most its manifest
-                    Some(Kind::Directory) => {
-                        if let Ok(Some((part, manifest))) = part(&dir, &name, &self.path)
-                            && manifest.files.is_empty()
-                        {
-                            let _ = part.remove(MANIFEST);
-                        }
-                        let _ = dir.remove_dir(&name);
-                    }
-                    _ => {}
-                }
-            }
+            remove_left_over(&dir, &self.path);
         }
     }
 
@@ -345,6 +330,39 @@ fn part(above: &Dir, last: &str, path: &Path) -> Result<Option<(Arc<Dir>, Manife
         Ok(Some(manifest)) if manifest.part => Ok(Some((Arc::new(dir), manifest))),
         _ => Ok(None),
     }
+}
+
+/// Removes unfinished files and parts of a process that was killed from one directory. If this fails, what
+/// remains does no harm.
+fn remove_left_over(dir: &Dir, path: &Path) {
+    for name in dir.names().unwrap_or_default() {
+        if !is_left_over(&name) {
+            continue;
+        }
+        match dir.entry(&name).ok().flatten().map(|entry| entry.kind) {
+            Some(Kind::File) => drop(dir.remove(&name)),
+            Some(Kind::Directory) => {
+                if let Ok(part) = dir.open_sub(&name)
+                    && is_beginning(&part, path)
+                {
+                    let _ = part.remove(MANIFEST);
+                }
+                let _ = dir.remove_dir(&name);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a directory is a part that was being created: it contains only its manifest, which lists nothing or
+/// is incomplete.
+fn is_beginning(part: &Dir, path: &Path) -> bool {
+    let only = part.all_names().is_ok_and(|names| names == [Some(MANIFEST.to_owned())]);
+    only && part.entry(MANIFEST).is_ok_and(|entry| entry.is_some_and(|is| is.kind == Kind::File))
+        && match Manifest::read(part, path) {
+            Ok(manifest) => manifest.is_some_and(|is| is.part && is.files.is_empty()),
+            Err(error) => matches!(error, FilesError::BadManifest { .. }),
+        }
 }
 
 /// Whether it is an unfinished file of a process that has ended.

@@ -384,6 +384,24 @@ fn what_a_killed_process_left_is_cleaned() {
     fs::write(out.join("data/mine.partial"), "mine").unwrap();
     place.take().unwrap().clear(&[]).unwrap();
     assert_eq!(tree(&out), [MANIFEST, "data", "data/mine.partial"]);
+    // a process that was killed while it created a part
+    let directory = place.take().unwrap();
+    drop(directory.part("parts/kept", RUN).unwrap().write("x", b"").unwrap());
+    for (name, manifest) in [(".p.123-0.partial", ""), (".p.123-1.partial", "{\n  \"note\"")] {
+        let part = out.join("parts").join(name);
+        fs::create_dir(&part).unwrap();
+        fs::write(part.join(MANIFEST), manifest).unwrap();
+    }
+    // this has the form of one, and something of the user's in it
+    let mine = out.join("parts/.p.123-2.partial");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join(MANIFEST), "").unwrap();
+    fs::write(mine.join("mine"), "").unwrap();
+    directory.remove_parts("parts").unwrap();
+    let left = ["parts", "parts/.p.123-2.partial"];
+    let files = ["parts/.p.123-2.partial/.foretell.json", "parts/.p.123-2.partial/mine"];
+    let others = [MANIFEST, "data", "data/mine.partial"];
+    assert_eq!(tree(&out), [&others[..], &left, &files].concat());
     // a process that was killed before its list existed
     let early = place.path("early");
     fs::create_dir(&early).unwrap();
