@@ -78,7 +78,7 @@ pub(super) fn backfill(
             assumed.push(format!("an OSD's capacity for mClock: Ceph's default, {capacity} IOPS"));
             let spins = if spins(config.version.as_deref()) {
                 assumed.push(
-                    "a thread of each shard spins while recovery is at its limit, as before 17.2.4"
+                    "a thread of each op queue spins while recovery is at its limit, as before 17.2.4"
                         .to_owned(),
                 );
                 ", spins = true"

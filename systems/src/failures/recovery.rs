@@ -115,7 +115,7 @@ pub(crate) struct Conversion {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ConversionStage {
     /// Requests that clients have begun are completed first.
-    Draining,
+    Waiting,
     /// Fragments are being read.
     Reading {
         /// The request for them.
@@ -141,7 +141,7 @@ impl ConversionStage {
     /// The request of this stage, if it has one.
     pub(crate) fn request(self) -> Option<u32> {
         match self {
-            Self::Draining => None,
+            Self::Waiting => None,
             Self::Reading { request, .. }
             | Self::Computing { request }
             | Self::Writing { request, .. } => Some(request),

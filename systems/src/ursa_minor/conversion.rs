@@ -21,7 +21,7 @@ use crate::protocol::Core;
 use crate::request::{Issue, Stage};
 
 /// Time until a node checks again whether a group has outstanding requests.
-const DRAINING: SimSpan = SimSpan::from_ms(1);
+const WAITING: SimSpan = SimSpan::from_ms(1);
 
 /// Time until a node checks again groups that were not whole.
 const LATER: SimSpan = SimSpan::from_ms(50);
@@ -85,10 +85,10 @@ impl Core {
         if recoveries.conversions.is_empty() && recoveries.to_convert.is_empty() {
             return;
         }
-        let drains = |one: &Conversion| one.host == host && one.stage == ConversionStage::Draining;
-        let draining = recoveries.conversions.iter().filter(|(_, one)| drains(one));
-        let draining: Vec<Group> = draining.map(|(group, _)| *group).collect();
-        for group in draining {
+        let waits = |one: &Conversion| one.host == host && one.stage == ConversionStage::Waiting;
+        let waiting = recoveries.conversions.iter().filter(|(_, one)| waits(one));
+        let waiting: Vec<Group> = waiting.map(|(group, _)| *group).collect();
+        for group in waiting {
             self.convert_if_left(hosts, group);
         }
         let mut later = Vec::new();
@@ -144,7 +144,7 @@ impl Core {
             return false;
         }
         let recovery = failures.recoveries.of(key_of(volume), now);
-        let (stage, held) = (ConversionStage::Draining, Vec::new());
+        let (stage, held) = (ConversionStage::Waiting, Vec::new());
         let one = Conversion { volume, group, from, to, host, stage, held, recovery };
         failures.recoveries.conversions.insert((volume, group), one);
         true
@@ -157,7 +157,7 @@ impl Core {
         let one = &failures.recoveries.conversions[&which];
         let (from, host) = (one.from, one.host);
         if self.is_touched(which, from) {
-            return self.look_again(hosts, host, DRAINING);
+            return self.look_again(hosts, host, WAITING);
         }
         let failures = self.failures.as_ref().expect("there are events");
         if !failures.is_whole(from, &self.volumes[from as usize], group) {
@@ -377,7 +377,7 @@ impl Core {
     fn drop_conversion<H: Hosts>(&mut self, hosts: &mut H, which: Group) {
         let one = self.failed().recoveries.conversions.remove(&which).expect("it is under way");
         match one.stage {
-            ConversionStage::Draining => {}
+            ConversionStage::Waiting => {}
             ConversionStage::Reading { request, part } => {
                 self.drop_part(hosts, part);
                 self.end_request(request);
