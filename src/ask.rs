@@ -31,7 +31,11 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let text = if arguments.json {
         crate::output::json(&answered)
     } else {
-        format!("{}\n{}", table(&answered.answer), crate::capacity::text(&answered.capacity))
+        format!(
+            "{}\n{}",
+            table(&answered.answer, arguments.changes.is_empty()),
+            crate::capacity::text(&answered.capacity)
+        )
     };
     crate::output::print(&text)
 }
@@ -53,26 +57,35 @@ fn short(value: f64) -> String {
     format!("{value:.*}", digits as usize)
 }
 
+/// Columns of the table of workloads.
+const HEADER: [&str; 12] = [
+    "workload",
+    "req/s",
+    "MB/s",
+    "mean ms",
+    "p50",
+    "p95",
+    "p99",
+    "hit rate",
+    "peak req/s",
+    "N",
+    "N*",
+    "bottleneck",
+];
+
 /// Latency and throughput for the clients of each workload.
 fn workloads(answer: &Answer) -> Table {
     let mut table = Table::new();
     table.load_preset(NOTHING);
-    table.set_header([
-        "workload",
-        "req/s",
-        "MB/s",
-        "mean ms",
-        "p50",
-        "p95",
-        "p99",
-        "hit rate",
-        "peak req/s",
-        "N",
-        "N*",
-        "bottleneck",
-    ]);
+    table.set_header(HEADER);
     let milliseconds = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"));
     for (name, found) in &answer.workloads {
+        if found.no_requests {
+            let mut row = vec![name.clone(), "0.0".to_owned(), "0.00".to_owned()];
+            row.resize(HEADER.len(), "-".to_owned());
+            table.add_row(row);
+            continue;
+        }
         table.add_row([
             name.clone(),
             format!("{:.1}", found.throughput_rps),
@@ -98,8 +111,8 @@ fn workloads(answer: &Answer) -> Table {
     table
 }
 
-/// The answer as text.
-fn table(answer: &Answer) -> String {
+/// The answer as text. `unchanged`: the question changes nothing.
+fn table(answer: &Answer, unchanged: bool) -> String {
     let mut text = crate::output::notes(&answer.notes);
     let _ =
         writeln!(text, "What clients would see\n{}", crate::screen::fitted(&workloads(answer), 1));
@@ -113,6 +126,9 @@ fn table(answer: &Answer) -> String {
         );
     }
     for (name, found) in &answer.workloads {
+        if found.no_requests {
+            let _ = writeln!(text, "No request of `{name}` would complete in the measured time");
+        }
         if let Some(overload) = &found.overload {
             let _ = writeln!(text, "{name}: {overload}");
         }
@@ -138,7 +154,8 @@ fn table(answer: &Answer) -> String {
     if !misfits.is_empty() {
         let _ = writeln!(
             text,
-            "Error of the replay for the recorded run itself: {}",
+            "Error of the replay for the recorded run itself{}: {}",
+            if unchanged { ", for which the figures above are not corrected" } else { "" },
             misfits.join("; ")
         );
     }

@@ -3,10 +3,11 @@
 //!
 //! A first run from an empty cluster keeps each response time of the workload. MSER-5 (White, Cobb and Spratt
 //! 2000) finds the end of its transient. It takes means of five responses each, and cuts off means at the
-//! beginning so that the standard error of the rest is as small as possible. If the cut lies in the second
-//! half, the run was too short, and is repeated with twice the length. After that warm-up, the cluster runs
-//! until the 95 % confidence interval by batch means is narrow enough. The result is the same as that of the
-//! scenario with this `warmup` and this `duration`.
+//! beginning so that the standard error of the rest is as small as possible. If the cut lies in the second half,
+//! the run was too short, and is repeated with twice the length. The warm-up is at least the scenario's own,
+//! because response times of which a few are very long hide slow transients from MSER-5. After that warm-up, the
+//! cluster runs until the 95 % confidence interval by batch means is narrow enough. The result is the same as
+//! that of the scenario with this `warmup` and this `duration`.
 //!
 //! Left out: transients that MSER-5 cannot see, such as caches that take hours to fill if the first run lasts
 //! minutes. A longer `duration` makes the first run longer.
@@ -134,7 +135,7 @@ impl Precision {
             if let Some(at) = mser5(&responses) {
                 let mut found = scenario.clone();
                 let warmup = responses.get(at).map_or(SimTime::ZERO, |(end, _)| *end);
-                let warmup = rounded(warmup - SimTime::ZERO);
+                let warmup = rounded(warmup - SimTime::ZERO).max(model.warmup);
                 set_span(&mut found, "warmup", warmup)?;
                 let rest = if length > warmup { length - warmup } else { length };
                 set_span(&mut found, "duration", rest)?;

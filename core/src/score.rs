@@ -71,7 +71,9 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
     for (name, predicted) in &answer.workloads {
         let Some(measured) = truth.workloads.get(name) else { continue };
         let mut add = |metric: &'static str, predicted: f64, measured: f64| {
-            let error = (predicted - measured).abs() / measured;
+            let off = (predicted - measured).abs();
+            // nothing was predicted, and nothing was measured
+            let error = if off > 0.0 { off / measured } else { 0.0 };
             let workload = name.clone();
             let (predicted_sd, measured_sd) = (None, None);
             let interval = answer.workloads[name].interval.get(metric);
@@ -94,8 +96,9 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
         };
         let response = predicted.response_time_ms;
         add("throughput_rps", predicted.throughput_rps, measured.throughput_rps);
-        add("response_time_ms.mean", response.mean, measured.response_time_ms.mean);
+        let mean = Some(response.mean).filter(|_| !predicted.no_requests && measured.requests > 0);
         for (metric, predicted, measured) in [
+            ("response_time_ms.mean", mean, measured.response_time_ms.mean),
             ("response_time_ms.p50", response.p50, measured.response_time_ms.p50),
             ("response_time_ms.p95", response.p95, measured.response_time_ms.p95),
             ("response_time_ms.p99", response.p99, measured.response_time_ms.p99),

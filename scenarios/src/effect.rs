@@ -87,12 +87,13 @@ impl Document {
                     (Some(one), Some(other)) => same_table(&one, &other),
                     _ => false,
                 };
-                let why = if same {
-                    "this is already the case"
-                } else {
-                    "it makes no difference to the scenario"
-                };
-                Some(why.to_owned())
+                let overridden =
+                    changes[index + 1..].iter().find(|later| later.path == change.path);
+                Some(match overridden {
+                    Some(later) => format!("a later change sets it to `{}`", later.value),
+                    None if same => "this is already the case".to_owned(),
+                    None => "it makes no difference to the scenario".to_owned(),
+                })
             } else {
                 alike(&after, &without)
             };

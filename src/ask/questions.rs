@@ -11,7 +11,7 @@ use cpu_time::ProcessTime;
 use foretell_scenarios::Change;
 use foretell_whatif::{Asked, Experience, Observed, UnknownModel};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -86,14 +86,17 @@ impl Desk<'_> {
     fn line(&self, number: u64, text: &str) -> Value {
         let start = ProcessTime::now();
         let cpu_ms = || (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
-        let question: Question = match serde_json::from_str(text) {
+        // serde would take a list of the fields' values, too
+        let object = serde_json::from_str::<Map<String, Value>>(text);
+        let parsed = object.and_then(|object| serde_json::from_value(Value::Object(object)));
+        let question: Question = match parsed {
             Ok(question) => question,
             Err(error) => {
                 // the text is one line, so its own number says nothing
                 let error = error.to_string().replace(" at line 1 column ", ", at column ");
                 let error = format!(
                     "line {number} is not a question: {error}; expected a JSON object with `what_if`, a \
-                     list of PATH=VALUE, and optionally `id` and `model`"
+                     list of PATH=VALUE (none: the recorded run), and optionally `id` and `model`"
                 );
                 return json!({ "id": null, "error": error, "cpu_ms": cpu_ms() });
             }

@@ -84,6 +84,10 @@ pub struct WorkloadAnswer {
     pub peak_throughput_rps: f64,
     /// Response time.
     pub response_time_ms: ResponseTimeMs,
+    /// Whether no request of the workload completes in the measured time. Then its times are unknown, and are 0
+    /// here, as in `truth.json`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_requests: bool,
     /// Requests outstanding on average.
     pub outstanding: f64,
     /// Number of outstanding requests at which the bottleneck is always busy: N*.
@@ -135,6 +139,7 @@ impl WorkloadAnswer {
     /// A predicted figure, by the name that `score` gives it.
     pub fn figure(&self, metric: &str) -> Option<f64> {
         match metric {
+            _ if self.no_requests && metric != "throughput_rps" => None,
             "throughput_rps" => Some(self.throughput_rps),
             "read_hit_rate" => self.read_hit_rate,
             _ => self.response_time_ms.figure(metric),
@@ -147,7 +152,7 @@ impl Answer {
     pub fn expect(&mut self, experience: &Experience) {
         let with_events = self.outages.is_some();
         let whole = if with_events { WITH_EVENTS } else { "" };
-        for found in self.workloads.values_mut() {
+        for found in self.workloads.values_mut().filter(|found| !found.no_requests) {
             let here = &found.circumstances;
             let figures = |metric: &str| found.figure(metric);
             let known = Expected { experience, model: self.model, of: whole, here };
@@ -244,7 +249,8 @@ impl ResponseTimeMs {
             let ns = all.get(((share * all.len() as f64) as usize).min(last));
             Some(ns.copied().unwrap_or(0) as f64 / 1e6)
         };
-        let sum: f64 = all.iter().map(|ns| *ns as f64).sum();
+        // the sum of no numbers is -0
+        let sum = all.iter().map(|ns| *ns as f64).sum::<f64>() + 0.0;
         let mean = sum / all.len().max(1) as f64 / 1e6;
         Self { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99) }
     }

@@ -45,7 +45,10 @@ pub(crate) fn by_its_path(
              another name, `device.new={ kind = ..., ... }`, and use it, `node.NAME.disk.0.device=new`"
         }
         ("seed", _) => "a prediction uses the recorded requests; run the scenario with it instead",
-        ("warmup" | "duration" | "intervals" | "payload" | "record", _) => {
+        ("record" | "payload", _) => {
+            "it changes what is recorded or checked, and answers do not contain that; run the scenario with it instead"
+        }
+        ("warmup" | "duration" | "intervals", _) => {
             "a prediction covers the recorded time; run the scenario with it instead"
         }
         ("tracking", Some("metrics" | "clock_skew" | "sample_delay")) => {

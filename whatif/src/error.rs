@@ -43,6 +43,11 @@ pub enum WhatIfError {
         /// What is wrong with it.
         found: String,
     },
+    /// The run kept no records.
+    #[error(
+        "the run recorded nothing, and a prediction needs the records of all requests: run with `record = \"all\"`"
+    )]
+    NothingRecorded,
     /// Not all requests were recorded.
     #[error(
         "the records are {kept}, but a prediction needs the records of all requests: run with `record = \

@@ -448,7 +448,10 @@ impl Prediction<'_> {
         // by workload: how many requests it completes in this model for one in the replay
         let paces = analysed.iter().zip(&self.outcome.workloads);
         let paces: Vec<f64> = paces
-            .map(|(seen, found)| seen.throughput_rps / found.throughput_rps.max(1e-9))
+            .map(|(seen, found)| match found.completed {
+                0 => 0.0,
+                _ => seen.throughput_rps / found.throughput_rps.max(1e-9),
+            })
             .collect();
         let workloads = self.scenario.workloads.iter().zip(&self.outcome.workloads);
         let workloads = workloads.zip(&self.about).enumerate();
@@ -467,9 +470,17 @@ impl Prediction<'_> {
                     (throughput_rps, ResponseTimeMs::of_mean(response_s))
                 }
             };
+            // without a completed request there are no demands, and so nothing that a model could say
+            let no_requests = found.completed == 0;
+            let (throughput_rps, response_time_ms) = if no_requests {
+                (0.0, ResponseTimeMs::of_mean(0.0))
+            } else {
+                (throughput_rps, response_time_ms)
+            };
             // the peak is corrected like the throughput
             let corrected = throughput_rps / found.throughput_rps.max(1e-9);
             let peak = match model {
+                _ if no_requests => 0.0,
                 Model::Bounds | Model::Mva => peak,
                 Model::Replay | Model::Fast => (peak * corrected).max(throughput_rps),
             };
@@ -492,6 +503,7 @@ impl Prediction<'_> {
                 throughput_bytes_per_s: throughput_rps * bytes,
                 peak_throughput_rps: peak,
                 response_time_ms,
+                no_requests,
                 outstanding: throughput_rps * response_time_ms.mean / 1e3,
                 outstanding_to_saturate: (alone + found.think_s) * peak,
                 read_share: self.read_share(workload, found),

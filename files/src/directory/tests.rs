@@ -386,7 +386,7 @@ fn what_a_killed_process_left_is_cleaned() {
     assert_eq!(tree(&out), [MANIFEST, "data", "data/mine.partial"]);
     // a process that was killed while it created a part
     let directory = place.take().unwrap();
-    drop(directory.part("parts/kept", RUN).unwrap().write("x", b"").unwrap());
+    directory.part("parts/kept", RUN).unwrap().write("x", b"").unwrap();
     for (name, manifest) in [(".p.123-0.partial", ""), (".p.123-1.partial", "{\n  \"note\"")] {
         let part = out.join("parts").join(name);
         fs::create_dir(&part).unwrap();

@@ -74,6 +74,11 @@ fn plain(step: &str) -> &str {
     step.trim_matches([' ', '"', '\''])
 }
 
+/// The key of a workload that a change sets.
+fn key_of(change: &Change) -> Option<&str> {
+    change.path.split('.').map(plain).nth(2)
+}
+
 /// Whether a question may change the size of the volume of a workload of this kind.
 pub(crate) fn can_grow(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| kind == "ssio" || STAY.contains(&kind))
@@ -210,10 +215,14 @@ impl Asked<'_> {
         let open =
             !matches!(self.scenario.workloads[self.workload].arrivals, Arrivals::Closed { .. });
         let requests = again::drawn(known, &drawn, open);
-        let grown = match (before == volume, law.whole) {
-            (true, _) => "",
-            (false, true) => "; it uses all of the volume as before",
-            (false, false) => "; it uses the same share of the volume as before",
+        let asked = |key: &str| self.changes.iter().any(|change| key_of(change) == Some(key));
+        let grown = match (before == volume || asked("working_set"), law.whole) {
+            (true, _) => String::new(),
+            (false, true) => "; it uses all of the volume as before".to_owned(),
+            (false, false) => format!(
+                "; it uses the same share of the volume as before (if it does not, set \
+                 `workload.{name}.working_set`, too)"
+            ),
         };
         let assumed = format!(
             "workload `{name}` ({shown}) has other requests, drawn from the changed law{grown}; their \
@@ -241,9 +250,7 @@ impl Asked<'_> {
         let WorkloadKind::Ssio { read_share, access, .. } = kind else {
             unreachable!("it is ssio")
         };
-        let asks_for = |key: &str| {
-            self.changes.iter().any(|change| change.path.split('.').map(plain).nth(2) == Some(key))
-        };
+        let asks_for = |key: &str| self.changes.iter().any(|change| key_of(change) == Some(key));
         let (mut requests, mut assumed) = (known.clone(), Vec::new());
         if asks_for("access") {
             requests = again::of_size(&requests, access, volume);

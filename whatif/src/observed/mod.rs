@@ -204,7 +204,8 @@ fn all_were_recorded(run: &impl Records) -> Result<(), WhatIfError> {
     let sampled = |kept: String| Err(WhatIfError::Sampled { kept });
     match selection.requests() {
         Requests::All => {}
-        _ => return sampled(selection.to_string()),
+        Requests::None => return Err(WhatIfError::NothingRecorded),
+        Requests::OneIn(_) => return sampled(selection.to_string()),
     }
     if !selection.kinds().contains(RecordKind::Request) {
         return sampled("without those of type `request`".to_owned());
