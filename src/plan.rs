@@ -155,6 +155,7 @@ fn text(
     map: &ClusterMap,
 ) -> String {
     let mut text = String::new();
+    let bytes = |amount: f64| if plan.bytes_known { in_tib(amount) } else { "-".to_owned() };
     let share = 100.0 * plan.shards as f64 / plan.shards_in_all.max(1) as f64;
     let _ = writeln!(
         text,
@@ -162,15 +163,15 @@ fn text(
         plan.groups,
         plan.shards,
         plan.shards_in_all,
-        in_tib(plan.bytes)
+        bytes(plan.bytes)
     );
     let floor = &plan.floor;
     let _ = writeln!(
         text,
         "at least {} must move: {} may not stay; even shares of the weight take {}",
-        in_tib(floor.bytes(plan.bytes)),
-        in_tib(floor.misplaced_bytes),
-        in_tib(floor.balance_bytes)
+        bytes(floor.bytes(plan.bytes)),
+        bytes(floor.misplaced_bytes),
+        bytes(floor.balance_bytes)
     );
     if plan.short > 0 {
         let _ = writeln!(
@@ -184,14 +185,14 @@ fn text(
     }
     write_fullest(&mut text, plan);
     text.push_str(&time.map(Time::text).unwrap_or_default());
-    for (id, (groups, bytes)) in plan.pools.iter().filter(|(_, (groups, _))| *groups > 0) {
+    for (id, (groups, moved)) in plan.pools.iter().filter(|(_, (groups, _))| *groups > 0) {
         let name = map.pools().get(id).map_or("", |pool| pool.name.as_str());
-        let _ = writeln!(text, "  pool {name}: {groups} groups, {}", in_tib(*bytes));
+        let _ = writeln!(text, "  pool {name}: {groups} groups, {}", bytes(*moved));
     }
     for (kind, name) in map.crush.parts().types.iter().filter(|(kind, _)| **kind > 0) {
         let places = moves_by(plan, map, *kind);
         for (place, (into, out)) in places.iter().filter(|_| places.len() > 1) {
-            let _ = writeln!(text, "  {name} {place}: {} in, {} out", in_tib(*into), in_tib(*out));
+            let _ = writeln!(text, "  {name} {place}: {} in, {} out", bytes(*into), bytes(*out));
         }
     }
     if let Some((upmaps, with)) = upmaps {
@@ -200,7 +201,7 @@ fn text(
             "\nwith {} upmaps: {} groups move, {}",
             upmaps.len(),
             with.groups,
-            in_tib(with.bytes)
+            bytes(with.bytes)
         );
         write_fullest(&mut text, with);
         if !upmaps.lost.is_empty() {
@@ -215,7 +216,7 @@ fn text(
 }
 
 fn write_fullest(text: &mut String, plan: &Plan) {
-    if let Some([(before, old), (after, new)]) = plan.fullest() {
+    if let Some([(before, old), (after, new)]) = plan.fullest().filter(|_| plan.bytes_known) {
         let (old, new) = (100.0 * old, 100.0 * new);
         let _ =
             writeln!(text, "fullest: osd.{before} {old:.1} % before, osd.{after} {new:.1} % after");

@@ -112,6 +112,84 @@ fn a_plan_says_what_a_pool_takes_and_refuses_what_no_rule_places() {
     }
 }
 
+/// A cluster of three hosts with an OSD each, and a pool of three copies; no file says how much it holds.
+fn three_hosts(place: &tempfile::TempDir) -> [String; 2] {
+    let osds: Vec<Value> = (0..3)
+        .map(|osd| serde_json::json!({ "osd": osd, "up": 1, "in": 1, "weight": 1.0 }))
+        .collect();
+    let dump = serde_json::json!({
+        "epoch": 1,
+        "pools": [{
+            "pool": 1, "pool_name": "p", "type": 1, "size": 3, "min_size": 2, "crush_rule": 0,
+            "pg_num": 8, "pg_placement_num": 8, "object_hash": 2, "flags": 1,
+        }],
+        "osds": osds, "osd_xinfo": [], "pg_upmap": [], "pg_upmap_items": [], "pg_temp": [],
+        "primary_temp": [],
+    });
+    let mut map = String::from("device 0 osd.0\ndevice 1 osd.1\ndevice 2 osd.2\n");
+    map += "type 0 osd\ntype 1 host\ntype 11 root\n";
+    for osd in 0..3 {
+        map += &format!(
+            "host h{osd} {{\nid -{}\nalg straw2\nhash 0\nitem osd.{osd} weight 1.000\n}}\n",
+            osd + 2
+        );
+    }
+    map += "root default {\nid -1\nalg straw2\nhash 0\nitem h0 weight 1.000\nitem h1 weight 1.000\n\
+            item h2 weight 1.000\n}\nrule by_host {\nid 0\ntype replicated\nstep take default\n\
+            step chooseleaf firstn 0 type host\nstep emit\n}\n";
+    let files = ["dump.json", "crush.txt"].map(|name| place.path().join(name));
+    std::fs::write(&files[0], dump.to_string()).unwrap();
+    std::fs::write(&files[1], map).unwrap();
+    files.map(|file| file.display().to_string())
+}
+
+#[test]
+fn more_copies_than_failure_domains_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let [dump, map] = three_hosts(&place);
+    let done = common::run(["plan", &dump, &map, "--what-if", "pool.p.size=5"]);
+    assert_eq!(done.status, Some(2), "{}", done.stdout);
+    let wanted = "the rule of pool `p` does not place 5 copies: `by_host` reaches 3 hosts, with at most 1 in \
+                  each: room for 3; expected room for 5";
+    assert!(done.stderr.contains(wanted), "{}", done.stderr);
+    succeed(["plan", &dump, &map, "--what-if", "node.h0.count=3", "--what-if", "pool.p.size=5"]);
+}
+
+#[test]
+fn only_placed_copies_survive() {
+    let place = tempfile::tempdir().unwrap();
+    let [dump, map] = three_hosts(&place);
+    let plan = json(&succeed(["plan", &dump, &map, "--what-if", "osd.1=out", "--json"]));
+    let survives = |when: &str, kind: &str, key: &str| {
+        plan["capacity"][when]["pools"][0]["survives"][kind][key].as_u64().unwrap()
+    };
+    for key in ["readable", "rule_readable"] {
+        for (kind, before, after) in [("osd", 2, 1), ("host", 2, 1), ("root", 0, 0)] {
+            let found = (survives("before", kind, key), survives("after", kind, key));
+            assert_eq!(found, (before, after), "{kind} {key}");
+        }
+    }
+}
+
+#[test]
+fn unknown_bytes_are_a_dash() {
+    let place = tempfile::tempdir().unwrap();
+    let [dump, map] = three_hosts(&place);
+    let text = succeed(["plan", &dump, &map, "--what-if", "node.h0.count=3"]);
+    assert!(text.contains(" %), -\n"), "{text}");
+    assert!(text.contains("bytes are unknown") && !text.contains("0 B"), "{text}");
+    assert!(!text.contains("used") && !text.contains("fullest:"), "{text}");
+}
+
+#[test]
+fn options_of_upmaps_need_upmaps() {
+    for option in ["--upmap-max", "--upmap-deviation"] {
+        let done = common::run(["plan", "x", "--what-if", "osd.1=out", option, "5"]);
+        assert_eq!(done.status, Some(2));
+        assert!(done.stderr.contains("--upmap [<KIND>]"), "{}", done.stderr);
+    }
+}
+
 #[test]
 fn what_no_ceph_cluster_wrote_is_refused_at_once() {
     for arguments in [["import", "ceph"].as_slice(), &["plan"]] {

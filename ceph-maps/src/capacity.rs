@@ -18,6 +18,8 @@ const LEAST_MEASURED: f64 = 4_194_304.0;
 pub struct Capacity {
     /// Bytes that clients stored; 0 where unknown.
     pub stored_bytes: f64,
+    /// Whether the files say how much is stored.
+    pub stored_known: bool,
     /// Bytes that clients can store until the first OSD is full if only this pool grows, including the bytes
     /// already stored.
     pub usable_bytes: f64,
@@ -45,9 +47,10 @@ pub struct Survives {
     pub readable: usize,
     /// Failures after which every group still has enough copies or chunks to serve clients.
     pub served: usize,
-    /// Failures without data loss that the rule guarantees for every placement that it allows.
+    /// Failures without data loss that the rule guarantees for every placement that it allows; never more than
+    /// `readable`.
     pub rule_readable: usize,
-    /// Failures with clients served that the rule guarantees.
+    /// Failures with clients served that the rule guarantees; never more than `served`.
     pub rule_served: usize,
 }
 
@@ -65,6 +68,8 @@ pub struct Whole {
     pub raw_bytes: f64,
     /// Used share of these bytes.
     pub fill: f64,
+    /// Whether the files say how much is used.
+    pub used_known: bool,
     /// The fullest OSD, and its fill level.
     pub fullest: Option<(i32, f64)>,
     /// Fill level above which an OSD accepts no writes.
@@ -96,6 +101,7 @@ pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]
         first_full: grows.map(|(osd, _)| osd),
         raw_bytes,
         fill: if raw_bytes > 0.0 { used_bytes / raw_bytes } else { 0.0 },
+        used_known: used_known(inventory),
         fullest,
         full_ratio,
     }
@@ -116,6 +122,13 @@ fn used(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> SortedMap
         }
     }
     used
+}
+
+/// Whether anything is known of how full the OSDs are. A new host of a plan is empty, which says nothing of the others.
+fn used_known(inventory: &Inventory) -> bool {
+    let mut of_pools = inventory.pools.values();
+    of_pools.any(|pool| pool.stored_bytes.is_some() || pool.allocated_bytes.is_some())
+        || inventory.osds.values().any(|osd| osd.used_bytes.is_some_and(|bytes| bytes > 0))
 }
 
 /// Capacity of each pool. `placed`: the placements in the order of the map's groups.
@@ -174,16 +187,23 @@ pub fn capacity(
         let survives = map.crush.parts().types.iter().filter_map(|(kind, name)| {
             let known =
                 *kind == 0 || map.crush.parts().buckets.iter().any(|bucket| bucket.kind == *kind);
-            known.then(|| Survives {
-                kind: name.clone(),
-                readable: survived_of(&domains, *kind, sets, most_lost),
-                served: survived_of(&domains, *kind, sets, pool.min_size as usize),
-                rule_readable: bounds.survived(*kind, most_lost),
-                rule_served: bounds.survived(*kind, pool.min_size as usize),
+            known.then(|| {
+                let least_served = pool.min_size as usize;
+                let readable = survived_of(&domains, *kind, sets, most_lost);
+                let served = survived_of(&domains, *kind, sets, least_served);
+                // a rule that does not place all members keeps no promise
+                Survives {
+                    kind: name.clone(),
+                    readable,
+                    served,
+                    rule_readable: bounds.survived(*kind, most_lost).min(readable),
+                    rule_served: bounds.survived(*kind, least_served).min(served),
+                }
             })
         });
         let capacity = Capacity {
             stored_bytes: stored,
+            stored_known: facts.is_some_and(|facts| facts.stored_bytes.is_some()),
             usable_bytes: stored + first.map_or(0.0, |(room, _)| room),
             first_full: first.map(|(_, osd)| osd),
             overhead,

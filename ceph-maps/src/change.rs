@@ -13,6 +13,7 @@ use foretell_sorted::SortedMap;
 use thiserror::Error;
 
 use crate::inventory::Inventory;
+use crate::promise::room;
 use crate::text::{did_you_mean, fixed};
 
 /// The reason why a change cannot be made.
@@ -59,7 +60,8 @@ pub fn change(
     Ok((changed, draft.inventory))
 }
 
-/// Errors if a pool that had a rule has none after the change: its groups would be nowhere.
+/// Errors if a pool gets a size or a kind that its rule does not place: no rule of the map has that kind and size, or
+/// the rule reaches too few failure domains.
 fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<(), String> {
     let before = map.pools().get(&pool.id);
     if before.is_some_and(|before| before.size == pool.size && before.kind == pool.kind) {
@@ -77,8 +79,19 @@ fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<
             rule.mask.is_none_or(|mask| (mask.min_size..=mask.max_size).contains(&pool.size));
         rule.kind == kind && (takes || !masked)
     };
-    if changed.rule_of(pool).is_some_and(|rule| rule.kind == kind) {
-        return Ok(());
+    if let Some(rule) = changed.rule_of(pool).filter(|rule| rule.kind == kind) {
+        let room = room(changed, rule, pool.size);
+        if room.members >= pool.size as usize {
+            return Ok(());
+        }
+        let types = &changed.crush.parts().types;
+        let domain = types.get(&room.kind).map_or("bucket", String::as_str);
+        let plural = if room.buckets == 1 { "" } else { "s" };
+        return Err(format!(
+            "the rule of pool `{}` does not place {what}: `{}` reaches {} {domain}{plural}, with at most {} in each: \
+             room for {}; expected room for {}",
+            pool.name, rule.name, room.buckets, room.each, room.members, pool.size
+        ));
     }
     let others: Vec<&str> = rules().filter(fits).map(|rule| rule.name.as_str()).collect();
     let help = match others.as_slice() {

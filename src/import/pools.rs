@@ -115,10 +115,10 @@ impl<'a> Pools<'a> {
         for (id, (capacity, cost)) in &self.by_id {
             table.add_row([
                 self.map.pools()[id].name.clone(),
-                in_tib(capacity.stored_bytes),
+                known(capacity.stored_known, in_tib(capacity.stored_bytes)),
                 in_tib(capacity.usable_bytes),
                 format!("{:.2}", capacity.overhead),
-                format!("{:.1} %", 100.0 * capacity.fill),
+                known(self.whole.used_known, format!("{:.1} %", 100.0 * capacity.fill)),
                 capacity.first_full.map_or("-".to_owned(), |osd| format!("osd.{osd}")),
                 survives(capacity),
                 cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
@@ -127,8 +127,11 @@ impl<'a> Pools<'a> {
         let mut text = format!("{table}\n");
         let Whole { raw_bytes, fill, full_ratio, .. } = &self.whole;
         let (used, full) = (100.0 * fill, 100.0 * full_ratio);
-        let _ = write!(text, "all drives: {}, {used:.1} % used", in_tib(*raw_bytes));
-        if let Some((osd, fill)) = self.whole.fullest {
+        let _ = write!(text, "all drives: {}", in_tib(*raw_bytes));
+        if self.whole.used_known {
+            let _ = write!(text, ", {used:.1} % used");
+        }
+        if let Some((osd, fill)) = self.whole.fullest.filter(|_| self.whole.used_known) {
             let _ = write!(text, "; the fullest is osd.{osd}, {:.1} %", 100.0 * fill);
         }
         text.push('\n');
@@ -147,6 +150,11 @@ impl<'a> Pools<'a> {
         }
         text
     }
+}
+
+/// What a table says of an amount: `-` if it is unknown.
+fn known(is_known: bool, amount: String) -> String {
+    if is_known { amount } else { "-".to_owned() }
 }
 
 /// The failures that every placement by the rule survives; then the failures that this placement
