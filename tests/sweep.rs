@@ -292,6 +292,7 @@ fn faults_of_a_sweep_file_have_places_and_remedies() {
         ("values = [1, 8]", "range = [1, 8]", "in a full factorial design it needs a `count`"),
         ("requests = \"1/10\"", "requests = \"10%\"", "is written as \"1/100\""),
         ("path   = \"workload.load.outstanding\"", "path = \"record\"", "cannot be a factor"),
+        ("values = [1, 8]", "range = [1, 2]\ncount = 5", "of these 5 values, 2 differ"),
     ];
     for (from, to, wanted) in cases {
         let found = fault(from, to);
@@ -301,6 +302,23 @@ fn faults_of_a_sweep_file_have_places_and_remedies() {
     for shard in ["0/3", "4/3", "3", "a/b"] {
         assert!(place.fault("out", &["--shard", shard]).contains("written as K/N"), "{shard}");
     }
+}
+
+#[test]
+fn a_setting_varies_by_one_factor() {
+    let fault = |factor: &str| {
+        let text = SWEEP.replace("[split]", &format!("[factor.second]\n{factor}\n\n[split]"));
+        assert_ne!(text, SWEEP);
+        Place::with(&text).fault("out", &[])
+    };
+    let same = fault("path = \"volume.data.encoding\"\nvalues = [\"1-of-2\", \"2-of-3\"]");
+    assert!(
+        same.contains("the factors `encoding` and `second` both set `volume.data.encoding`"),
+        "{same}"
+    );
+    let whole = fault("levels = { a = [\"workload.load={}\"], b = [\"seed=2\"] }");
+    let wanted = "factor `second` sets `workload.load`, which contains `workload.load.";
+    assert!(whole.contains(wanted), "{whole}");
 }
 
 #[test]

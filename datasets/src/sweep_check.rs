@@ -129,6 +129,7 @@ impl Checker<'_> {
                 factors.push(factor);
             }
         }
+        self.apart(raw, &factors);
         if raw.factor.is_empty() {
             self.add_at(0..0, "nothing varies; a sweep has one `[factor.NAME]` at least", None);
         }
@@ -281,6 +282,9 @@ impl Checker<'_> {
                 );
                 self.add_at(span.map_or(0..0, Spanned::span), message, None);
             }
+            for factor in factors {
+                self.distinct(raw, factor);
+            }
             let levels = factors.iter().map(|factor| factor.levels().unwrap_or(1));
             let all = levels.fold(1, u64::saturating_mul);
             if all > MOST_POINTS {
@@ -354,6 +358,46 @@ impl Checker<'_> {
             return None;
         }
         Some(factor)
+    }
+
+    /// Every setting varies by one factor: the last one would win, and the columns of the others would be wrong.
+    fn apart(&mut self, raw: &RawSweep, factors: &[Factor]) {
+        for (index, later) in factors.iter().enumerate() {
+            let overwritten = factors[..index].iter().find_map(|earlier| {
+                let mut paths =
+                    earlier.paths().flat_map(|path| later.paths().map(move |of| (path, of)));
+                let (path, of) = paths.find(|(path, of)| is_within(path, of))?;
+                Some((earlier.name.as_str(), path.to_owned(), of.to_owned()))
+            });
+            let Some((earlier, path, of)) = overwritten else { continue };
+            let message = if path == of {
+                format!("the factors `{earlier}` and `{}` both set `{path}`", later.name)
+            } else {
+                format!(
+                    "factor `{}` sets `{of}`, which contains `{path}` of factor `{earlier}`",
+                    later.name
+                )
+            };
+            let help =
+                "a setting varies by one factor; `levels` of one factor can set several paths"
+                    .to_owned();
+            let span = raw.factor.keys().find(|name| *name.get_ref() == later.name);
+            self.add_at(span.map_or(0..0, Spanned::span), message, Some(help));
+        }
+    }
+
+    /// The values of a range in a full factorial design differ from each other.
+    fn distinct(&mut self, raw: &RawSweep, factor: &Factor) {
+        let (Domain::Range(_), Some(count)) = (&factor.domain, factor.levels()) else { return };
+        let values: Vec<Value> = (0..count).map(|index| factor.level(index).value).collect();
+        let repeated = values.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        let Some(twice) = values.windows(2).find(|pair| pair[0] == pair[1]) else { return };
+        let message = format!("`{}` stands there twice", twice[0]);
+        let different = values.len() - repeated;
+        let help = format!("a smaller `count`: of these {count} values, {different} differ");
+        let written = raw.factor.iter().find(|(name, _)| *name.get_ref() == factor.name);
+        let at = written.and_then(|(_, raw)| raw.count.as_ref());
+        self.add_at(at.map_or(0..0, Spanned::span), message, Some(help));
     }
 
     /// The paths that get a value.
@@ -567,6 +611,11 @@ impl Checker<'_> {
         }
         found.filter(|k| *k > 0)
     }
+}
+
+/// Whether setting `outer` overwrites what was set at `path`: it is the same setting, or a table that contains it.
+fn is_within(path: &str, outer: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The quantity of a column with values of these quantities: names, if they have none in common.
