@@ -3,7 +3,9 @@
 mod report;
 
 use foretell_core::measured_points::{Sources, read};
-use foretell_estimate::{Knowledge, Links, ReadShare, Survey, WritePath};
+use foretell_estimate::{
+    Knowledge, Links, Measured, Overload, ReadShare, Series, Survey, WritePath,
+};
 
 use crate::cli::{EstimateArguments, WritePathChoice};
 use crate::failure::Failure;
@@ -54,6 +56,40 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<(), Failure> {
         outstanding: found.outstanding.get(series).copied().or(knowledge.outstanding),
         ..knowledge
     };
+    for (name, series) in &survey.series {
+        fits_links(series, knows(name))?;
+    }
     let report = Report::new(&survey, &knows, &asked, sizes, notes)?;
     crate::output::print(&if arguments.json { report.json() } else { report.text() })
+}
+
+/// Returns an error if more was measured than the links carry.
+fn fits_links(series: &Series, knowledge: Knowledge) -> Result<(), Failure> {
+    for (size, points) in &series.sizes {
+        let pure = [(ReadShare::READS, &points.read), (ReadShare::WRITES, &points.write)];
+        let mixed = points.mixed.iter().map(|(reads, measured)| (*reads, measured));
+        for (reads, Measured { iops, .. }) in pure.into_iter().chain(mixed) {
+            let Some(overload) = knowledge.overload(*size, reads, *iops) else { continue };
+            let Overload { direction, bits_per_s, link } = overload;
+            let what = match reads {
+                ReadShare::READS => format!("{iops:.0} reads/s"),
+                ReadShare::WRITES => format!("{iops:.0} writes/s"),
+                mix => format!("{iops:.0} requests/s with {mix} % reads"),
+            };
+            return Err(Failure::Usage(format!(
+                "{size}: {what} were measured, which is {}; the links {direction} carry {link}",
+                rate_of(bits_per_s)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A rate in a suitable unit.
+fn rate_of(bits_per_s: f64) -> String {
+    let units = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let unit = units.into_iter().find(|(unit, _)| bits_per_s >= *unit);
+    unit.map_or(format!("{bits_per_s:.0} bit/s"), |(unit, name)| {
+        format!("{:.1} {name}", bits_per_s / unit)
+    })
 }

@@ -111,6 +111,30 @@ fn links_hold_what_they_carry() {
 }
 
 #[test]
+fn more_than_the_links_carry_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    // 1000 a second of 1 MiB are 8.4 Gbit/s
+    let file = csv(&dir, "1M,100,1000\n1M,0,500\n");
+    let links = |rate: &'static str| ["--csv", &file, "--link-in", rate, "--link-out", rate];
+    let narrow = refused(&links("1 Gbit/s"));
+    let wanted =
+        "1 MiB: 1000 reads/s were measured, which is 8.4 Gbit/s; the links out carry 1 Gbit/s";
+    assert!(narrow.contains(wanted), "{narrow}");
+    // 5 % more is an error of measurement
+    succeed(["estimate"].iter().chain(&links("8 Gbit/s")));
+    // three copies of 500 writes a second
+    let copies = refused(&[&links("10 Gbit/s")[..], &["--encoding", "1-of-3"]].concat());
+    assert!(
+        copies.contains("500 writes/s were measured, which is 12.6 Gbit/s; the links in"),
+        "{copies}"
+    );
+    let path = refused(&["--csv", &file, "--write-path", "proxy"]);
+    assert!(path.contains("--link-in"), "{path}");
+    let read = refused(&["--csv", &file, "--read", ""]);
+    assert!(read.contains("expected a percentage from 0 to 100"), "{read}");
+}
+
+#[test]
 fn fio_results_fall_into_orders_sizes_and_mixes() {
     let dir = tempfile::tempdir().unwrap();
     let mixed = Job {

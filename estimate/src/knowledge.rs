@@ -9,6 +9,9 @@ use crate::point::ReadShare;
 /// A pure load that uses at least this share of a link's capacity is assumed to wait for that link.
 const FULL: f64 = 0.85;
 
+/// A measurement may use more than a link's capacity by this share: links and rates are rounded.
+const TOLERANCE: f64 = 0.05;
+
 /// Total capacity of the links of all storage nodes; each carries both directions at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Links {
@@ -50,6 +53,17 @@ impl Default for Knowledge {
     fn default() -> Self {
         Self { links: None, needed: 1, stored: 1, path: WritePath::Client, outstanding: None }
     }
+}
+
+/// A load that links cannot carry.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Overload {
+    /// `in` or `out`, as seen from the hosts that the links belong to.
+    pub direction: &'static str,
+    /// The load in this direction.
+    pub bits_per_s: f64,
+    /// What the links carry.
+    pub link: Rate,
 }
 
 /// Bytes in each direction of the storage's links for each byte of a request.
@@ -101,6 +115,17 @@ impl Knowledge {
         let [into, out_of] = self.seconds(size, reads)?;
         let longest = into.max(out_of);
         (longest > 0.0).then(|| 1.0 / longest)
+    }
+
+    /// The direction of the links that cannot carry this load, if there is one. Measurements may exceed a link's
+    /// capacity by [`TOLERANCE`].
+    pub fn overload(self, size: Bytes, reads: ReadShare, iops: f64) -> Option<Overload> {
+        let (busy, links) = (self.seconds(size, reads)?, self.links?);
+        let directions = [("in", links.into), ("out", links.out_of)];
+        let mut used = busy.into_iter().zip(directions);
+        let (busy, (direction, link)) = used.find(|(busy, _)| busy * iops > 1.0 + TOLERANCE)?;
+        let bits_per_s = busy * iops * link.as_bytes_per_s_f64() * 8.0;
+        Some(Overload { direction, bits_per_s, link })
     }
 
     /// Whether a load with this cost per request, in seconds, waits for a link.
@@ -157,6 +182,21 @@ mod tests {
         // a primary receives one copy and forwards two to other nodes: 3 kB in, 2 kB out
         near(ceiling(known(1, 3, WritePath::Primary), 0.0), 1000.0 / 3.0);
         assert_eq!(Knowledge::default().ceiling(Bytes(1), ReadShare::READS), None);
+    }
+
+    #[test]
+    fn a_load_above_the_links_is_an_overload() {
+        let once = known(1, 1, WritePath::Client);
+        // 1 kB each: 2000 reads/s are the 2 MB/s of the links out, and 5 % more may be measured
+        assert_eq!(once.overload(Bytes(1000), ReadShare::READS, 2090.0), None);
+        let over = once.overload(Bytes(1000), ReadShare::READS, 2110.0).unwrap();
+        assert_eq!(over.direction, "out");
+        assert!((over.bits_per_s - 16_880_000.0).abs() < 1.0, "{over:?}");
+        // three copies go in
+        let copies = known(1, 3, WritePath::Client);
+        assert_eq!(copies.overload(Bytes(1000), ReadShare::WRITES, 340.0), None);
+        assert_eq!(copies.overload(Bytes(1000), ReadShare::WRITES, 360.0).unwrap().direction, "in");
+        assert_eq!(Knowledge::default().overload(Bytes(1000), ReadShare::READS, 1e9), None);
     }
 
     #[test]

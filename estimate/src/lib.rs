@@ -14,7 +14,7 @@ mod survey;
 mod warning;
 
 pub use bottleneck::{Bottleneck, Estimate, Z95};
-pub use knowledge::{Knowledge, Links, WritePath};
+pub use knowledge::{Knowledge, Links, Overload, WritePath};
 pub use plain::{ConstantCapacity, Throughput, total_of_sizes};
 pub use point::{Point, ReadShare};
 pub use survey::{Fault, Measured, Series, SizePoints, Survey};

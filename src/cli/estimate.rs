@@ -26,7 +26,7 @@ pub struct EstimateArguments {
     #[arg(long, value_name = "DIR")]
     pub run: Vec<PathBuf>,
     /// Percentages of reads to estimate for, separated by commas.
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = percentage)]
     pub read: Vec<f64>,
     /// Request sizes of the load and their shares: `16K:0.3,1M:0.7`. Without it, each size is estimated by
     /// itself.
@@ -42,8 +42,8 @@ pub struct EstimateArguments {
     /// How data are stored: `1-of-3` is three copies.
     #[arg(long, value_name = "M-of-N", default_value = "1-of-1")]
     pub encoding: Encoding,
-    /// Who sends the copies of a write.
-    #[arg(long, value_enum, default_value_t = WritePathChoice::Client)]
+    /// Who sends the copies of a write. It matters for the links.
+    #[arg(long, value_enum, default_value_t = WritePathChoice::Client, requires = "link_in")]
     pub write_path: WritePathChoice,
     /// Number of requests outstanding at a time. It is used if `--sizes` has several sizes and the links are
     /// given. Results of fio contain this number.
@@ -55,6 +55,11 @@ pub struct EstimateArguments {
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let found = text.trim().parse();
+    found.map_err(|_| "expected a percentage from 0 to 100, such as `70`".to_owned())
 }
 
 /// Who sends the copies of a write.
