@@ -408,6 +408,82 @@ fn score_learns_from_one_table_chooses_and_tells_errors_on_another() {
 }
 
 #[test]
+fn options_without_effect_are_refused() {
+    let (_directory, path) = table();
+    let data = ["--data", path.to_str().unwrap(), "--target", "y", "--model", "cart"];
+    let refused = |step: &str, options: &[&str], wanted: &str| {
+        let message = fault(&[&[step], &data[..], options].concat());
+        assert!(message.contains(wanted), "{options:?}: {message}");
+    };
+    for options in [
+        ["--range", "minsplit=3..20"],
+        ["--splits", "4"],
+        ["--explorations", "4"],
+        ["--iterations", "4"],
+        ["--least-gain", "0.1"],
+    ] {
+        refused("evaluate", &options, "--search");
+    }
+    for options in [
+        ["--level", "80"],
+        ["--interval-method", "split"],
+        ["--interval-scale", "none"],
+        ["--interval-folds", "5"],
+        ["--interval-group", "kind"],
+    ] {
+        refused("evaluate", &options, "--intervals");
+        refused("train", &[&options[..], &["--no-intervals"]].concat(), "cannot be used with");
+    }
+    refused("evaluate", &["--search", "--range", "nnodes=3..20"], "has no parameter `nnodes`");
+    for option in ["--drop", "--key", "--group"] {
+        refused("train", &[option, "y"], &format!("`{option} y`: `y` is the target"));
+    }
+}
+
+#[test]
+fn extrapolations_are_noted() {
+    let (directory, path) = table();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (model, asked) = (file("m.json"), file("ask.csv"));
+    let data = path.to_str().unwrap();
+    succeed(["learn", "train", "--data", data, "--target", "y", "--model", "cart", "-o", &model]);
+    let noted = |rows: &str| {
+        std::fs::write(&asked, format!("kind,size,jobs\n{rows}")).unwrap();
+        let done = run(["learn", "predict", &model, "--data", &asked]);
+        assert_eq!(done.status, Some(0));
+        done.stderr
+    };
+    assert_eq!(noted("ssd,1,0\ndisk,12,4\n"), "");
+    assert_eq!(
+        noted("ssd,1,0\nssd,100000,4\n"),
+        "note: row 2: `size` = 100000 is outside the training rows (1 to 12)\n"
+    );
+    let many = noted(&"ssd,0,9\n".repeat(3));
+    assert!(many.ends_with("note: 3 more values are outside the training rows\n"), "{many}");
+}
+
+#[test]
+fn a_test_with_the_training_rows_is_noted() {
+    let (directory, path) = table();
+    let data = path.to_str().unwrap();
+    let copy = directory.path().join("copy.csv").display().to_string();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&copy, &text).unwrap();
+    let other = directory.path().join("other.csv").display().to_string();
+    std::fs::write(&other, text.lines().take(30).collect::<Vec<_>>().join("\n")).unwrap();
+    let model = ["learn", "score", "--data", data, "--target", "y", "--model", "lrm"];
+    for (test, is_noted) in [(data, true), (&copy, true), (&other, false)] {
+        let done = run([&model[..], &["--test", test]].concat());
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        assert_eq!(
+            done.stderr.contains("holds the rows that the models learn from"),
+            is_noted,
+            "{test}"
+        );
+    }
+}
+
+#[test]
 fn a_kept_model_predicts_with_intervals() {
     let (directory, path) = table();
     let model = directory.path().join("m.json");

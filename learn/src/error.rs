@@ -157,6 +157,19 @@ pub enum LearnError {
         /// Rows wanted.
         wanted: usize,
     },
+    /// Too few rows are left where some are held out.
+    #[error(
+        "{rows} rows are too few to hold some out: {found} of them would be left to learn from; expected {wanted} or \
+         more"
+    )]
+    TooFewLeft {
+        /// Rows of the data.
+        rows: usize,
+        /// Rows that are left.
+        found: usize,
+        /// Rows wanted.
+        wanted: usize,
+    },
     /// More folds than rows, or fewer than two folds.
     #[error(
         "cannot make {folds} folds of {rows} rows; expected 2 folds or more, and a row for each"
@@ -331,6 +344,18 @@ pub enum LearnError {
         /// What is wrong.
         fault: String,
     },
+}
+
+impl LearnError {
+    /// The same, for data of this number of rows: too few rows may be a part of them.
+    pub(crate) fn of_rows(self, rows: usize) -> Self {
+        match self {
+            Self::TooFewRows { found, wanted } if found < rows => {
+                Self::TooFewLeft { rows, found, wanted }
+            }
+            other => other,
+        }
+    }
 }
 
 fn nearest_text(nearest: Option<&str>) -> String {

@@ -66,6 +66,13 @@ impl Folds {
     pub fn read(input: impl Read, file: &str, rows: usize) -> Result<Self, LearnError> {
         let table = Table::read(input, file, &[])?;
         let fault = |fault: String| LearnError::Folds { file: file.to_owned(), fault };
+        let names = || table.columns().map(|(name, _)| name);
+        if !names().any(|name| ["row", "fold"].contains(&name)) {
+            let found: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+            let found = found.join(", ");
+            return Err(fault(format!("there are no columns `row` and `fold`; found {found}")));
+        }
+        let folds = table.column("fold")?;
         if table.rows() != rows {
             return Err(LearnError::Length {
                 what: format!("folds in `{file}`"),
@@ -73,7 +80,7 @@ impl Folds {
                 wanted: rows,
             });
         }
-        let Cells::Numbers(folds) = table.column("fold")? else {
+        let Cells::Numbers(folds) = folds else {
             return Err(fault("column `fold` holds names; expected whole numbers".to_owned()));
         };
         let order: Vec<usize> = match table.column("row") {
@@ -190,6 +197,10 @@ mod tests {
         assert_eq!(
             fault("row,fld\n0,1\n1,1\n", 2),
             "there is no column `fold`; did you mean `fld`?"
+        );
+        assert_eq!(
+            fault("x,y\n0,1\n1,1\n", 3),
+            "folds in `f.csv`: there are no columns `row` and `fold`; found `x`, `y`"
         );
     }
 }

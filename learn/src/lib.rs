@@ -62,7 +62,7 @@ pub use linear::{LinearModel, Term};
 pub use m5::{M5, M5Node};
 pub use mars::{Basis, Hinge, Mars, Shape};
 pub use matrix::Matrix;
-pub use model::{Model, Selected, Trained, Training};
+pub use model::{FeatureRange, Model, Outside, Selected, Trained, Training};
 pub use moments::Plane;
 pub use search::{Evaluated, SearchRange, SearchResult, SearchSettings, search};
 pub use spec::{Kind, Parameter, Rows, Spec, Values};

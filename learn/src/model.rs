@@ -147,11 +147,36 @@ pub struct Trained {
     pub schema: Schema,
     /// Number of rows that it was fitted on.
     pub rows: usize,
+    /// The smallest and largest value of each numeric feature; empty in files of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<FeatureRange>,
     /// The model.
     pub model: Model,
     /// Data for its intervals, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Intervals>,
+}
+
+/// The values of a numeric feature in the training rows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FeatureRange {
+    /// Name of the feature.
+    pub name: String,
+    /// Smallest value.
+    pub low: f64,
+    /// Largest value.
+    pub high: f64,
+}
+
+/// A value outside the training rows: the model extrapolates.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outside<'a> {
+    /// Row, from 0.
+    pub row: usize,
+    /// The value.
+    pub value: f64,
+    /// The feature, and its values in the training rows.
+    pub range: &'a FeatureRange,
 }
 
 const FORMAT: u32 = 2;
@@ -175,6 +200,10 @@ impl Trained {
     /// Fits `spec` to all rows (with split intervals, to a part of them). Errors as [`Spec::fit`], and
     /// if a logarithm is asked of a target that is not positive.
     pub fn fit(spec: &Spec, data: &Dataset, training: &Training) -> Result<Self, LearnError> {
+        Self::fitted(spec, data, training).map_err(|error| error.of_rows(data.y.len()))
+    }
+
+    fn fitted(spec: &Spec, data: &Dataset, training: &Training) -> Result<Self, LearnError> {
         data.check_missing(spec)?;
         let settings = training.intervals.as_ref();
         let part = Intervals::learned(data, settings)?.map(|rows| data.take_rows(&rows));
@@ -191,6 +220,7 @@ impl Trained {
             view,
             schema: data.schema.clone(),
             rows: learned.y.len(),
+            ranges: ranges(data),
             model,
             intervals,
         })
@@ -206,6 +236,28 @@ impl Trained {
         let x = self.schema.encode(table)?;
         check_missing(&self.spec, &self.schema, &x)?;
         Ok(x)
+    }
+
+    /// The values of rows that are outside the training rows, row by row; `x` is as [`Trained::encode`] returns it.
+    /// None is found for a model from a file without ranges.
+    pub fn outside(&self, x: &Matrix) -> Vec<Outside<'_>> {
+        let columns = numeric_columns(&self.schema);
+        let of_feature = |range: &FeatureRange| {
+            columns.iter().find(|(name, _)| *name == range.name).map(|(_, column)| *column)
+        };
+        let ranged: Vec<(&FeatureRange, usize)> =
+            self.ranges.iter().filter_map(|range| Some((range, of_feature(range)?))).collect();
+        let of_row = |row: usize| {
+            ranged.iter().filter_map(move |(range, column)| {
+                let value = x.get(row, *column);
+                (value < range.low || value > range.high).then_some(Outside {
+                    row,
+                    value,
+                    range: *range,
+                })
+            })
+        };
+        (0..x.rows()).flat_map(of_row).collect()
     }
 
     /// Predictions for rows of a matrix with the columns that the model was fitted on.
@@ -303,10 +355,67 @@ impl Trained {
     }
 }
 
+/// The numeric features of a schema, and their columns in a matrix.
+fn numeric_columns(schema: &Schema) -> Vec<(&str, usize)> {
+    let owners = schema.column_features();
+    let features = owners.into_iter().map(|owner| &schema.features[owner]).enumerate();
+    let numeric = features.filter(|(_, feature)| feature.levels.is_none());
+    numeric.map(|(column, feature)| (feature.name.as_str(), column)).collect()
+}
+
+/// The smallest and largest value of each numeric feature, without missing values.
+fn ranges(data: &Dataset) -> Vec<FeatureRange> {
+    let range = |(name, column): (&str, usize)| {
+        let values = || data.x.column(column).iter().copied().filter(|value| !value.is_nan());
+        let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+        Some(FeatureRange { name: name.to_owned(), low, high })
+    };
+    numeric_columns(&data.schema).into_iter().filter_map(range).collect()
+}
+
 /// Natural logarithms; errors if a value is not above 0.
 pub(crate) fn logarithms(y: &[f64]) -> Result<Vec<f64>, LearnError> {
     if let Some(row) = y.iter().position(|y| *y <= 0.0) {
         return Err(LearnError::LogOfTarget { row: row + 1, value: y[row] });
     }
     Ok(y.iter().map(|y| libm::log(*y)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trained(text: &str) -> Result<Trained, LearnError> {
+        let data = Dataset::new(&Table::read(text.as_bytes(), "t", &[])?, "y", &[])?;
+        let intervals = Some(IntervalSettings::default());
+        Trained::fit(&"cart".parse()?, &data, &Training { transform: Transform::None, intervals })
+    }
+
+    #[test]
+    fn rows_outside_the_training_rows_are_found() {
+        let model = trained("k,x,y\na,0,1\nb,10,2\na,5,3\nb,7,4\na,3,6\n").unwrap();
+        let asked = Table::read("x,k\n0,a\n-1,b\n10,a\n10.5,a\n".as_bytes(), "t", &[]).unwrap();
+        let rows = |model: &Trained| {
+            let x = model.encode(&asked).unwrap();
+            let outside = model.outside(&x);
+            outside.iter().map(|o| (o.row, o.value, o.range.low, o.range.high)).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&model), [(1, -1.0, 0.0, 10.0), (3, 10.5, 0.0, 10.0)]);
+        let mut file = Vec::new();
+        model.save(&mut file).unwrap();
+        assert_eq!(rows(&Trained::load(file.as_slice()).unwrap()).len(), 2);
+        // a file of an older version
+        let mut older: serde_json::Value = serde_json::from_slice(&file).unwrap();
+        older.as_object_mut().unwrap().remove("ranges").unwrap();
+        let older = Trained::load(older.to_string().as_bytes()).unwrap();
+        assert_eq!(rows(&older), []);
+    }
+
+    #[test]
+    fn too_few_rows_are_those_of_the_table() {
+        assert_eq!(
+            trained("x,y\n1,1\n2,2\n").unwrap_err().to_string(),
+            "2 rows are too few to hold some out: 1 of them would be left to learn from; expected 2 or more"
+        );
+    }
 }

@@ -129,7 +129,8 @@ pub fn left_out(
     }
     let of_parts = in_parallel(parts.0.len(), jobs, |number| {
         let Part { train, test, .. } = &parts.0[number];
-        let trained = Trained::fit(spec, &data.take_rows(train), training)?;
+        let trained = Trained::fit(spec, &data.take_rows(train), training)
+            .map_err(|error| error.of_rows(data.y.len()))?;
         let x = data.x.take_rows(test);
         let intervals = trained.predict_intervals(&x, None);
         let predicted = trained.predict(&x);

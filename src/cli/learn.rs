@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Arg, Args, Subcommand, ValueEnum};
 use foretell_learn::{IntervalSettings, Method, Scale, Spec, Training, Transform};
 
 /// Arguments of `learn`.
@@ -271,7 +271,7 @@ pub struct LearnScoreArguments {
     #[command(flatten)]
     pub intervals: IntervalArguments,
     /// Make no intervals, and report no coverage.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = OF_INTERVALS)]
     pub no_intervals: bool,
     /// Write the predictions of the chosen model here, with the rows' keys.
     #[arg(long, value_name = "FILE")]
@@ -343,8 +343,28 @@ pub struct SpaceArguments {
     pub least_gain: f64,
 }
 
+/// Options that mean something only with `evaluate --search`.
+const OF_SEARCH: [&str; 5] = ["ranges", "splits", "explorations", "iterations", "least_gain"];
+/// Options that mean something only where intervals are made.
+const OF_INTERVALS: [&str; 5] =
+    ["level", "interval_method", "interval_scale", "interval_folds", "interval_group"];
+
+/// Makes an option of `evaluate` require the switch with which it means something. Other commands, which have no such
+/// switch, share the options.
+fn with_its_switch(option: Arg) -> Arg {
+    let id = option.get_id().as_str();
+    if OF_SEARCH.contains(&id) {
+        option.requires("search")
+    } else if OF_INTERVALS.contains(&id) {
+        option.requires("intervals")
+    } else {
+        option
+    }
+}
+
 /// Arguments of `learn evaluate`.
 #[derive(Debug, Args)]
+#[command(mut_args(with_its_switch))]
 pub struct EvaluateArguments {
     /// The rows.
     #[command(flatten)]
@@ -390,7 +410,7 @@ pub struct TrainArguments {
     #[arg(long, value_name = "MODEL")]
     pub model: Spec,
     /// Make no intervals. The model is then fitted only once.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = OF_INTERVALS)]
     pub no_intervals: bool,
     /// Intervals around predictions.
     #[command(flatten)]

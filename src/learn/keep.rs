@@ -6,12 +6,12 @@ use std::path::Path;
 
 use foretell_files::{FileKind, NewFile};
 use foretell_learn::metrics::Scores;
-use foretell_learn::{Gp, Interval, Model, Trained};
+use foretell_learn::{FeatureRange, Gp, Interval, Model, Outside, Trained};
 use serde_json::{Value, json};
 
 use super::rows;
 use crate::cli::{PredictArguments, ShowArguments, TrainArguments, training};
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 
 /// Saved models are JSON.
 const MODEL: FileKind<'_> =
@@ -113,6 +113,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
     let split = arguments.split.as_deref();
     let (table, keys) = rows::features(&arguments.data, &factors, split, &arguments.key)?;
     let x = trained.encode(&table)?;
+    note_outside(&trained.outside(&x));
     let predicted = trained.predict(&x);
     let level = arguments.level.map(|level| level / 100.0);
     let intervals = trained.predict_intervals(&x, level);
@@ -168,6 +169,25 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
                 path.display()
             ))
         }
+    }
+}
+
+/// Maximum number of notes on values outside the training rows.
+const MOST_OUTSIDE: usize = 3;
+
+/// Notes on values for which the model extrapolates.
+fn note_outside(outside: &[Outside<'_>]) {
+    let (first, others) = outside.split_at(outside.len().min(MOST_OUTSIDE));
+    for Outside { row, value, range: FeatureRange { name, low, high } } in first {
+        let row = row + 1;
+        note(&format!(
+            "row {row}: `{name}` = {value} is outside the training rows ({low} to {high})"
+        ));
+    }
+    match others.len() {
+        0 => {}
+        1 => note("1 more value is outside the training rows"),
+        more => note(&format!("{more} more values are outside the training rows")),
     }
 }
 

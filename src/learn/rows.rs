@@ -30,6 +30,16 @@ pub(super) fn dataset_with_keys(
     usual: &str,
 ) -> Result<(Dataset, Keys), Failure> {
     let DataArguments { target, factor, key, .. } = arguments;
+    let (drops, groups) = (arguments.drop.iter(), arguments.group.iter());
+    let other_uses = [("drop", drops), ("key", key.iter())]
+        .into_iter()
+        .flat_map(|(option, names)| names.map(move |name| (option, name)));
+    let mut other_uses = other_uses.chain(groups.map(|name| ("group", name)));
+    if let Some((option, name)) = other_uses.find(|(_, name)| *name == target) {
+        let message =
+            format!("`--{option} {name}`: `{name}` is the target; expected another column");
+        return Err(Failure::Usage(message));
+    }
     let (table, points, mut keys) = if path.is_dir() {
         let split = data_set::wanted(split, usual)?;
         let read = data_set::read(path, Some(target), factor, split)?;

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::evaluate::{coverage_json, coverage_text};
 use super::keep;
 use super::rows::{self, Keys};
-use crate::cli::{LearnScoreArguments, training};
-use crate::failure::Failure;
+use crate::cli::{DataArguments, LearnScoreArguments, training};
+use crate::failure::{Failure, note};
 use crate::jobs;
 use crate::screen::fitted;
 
@@ -42,6 +42,12 @@ pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> 
             Ok(Test { name: name.clone(), data, keys })
         })
         .collect::<Result<_, Failure>>()?;
+    for test in tests.iter().filter(|test| is_training(asked, test, &data)) {
+        note(&format!(
+            "`--test {}` holds the rows that the models learn from: its errors say nothing about other rows",
+            test.name
+        ));
+    }
     let (parts, how) = rows::hold_out(&arguments.validation).parts_by_form(&data)?;
     let jobs = jobs::threads(arguments.validation.jobs);
     let intervals = (!arguments.no_intervals).then_some(&arguments.intervals);
@@ -83,6 +89,14 @@ fn test(arguments: &LearnScoreArguments, name: &str) -> Result<(Dataset, Keys), 
         return Err(Failure::Usage(message));
     }
     rows::dataset_with_keys(asked, &asked.data, Some(name), "test")
+}
+
+/// Whether a test has the training rows: it is the same table or data set, or a copy.
+fn is_training(asked: &DataArguments, test: &Test, data: &Dataset) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let same =
+        canonical(Path::new(&test.name)).is_some_and(|path| Some(path) == canonical(&asked.data));
+    same || (&test.data.x, &test.data.y) == (&data.x, &data.y)
 }
 
 fn as_csv(candidate: &Candidate, tests: &[Test]) -> String {
