@@ -40,6 +40,16 @@ pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
+/// Help for a key that has a meaning only with these values of the key `tag`.
+pub(crate) fn belongs<'a>(
+    key: &str,
+    tag: &str,
+    values: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let values: Vec<_> = values.into_iter().map(|value| format!("`{tag} = \"{value}\"`")).collect();
+    format!("`{key}` belongs to {}", values.join(" or "))
+}
+
 /// Whether a volume, a workload or (if it begins with a letter) a group of hosts may have the name.
 ///
 /// Names are parts of paths and of host patterns, so they must not contain the special characters of these.

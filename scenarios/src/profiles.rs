@@ -136,7 +136,9 @@ impl<'a> Profiles<'a> {
                 let names = known.iter().map(String::as_str);
                 let help = meant(name, names).map(|help| {
                     if is_profile_name(name) {
-                        format!("{help} Your own goes into `{}/{name}.toml`.", kind.directory())
+                        let beside = if sources.confined { Path::new("") } else { self.base };
+                        let file = beside.join(kind.directory()).join(format!("{name}.toml"));
+                        format!("{help} Your own goes into `{}`.", file.display())
                     } else {
                         help
                     }

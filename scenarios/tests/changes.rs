@@ -351,7 +351,8 @@ const REFUSED: &[(&str, &str)] = &[
     (
         "workload.mail.file=x",
         "`workload.mail.file` would have no effect: `kind` is `ssio`; \
-          `file` belongs to the kind `trace`, `iozone`, `ffsb`, `fio`, `cosbench`",
+          `file` belongs to `kind = \"trace\"` or `kind = \"iozone\"` or `kind = \"ffsb\"` or `kind = \"fio\"` or \
+          `kind = \"cosbench\"`",
     ),
     (
         "workload.mail.rate=5",

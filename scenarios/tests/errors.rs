@@ -604,6 +604,55 @@ const WRONG: &[(&str, &str)] = &[
         "cpu = { profile = \"pentium4-2.6\" }",
         "cpu = { profile = \"pentium4-2.6\", cores = 2, smt = 2.5 }",
     ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"20 s\" }\nevent.f = { at = \"5 s\", what = \"slow\", host = \"brick3\", factor = 2.0 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"5 s\" }\nevent.f = { at = \"2 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 2.0, for = \"4 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"5 s\" }\nevent.f = { at = \"2 s\", what = \"slow\", link = \"brick3\", factor = 2.0, for = \"5 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"5 s\" }\nevent.f = { at = \"2 s\", what = \"slow\", host = \"brick[2-3]\", factor = 2.0, for = \"3 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", link = \"brick3\" }\nevent.f = { at = \"2 s\", what = \"slow\", host = \"brick3\", factor = 2.0 }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\", for = \"5 s\" }\nevent.f = { at = \"4 s\", what = \"return\", host = \"brick3\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"3 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 2.0, for = \"9 s\" }\nevent.f = { at = \"4 s\", what = \"slow\", disk = \"brick3.disk0\", factor = 3.0, for = \"3 s\" }",
+    ),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\nevent.e = { at = \"1 s\", what = \"fail\", host = \"brick3\" }\nevent.f = { at = \"2 s\", what = \"drain\", host = \"brick3\" }",
+    ),
+    (
+        "[volume.mail]",
+        "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[volume.mail]\nmin_write = 3\nwrite_quorum = 2",
+    ),
+    (
+        "[volume.mail]",
+        "[event.e]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"\n[cluster]\nsystem = \"ceph\"\n[volume.mail]\nmin_size = 9",
+    ),
+    ("count = 8", "count = 8.0"),
+    ("count = 8", "count = 8.5"),
+    ("[node.brick]", "[node]"),
+    ("[volume.mail]", "[volume]\nencoding = \"1-of-3\"\n[volume.mail]"),
+    (
+        "duration = \"15 s\"",
+        "duration = \"15 s\"\n[event]\nat = \"1 s\"\nwhat = \"fail\"\nhost = \"brick3\"",
+    ),
+    ("[node.brick]", "[cluster]\nsystem = \"ceph\"\nproxies = \"app1\"\n[node.brick]"),
 ];
 
 /// Each error on three lines: place and underlined text, message, help.
@@ -751,6 +800,17 @@ fn a_trace_that_is_not_there_is_told_with_its_whole_path() {
     fs::remove_dir(&path).unwrap();
     fs::write(&path, "1\n").unwrap();
     assert!(errors_of(&text, directory.path()).is_none());
+}
+
+#[test]
+fn a_wrong_kind_of_a_device_file_is_named_without_a_dot() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("devices")).unwrap();
+    let file = directory.path().join("devices/mine.toml");
+    fs::write(&file, "kind = \"ssdd\"\nsource = \"none\"\n").unwrap();
+    let text = instead(&[("\"barracuda-7200.8\"", "\"mine\"")]);
+    let errors = errors_of(&text, directory.path()).unwrap();
+    assert_eq!(errors.errors()[0].message(), "`kind` cannot be `ssdd`");
 }
 
 /// The output on a terminal of 100 columns, without colours.

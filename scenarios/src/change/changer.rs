@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::path::{Step, steps};
 use crate::error::{Problem, Problems};
 use crate::host_pattern::Group;
-use crate::names::{meant, one_of};
+use crate::names::{belongs, meant, one_of};
 use crate::overlay::drop_meaningless;
 use crate::shape::{self, KeyShape, Shape, TableShape};
 use crate::source::{Place, Sources};
@@ -247,7 +247,7 @@ impl Changer<'_> {
                 let chosen = chosen.unwrap_or_default();
                 let message =
                     format!("`{path}.{}` would have no effect: `{tag}` is `{chosen}`", step.text);
-                let help = format!("`{}` belongs to the kind {}", step.text, one_of(others));
+                let help = belongs(&step.text, tag, others);
                 return Err(self.fail(step, message).help(help));
             }
         }

@@ -1,6 +1,5 @@
 //! Checks events: their targets, times and actions, and whether they are possible.
 
-use foretell_sorted::SortedMap;
 use foretell_units::{HostId, SimSpan};
 
 use super::host_list::AllowedHosts;
@@ -20,9 +19,11 @@ fn disk_number(text: &str) -> Option<usize> {
 }
 
 /// An event at one host, and its place in the text.
-struct Step {
-    event: Event,
-    place: Place,
+pub(super) struct Step {
+    pub(super) event: Event,
+    pub(super) place: Place,
+    /// Whether it is the end of the event, after the time in `for`.
+    pub(super) is_end: bool,
 }
 
 impl Context<'_> {
@@ -63,7 +64,7 @@ impl Context<'_> {
             };
             (step.event.at, begins)
         });
-        good &= self.possible(&mut steps, hosts);
+        good &= self.possible(&mut steps, hosts, duration);
         good &= self.disks_are_servers || self.enough_members(&steps, hosts, volumes);
         good &= self.without_clients(&steps, hosts, workloads);
         good &= self.without_relays(&steps, hosts, system);
@@ -274,9 +275,9 @@ impl Context<'_> {
         let mut steps = Vec::new();
         for (host, part) in targets {
             let event = |at, action| Event { name: name.clone(), at, host, part, action };
-            steps.push(Step { event: event(at, action), place });
+            steps.push(Step { event: event(at, action), place, is_end: false });
             if let Some(lasts) = lasts {
-                steps.push(Step { event: event(at + lasts, ends), place });
+                steps.push(Step { event: event(at + lasts, ends), place, is_end: true });
             }
         }
         Some(steps)
@@ -515,104 +516,6 @@ impl Context<'_> {
         Some((host, if alone { Part::Disk(number as u32) } else { Part::Whole }))
     }
 
-    /// Checks that hosts fail and return alternately. A host that fails and returns later keeps its data.
-    fn possible(&mut self, steps: &mut [Step], hosts: &Hosts) -> bool {
-        type Scope = (HostId, Part);
-        let meet = |one: &Scope, other: &Scope| one.0 == other.0 && one.1.meets(other.1);
-        let mut down: SortedMap<Scope, usize> = SortedMap::new();
-        let mut slow: SortedMap<Scope, usize> = SortedMap::new();
-        let mut seen: SortedMap<Scope, usize> = SortedMap::new();
-        let mut left: SortedMap<Scope, usize> = SortedMap::new();
-        let mut good = true;
-        for index in 0..steps.len() {
-            let Event { host, part, action, at, name } = steps[index].event.clone();
-            let (scope, host_name) = ((host, part), part.of(&hosts.name(host)));
-            let earlier = |of: &SortedMap<Scope, usize>| {
-                of.iter().find(|(other, _)| meet(other, &scope)).map(|(_, index)| *index)
-            };
-            let before = match action {
-                Action::Return => down.get(&scope).copied(),
-                _ => earlier(&down),
-            };
-            let (known, gone) = (earlier(&seen), earlier(&left));
-            seen.entry(scope).or_insert(index);
-            let place = steps[index].place;
-            let problem = match (action, before) {
-                (Action::Add, _) => known.map(|known| {
-                    let first = &steps[known];
-                    let message = format!(
-                        "`{host_name}` joins at {at} (event `{name}`), and something happens to it \
-                         before, at {} (event `{}`)",
-                        first.event.at, first.event.name
-                    );
-                    let help = "what joins has not been there before";
-                    Problem::new(place, message).also(first.place).help(help)
-                }),
-                (Action::Drain, _) => {
-                    let earlier = before.or(gone);
-                    left.insert(scope, index);
-                    earlier.map(|earlier| {
-                        let first = &steps[earlier];
-                        let message = format!(
-                            "`{host_name}` is drained at {at} (event `{name}`), and is down or \
-                             drained since {} (event `{}`)",
-                            first.event.at, first.event.name
-                        );
-                        let help = "drain what is there";
-                        Problem::new(place, message).also(first.place).help(help)
-                    })
-                }
-                (Action::Fail { .. }, None) => {
-                    down.insert(scope, index);
-                    None
-                }
-                (Action::Return, Some(failed)) => {
-                    down.remove(&scope);
-                    steps[failed].event.action = Action::Fail { keeps: true };
-                    None
-                }
-                (Action::Fail { .. }, Some(failed)) => {
-                    let first = &steps[failed];
-                    let message = format!(
-                        "`{host_name}` fails at {at} (event `{name}`), and has failed at {} already \
-                         (event `{}`)",
-                        first.event.at, first.event.name
-                    );
-                    let help = "let it return in between, with an event of its own or `for`";
-                    Some(Problem::new(place, message).also(first.place).help(help))
-                }
-                (Action::Return, None) => {
-                    let message = format!(
-                        "`{host_name}` returns at {at} (event `{name}`), and has not failed before"
-                    );
-                    Some(Problem::new(place, message).help("let it fail earlier"))
-                }
-                (Action::Slow { factor }, _) if factor > 1.0 => {
-                    slow.insert(scope, index).map(|earlier| {
-                        let first = &steps[earlier];
-                        let message = format!(
-                            "`{host_name}` slows down at {at} (event `{name}`), and is slow since \
-                             {} (event `{}`)",
-                            first.event.at, first.event.name
-                        );
-                        let help = "give the first one an end with `for`";
-                        Problem::new(place, message).also(first.place).help(help)
-                    })
-                }
-                (Action::Slow { .. }, _) => {
-                    slow.remove(&scope);
-                    None
-                }
-                (Action::Set { .. }, _) => None,
-            };
-            if let Some(problem) = problem {
-                self.add(problem);
-                good = false;
-            }
-        }
-        good
-    }
-
     /// Checks that volumes always have as many nodes as fragments, and that each host that joins or
     /// is drained belongs to one.
     fn enough_members(
@@ -704,33 +607,40 @@ impl Context<'_> {
         let least = u8::try_from(*raw_least.get()).ok().filter(|least| (m..=n).contains(least));
         if least.is_none() {
             let message = format!(
-                "a placement group cannot serve with {} of {n}: {m} are needed to read",
-                raw_least.get()
+                "`min_size` is {}; with `{}` it is from {m} to {n}",
+                raw_least.get(),
+                raw.encoding.get().trim()
             );
-            let help = format!("`min_size` is from {m} to {n}");
+            let help = format!("a read needs {m} of the {n} of a placement group");
             let place = raw.encoding.place();
             self.add(Problem::new(raw_least.place(), message).also(place).help(help));
         }
         least
     }
 
-    /// Minimum fragments with which a write proceeds.
+    /// Minimum fragments with which a write proceeds. `m`: those that are needed to read; `n`: all.
     pub(super) fn min_write(
         &mut self,
-        raw: Option<&At<i64>>,
+        raw: &RawVolume,
         quorum: u8,
-        (m, place): (u8, Place),
+        (m, n): (u8, u8),
     ) -> Option<u8> {
-        let Some(raw) = raw else { return Some(m) };
-        let least = u8::try_from(*raw.get()).ok().filter(|least| (m..=quorum).contains(least));
+        let Some(raw_least) = &raw.min_write else { return Some(m) };
+        let least =
+            u8::try_from(*raw_least.get()).ok().filter(|least| (m..=quorum).contains(least));
         if least.is_none() {
+            let with = match quorum < n {
+                true => format!(" and `write_quorum = {quorum}`"),
+                false => String::new(),
+            };
             let message = format!(
-                "writes cannot go on with {} fragments: {m} are needed to read, and {quorum} \
-                 acknowledgements complete a write",
-                raw.get()
+                "`min_write` is {}; with `{}`{with} it is from {m} to {quorum}",
+                raw_least.get(),
+                raw.encoding.get().trim()
             );
-            let help = format!("`min_write` is from {m} to {quorum}");
-            self.add(Problem::new(raw.place(), message).also(place).help(help));
+            let help = format!("a read needs {m}, and {quorum} acknowledgements complete a write");
+            let place = raw.encoding.place();
+            self.add(Problem::new(raw_least.place(), message).also(place).help(help));
         }
         least
     }

@@ -14,6 +14,7 @@ mod host_list;
 mod hosts;
 mod machines;
 mod memory;
+mod possible;
 mod quantities;
 mod recovery;
 mod scrub;

@@ -201,7 +201,16 @@ fn put(
     let paths = paths(scenario, osds);
     if !paths.contains(&entry.key) {
         let message = format!("`{}` cannot be set while the cluster runs", entry.key);
-        let help = match nearest(&entry.key, paths.iter().map(String::as_str)) {
+        // `volume.mail.size` is no typing error for `volume.mail.cipher`: each part must be near
+        let parts = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
+        let wrong = parts(&entry.key);
+        let is_near = |path: &&str| {
+            let known = parts(path);
+            let mut pairs = wrong.iter().zip(&known);
+            wrong.len() == known.len() && pairs.all(|(a, b)| nearest(a, [b.as_str()]).is_some())
+        };
+        let near = nearest(&entry.key, paths.iter().map(String::as_str).filter(is_near));
+        let help = match near {
             Some(other) => format!("did you mean `{other}`?"),
             None => format!(
                 "what can be set: `{}`",

@@ -113,7 +113,7 @@ impl Context<'_> {
         let min_write = if self.disks_are_servers {
             self.min_size(raw, (m, n))
         } else {
-            self.min_write(raw.min_write.as_ref(), quorum?, (least, raw.encoding.place()))
+            self.min_write(raw, quorum?, (least, n))
         };
         Some(Volume {
             name: name.to_owned(),

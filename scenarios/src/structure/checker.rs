@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::words::{describe, example, lower_first, plain};
 use crate::error::{Problem, Problems};
-use crate::names::{meant, nearest, one_of};
+use crate::names::{belongs, meant, nearest, one_of};
 use crate::shape::{KeyShape, Shape, TableShape};
 use crate::source::Place;
 use crate::system::FOR_TESTS;
@@ -117,7 +117,7 @@ impl Checker<'_> {
             (Shape::Table(inner), Value::Table(table)) => self.table(table, inner, place),
             (Shape::Tagged { tag, branches }, Value::Table(table)) => {
                 let Some(inner) = self.branch(table, tag, branches, place) else { return false };
-                self.strangers(table, inner, branches);
+                self.strangers(table, (tag, inner), branches);
                 self.table(table, inner, place)
             }
             _ => true,
@@ -211,6 +211,11 @@ impl Checker<'_> {
         if path.is_empty() { format!("{article} {}", self.whole) } else { format!("`{path}`") }
     }
 
+    /// The path of a key of the table at the current position.
+    fn inner(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
     fn unknown_key(&mut self, parent: &str, entry: &Entry, shape: &TableShape) {
         if self.problems.is_full() {
             return;
@@ -240,14 +245,14 @@ impl Checker<'_> {
         };
         let Some(found) = node.text() else {
             let message =
-                format!("`{}.{tag}` is {}, and must be a text", self.path, node.value.kind());
+                format!("`{}` is {}, and must be a text", self.inner(tag), node.value.kind());
             self.problems
                 .add(Problem::new(node.place, message).help(format!("one of {}", one_of(names))));
             return None;
         };
         let chosen = branches.iter().find(|(name, _)| name == found).map(|(_, table)| table);
         if chosen.is_none() {
-            let message = format!("`{}.{tag}` cannot be `{found}`", self.path);
+            let message = format!("`{}` cannot be `{found}`", self.inner(tag));
             self.problems.add(Problem::new(node.place, message).maybe_help(meant(found, names)));
         }
         chosen
@@ -257,10 +262,9 @@ impl Checker<'_> {
     fn strangers(
         &mut self,
         table: &mut Table,
-        inner: &TableShape,
+        (tag, inner): (&str, &TableShape),
         branches: &[(String, TableShape)],
     ) {
-        let path = self.path.clone();
         table.entries.retain(|entry| {
             let others: Vec<&str> = branches
                 .iter()
@@ -270,12 +274,9 @@ impl Checker<'_> {
             if inner.key(&entry.key).is_some() || others.is_empty() {
                 return true;
             }
-            let message = format!("`{path}.{}` would have no effect", entry.key);
-            self.problems.add(Problem::new(entry.key_place, message).help(format!(
-                "`{}` belongs to the kind {}",
-                entry.key,
-                one_of(others)
-            )));
+            let message = format!("`{}` would have no effect", self.inner(&entry.key));
+            let help = belongs(&entry.key, tag, others);
+            self.problems.add(Problem::new(entry.key_place, message).help(help));
             false
         });
     }
@@ -298,7 +299,7 @@ impl Checker<'_> {
         let wanted: Vec<_> =
             values.iter().map(|value| format!("`{neighbour} = {value}`")).collect();
         let message =
-            format!("`{}.{}` would have no effect: `{neighbour}` is {found}", self.path, entry.key);
+            format!("`{}` would have no effect: `{neighbour}` is {found}", self.inner(&entry.key));
         let help = format!("leave it out, or set {}", wanted.join(" or "));
         self.problems.add(Problem::new(entry.key_place, message).help(help));
     }
@@ -343,6 +344,11 @@ impl Checker<'_> {
                         format!("write {} without quotes", text.trim())
                     }
                 })
+            }
+            (Shape::Whole { .. }, Value::Number(number))
+                if number.fract() == 0.0 && number.abs() < 1e15 =>
+            {
+                Some(format!("write {number}"))
             }
             (Shape::Flag, Value::Text(text)) if matches!(text.as_str(), "true" | "false") => {
                 Some(format!("write {text} without quotes"))

@@ -66,6 +66,15 @@ pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broke
             broken.sections.insert(meant.to_owned());
         }
     }
+    for key in &shape.keys {
+        let Shape::Map(inner) = &key.shape else { continue };
+        let Some(entry) = tree.entries.iter_mut().find(|entry| entry.key == key.name) else {
+            continue;
+        };
+        if has_no_name(entry, inner, problems) {
+            broken.sections.insert(key.name.clone());
+        }
+    }
     for (section, profiles) in SECTIONS {
         let Shape::Map(inner) = &shape.key(section).expect("a section").shape else {
             unreachable!("`{section}` is a table of names")
@@ -96,6 +105,26 @@ pub(crate) fn check_scenario(tree: &mut Table, problems: &mut Problems) -> Broke
         broken.sections.insert(String::new());
     }
     broken
+}
+
+/// Reports keys that are directly in a section of names, as in `[node]` in place of `[node.NAME]`, and removes them.
+fn has_no_name(section: &mut Entry, inner: &Shape, problems: &mut Problems) -> bool {
+    let is_key = |name: &str| match inner {
+        Shape::Table(table) => table.key(name).is_some(),
+        Shape::Tagged { branches, .. } => {
+            branches.iter().any(|(_, table)| table.key(name).is_some())
+        }
+        _ => false,
+    };
+    let name = section.key.clone();
+    let Some(table) = section.node.table_mut() else { return false };
+    let is_wrong = |entry: &Entry| is_key(&entry.key) && !inner.fits(&entry.node);
+    let Some(first) = table.entries.iter().find(|entry| is_wrong(entry)) else { return false };
+    let message = format!("`[{name}]` has no name: write `[{name}.NAME]`");
+    let help = format!("`{}` is a key of each {name}", first.key);
+    problems.add(Problem::new(section.key_place, message).also(first.key_place).help(help));
+    table.entries.retain(|entry| !is_key(&entry.key));
+    true
 }
 
 fn check_name(section: &str, profiles: bool, entry: &Entry, problems: &mut Problems) {

@@ -59,7 +59,8 @@ pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("`{text}`"),
         Value::Whole(whole) => whole.to_string(),
-        Value::Number(number) => number.to_string(),
+        // as it is written: 5.0, not 5
+        Value::Number(number) => format!("{number:?}"),
         Value::Flag(flag) => flag.to_string(),
         Value::Date(date) => format!("the date {date}"),
         Value::List(_) | Value::Table(_) => String::new(),
