@@ -128,6 +128,14 @@ pub enum TraceError {
         /// The action given.
         action: char,
     },
+    /// The first record is not of the given binary format.
+    #[error(
+        "trace `{trace}` is not of vscsiStats: its first record states neither version 0100 nor version 0200"
+    )]
+    NotVscsi {
+        /// The trace's name.
+        trace: String,
+    },
     /// A line or record does not conform to its format.
     #[error("{0}")]
     Bad(Box<BadRecord>),

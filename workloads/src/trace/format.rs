@@ -115,6 +115,11 @@ impl Format {
         )
     }
 
+    /// Whether the format has numbers of blocks whose size it does not define.
+    pub const fn has_blocks(self) -> bool {
+        matches!(self, Self::BlockList | Self::OracleGeneral | Self::Spc | Self::DiskSim)
+    }
+
     /// Other common names of the format.
     pub const fn aliases(self) -> &'static [&'static str] {
         match self {

@@ -64,6 +64,7 @@ pub struct TraceReader {
     /// The detected format of the content, if another one was given.
     looks_like: Option<Format>,
     timed: bool,
+    device: Device,
     clock: Clock,
     tally: Tally,
     /// Number of requests so far.
@@ -123,7 +124,12 @@ impl TraceReader {
             Format::Foretell => !foretell::is_untimed(head),
             _ => true,
         };
-        let device = Device::new(options.device.as_deref());
+        let is_bare = looks_like.is_none() && !options.skip_bad;
+        if format == Format::Vscsi && is_bare && vscsi::states_no_version(head) {
+            return Err(TraceError::NotVscsi { trace: input.name().to_owned() });
+        }
+        let chosen = Device::new(options.device.as_deref());
+        let device = chosen.clone();
         let fresh = true;
         let decoder: Box<dyn Decoder> = match format {
             Format::Csv => Box::new(Lines::new(Csv::new())),
@@ -146,7 +152,18 @@ impl TraceReader {
         };
         let clock = Clock::new(decoder.tick_ns());
         let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
-        Ok(Self { input, decoder, format, looks_like, timed, clock, tally, given: 0, done: false })
+        Ok(Self {
+            input,
+            decoder,
+            format,
+            looks_like,
+            timed,
+            device: chosen,
+            clock,
+            tally,
+            given: 0,
+            done: false,
+        })
     }
 
     /// The format, given or detected.
@@ -177,6 +194,12 @@ impl TraceReader {
     /// Number of good lines left out so far, because they move no data or were not requested.
     pub fn other(&self) -> u64 {
         self.tally.other
+    }
+
+    /// Names of the first few devices, other than the chosen one, to which the trace has had requests so far. Empty
+    /// if no device was chosen.
+    pub fn other_devices(&self) -> impl Iterator<Item = &str> {
+        self.device.others()
     }
 
     /// The first request's time on the trace's own clock, in nanoseconds, if that request has been
@@ -281,6 +304,29 @@ mod tests {
         let mut trace = TraceReader::new("x", &text[..], &options).unwrap();
         let message = trace.next().unwrap().unwrap_err().to_string();
         assert!(message.ends_with("; it is read as `vscsi`, but looks like `csv`"), "{message}");
+    }
+
+    #[test]
+    fn a_file_without_a_version_of_vscsi_is_none() {
+        let options = ReadOptions { format: Some(Format::Vscsi), ..ReadOptions::default() };
+        let error = TraceReader::new("x", &[7; 80][..], &options).err().unwrap().to_string();
+        assert_eq!(
+            error,
+            "trace `x` is not of vscsiStats: its first record states neither version 0100 nor version 0200"
+        );
+        let skips = ReadOptions { skip_bad: true, ..options };
+        let mut trace = TraceReader::new("x", &[7; 64][..], &skips).unwrap();
+        assert!(trace.next().is_none());
+        assert_eq!(trace.bad(), 2);
+    }
+
+    #[test]
+    fn devices_that_were_not_chosen_are_named() {
+        let options = ReadOptions { device: Some("4".to_owned()), ..ReadOptions::default() };
+        let text = b"3,R,0,4096,0\n5,R,0,4096,1\n3,R,0,4096,2\n";
+        let mut trace = TraceReader::new("x", &text[..], &options).unwrap();
+        assert!(trace.next().is_none());
+        assert_eq!(trace.other_devices().collect::<Vec<_>>(), ["3", "5"]);
     }
 
     #[test]

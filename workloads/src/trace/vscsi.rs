@@ -105,6 +105,11 @@ pub(super) fn is_version_2(head: &[u8]) -> bool {
     states(2, VERSION_2) && !states(14, VERSION_1)
 }
 
+/// Whether the first record is complete and states neither version.
+pub(super) fn states_no_version(head: &[u8]) -> bool {
+    head.len() >= RECORD_1 && u16_at(head, 14) != VERSION_1 && u16_at(head, 2) != VERSION_2
+}
+
 #[cfg(test)]
 mod tests {
     use crate::trace::test::{error, list, vscsi1_record, vscsi2_record};
