@@ -15,7 +15,7 @@ use foretell_workloads::trace::Format;
 
 pub(crate) use ceph::{MAP_FILE, in_tib};
 pub(crate) use pools::Pools;
-pub(crate) use trace::{for_each, open};
+pub(crate) use trace::{for_each, no_requests, open};
 
 use crate::cli::{DiskspecsArguments, ImportArguments, ImportFormat};
 use crate::failure::Failure;

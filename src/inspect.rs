@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cli::InspectArguments;
 use crate::failure::Failure;
-use crate::import::{for_each, open};
+use crate::import::{for_each, no_requests, open};
 use crate::screen::fitted;
 use crate::tables::{number, table};
 
@@ -20,7 +20,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let inputs = [arguments.trace.as_path()];
     let purpose = Purpose::of("inspect").forced(arguments.force).reading(&inputs);
     arguments.output.as_deref().map_or(Ok(()), |path| Directory::may_take(path, purpose))?;
-    let mut trace = open(&arguments.trace, &arguments.reading.options(arguments.format.0))?;
+    let mut trace = open(&arguments.trace, &arguments.reading, arguments.format.0)?;
     let mut profiler = Profiler::new();
     let requests = for_each(&mut trace, |request| {
         profiler.add(request);
@@ -28,11 +28,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     })?;
     let name = arguments.trace.display().to_string();
     if requests == 0 {
-        return Err(Failure::Usage(format!(
-            "trace `{name}` holds no requests: {} bad lines or records and {} others were left out",
-            trace.bad(),
-            trace.other()
-        )));
+        return Err(no_requests(&trace, &arguments.trace, arguments.reading.device.as_deref()));
     }
     let profile = profiler.finish();
     let document = document(&name, &trace, &profile);

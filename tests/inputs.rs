@@ -167,6 +167,61 @@ fn a_trace_without_requests_is_refused() {
     assert!(done.stderr.contains("did you mean `vscsi`?"), "{}", done.stderr);
 }
 
+#[test]
+fn what_an_import_to_standard_output_left_out_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(&dir, "bl.txt", "12\n13\nfoo\n15\n");
+    let done = run(["import", "block-list", &file, "--skip-bad"]);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(done.stdout.lines().count(), 4, "{}", done.stdout);
+    assert_eq!(done.stderr, "note: 1 bad lines or records left out\n");
+}
+
+#[test]
+fn an_absent_device_gets_the_names_of_those_that_are_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, text) = TEXTS[1];
+    let file = write(&dir, "m.csv", &text.replacen("hm,1", "hm,0", 1));
+    for command in [vec!["inspect", &file], vec!["import", "msr", &file]] {
+        let done = run(command.into_iter().chain(["--device", "hm.1"]));
+        assert_eq!(done.status, Some(2));
+        let wanted = "is to device `hm.1`; its first devices are `hm_0`, `hm_1`";
+        assert!(done.stderr.contains(wanted), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn options_without_effect_for_a_format_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, text) = TEXTS[1];
+    let file = write(&dir, "m.csv", text);
+    for (command, option, wanted) in [
+        (vec!["import", "msr", &file], ["--block", "4 KiB"], "belongs to `oracle-general`"),
+        (vec!["import", "auto", &file], ["--blkparse-action", "Q"], "belongs to `blkparse`"),
+        (vec!["inspect", &file], ["--blkparse-action", "C"], "belongs to `blkparse`"),
+    ] {
+        let done = run(command.into_iter().chain(option));
+        assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""));
+        let what = format!("`{}` has no effect: the trace is read as `msr`", option[0]);
+        assert!(done.stderr.contains(&what) && done.stderr.contains(wanted), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_format_says_how_to_give_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write(&dir, "lc.csv", "these,are,words\n");
+    for (command, how) in [
+        (vec!["run", &file], "with `--set workload.replay.format=NAME`"),
+        (vec!["inspect", &file], "with `--format NAME`"),
+        (vec!["import", "auto", &file], "with `--format NAME`"),
+    ] {
+        let done = run(&command);
+        assert_eq!(done.status, Some(2));
+        assert!(done.stderr.contains(how), "{command:?}: {}", done.stderr);
+    }
+}
+
 /// A cluster on which Thereska et al. 2006's benchmarks end soon.
 const BENCHMARKS: &str = r#"
 warmup   = "0 s"

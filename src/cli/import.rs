@@ -220,9 +220,9 @@ pub struct ReadingArguments {
     /// Use only the requests to this device, in formats that name devices.
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
-    /// For blkparse: the action that counts as a request: Q (queued), D (sent to the device), ...
-    #[arg(long, value_name = "LETTER", default_value_t = 'Q')]
-    pub blkparse_action: char,
+    /// For blkparse: the action that counts as a request: Q (queued), D (sent to the device), ...; without it, Q.
+    #[arg(long, value_name = "LETTER")]
+    pub blkparse_action: Option<char>,
     /// Skip invalid lines and records, and say how many.
     #[arg(long)]
     pub skip_bad: bool,
@@ -235,9 +235,25 @@ impl ReadingArguments {
             format,
             block: self.block,
             device: self.device.clone(),
-            blkparse_action: self.blkparse_action,
+            blkparse_action: self.blkparse_action.unwrap_or('Q'),
             skip_bad: self.skip_bad,
         }
+    }
+
+    /// The option that has no effect with a format, and why, if there is one.
+    pub(crate) fn without_effect(&self, format: Format) -> Option<String> {
+        let has_blocks = Format::ALL.into_iter().filter(|format| format.has_blocks());
+        let has_blocks: Vec<String> = has_blocks.map(|format| format!("`{format}`")).collect();
+        let (option, wanted) = if self.block.is_some() && !format.has_blocks() {
+            ("block", has_blocks.join(", "))
+        } else if self.blkparse_action.is_some() && format != Format::Blkparse {
+            ("blkparse-action", format!("`{}`", Format::Blkparse))
+        } else {
+            return None;
+        };
+        Some(format!(
+            "`--{option}` has no effect: the trace is read as `{format}`, and the option belongs to {wanted}"
+        ))
     }
 }
 

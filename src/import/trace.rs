@@ -12,22 +12,49 @@ use foretell_workloads::trace::{
 };
 use serde_json::json;
 
-use crate::cli::ImportTraceArguments as Arguments;
-use crate::failure::Failure;
+use crate::cli::{ImportTraceArguments as Arguments, ReadingArguments};
+use crate::failure::{Failure, note};
 use crate::interrupt;
 
 /// Number of requests between checks for an interruption by the user.
 const BETWEEN_LOOKS: u64 = 1 << 16;
 
-/// Opens a trace, or standard input.
+/// Opens a trace, or standard input. Errors if an option has no effect with its format.
 pub(crate) fn open(
     file: &Path,
-    options: &foretell_workloads::trace::ReadOptions,
-) -> Result<TraceReader, TraceError> {
-    if file == Path::new("-") {
-        return TraceReader::new("standard input", std::io::stdin(), options);
-    }
-    TraceReader::open(file, options)
+    reading: &ReadingArguments,
+    format: Option<Format>,
+) -> Result<TraceReader, Failure> {
+    let options = reading.options(format);
+    let opened = if file == Path::new("-") {
+        TraceReader::new("standard input", std::io::stdin(), &options)
+    } else {
+        TraceReader::open(file, &options)
+    };
+    let trace = opened.map_err(|error| match error {
+        TraceError::UnknownFormat { .. } => {
+            Failure::Usage(format!("{error}, with `--format NAME`"))
+        }
+        error => error.into(),
+    })?;
+    reading.without_effect(trace.format()).map_or(Ok(trace), |what| Err(Failure::Usage(what)))
+}
+
+/// The failure for a trace without requests, which is probably a mistake.
+pub(crate) fn no_requests(trace: &TraceReader, file: &Path, device: Option<&str>) -> Failure {
+    let name = file.display();
+    let others: Vec<String> = trace.other_devices().map(|other| format!("`{other}`")).collect();
+    Failure::Usage(match device {
+        Some(device) if !others.is_empty() => format!(
+            "no request of trace `{name}` is to device `{device}`; its first devices are {}",
+            others.join(", ")
+        ),
+        _ => format!(
+            "trace `{name}` holds no requests: {} bad lines or records and {} others were left out",
+            trace.bad(),
+            trace.other()
+        ),
+    })
 }
 
 /// Calls `each` with the requests of a trace, until the trace ends or the user interrupts.
@@ -53,14 +80,19 @@ pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<()
     if let Some(output) = &arguments.output {
         is_replaceable(output)?;
     }
-    let mut trace = open(&arguments.file, &arguments.reading.options(format))?;
+    let mut trace = open(&arguments.file, &arguments.reading, format)?;
     let Some(output) = &arguments.output else {
         let mut writer =
             TraceWriter::new(std::io::BufWriter::new(std::io::stdout().lock()), trace.has_times())
                 .map_err(Failure::Output)?;
         for_each(&mut trace, |request| writer.write(request).map_err(Failure::Output))?;
         writer.finish().map_err(Failure::Output)?;
-        return nothing(&trace, arguments);
+        nothing(&trace, arguments)?;
+        // standard output has the trace
+        for line in left_out(&trace).lines() {
+            note(line);
+        }
+        return Ok(());
     };
     to_file(&mut trace, output, arguments)?;
     let text = if arguments.json { as_json(&trace, output) } else { as_text(&trace, output) };
@@ -68,17 +100,12 @@ pub(super) fn import(arguments: &Arguments, format: Option<Format>) -> Result<()
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
 }
 
-/// Fails if a trace has no requests, which is probably a mistake.
+/// Fails if a trace has no requests.
 fn nothing(trace: &TraceReader, arguments: &Arguments) -> Result<(), Failure> {
     if trace.given() > 0 {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
-        "trace `{}` holds no requests: {} bad lines or records and {} others were left out",
-        arguments.file.display(),
-        trace.bad(),
-        trace.other()
-    )))
+    Err(no_requests(trace, &arguments.file, arguments.reading.device.as_deref()))
 }
 
 /// Errors if there is a file that is not a trace in our own format: it is not replaced. It may be compressed.
@@ -106,8 +133,13 @@ fn to_file(trace: &mut TraceReader, path: &Path, arguments: &Arguments) -> Resul
 }
 
 fn as_text(trace: &TraceReader, output: &Path) -> String {
-    let mut text =
-        format!("{} requests ({}) in {}\n", trace.given(), trace.format(), output.display());
+    let (given, format, output) = (trace.given(), trace.format(), output.display());
+    format!("{given} requests ({format}) in {output}\n{}", left_out(trace))
+}
+
+/// What an import left out or changed, each on a line.
+fn left_out(trace: &TraceReader) -> String {
+    let mut text = String::new();
     for (count, what) in [
         (trace.bad(), "bad lines or records left out"),
         (trace.other(), "lines left out that move no data or are not asked for"),
