@@ -12,7 +12,7 @@ use foretell_scenarios::model::Scenario;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
 
 use crate::cli::RunArguments;
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::progress::Watch;
 use crate::{output, tables};
 use foretell_core::{Outcome, Reached, RunDirectory, SCENARIO_FILE, Simulation, TRUTH_FILE};
@@ -59,6 +59,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         // the scenario that is kept must reproduce the run, so it gets the run's duration
         let duration_ns = (outcome.truth.simulated_seconds * 1e9).round();
         document.set("duration", &format!("{duration_ns} ns"))?;
+    }
+    if let Some(file) = &arguments.prices.prices {
+        for drive in &outcome.capacity.unpriced {
+            note(&format!("`{}` has no price for `{drive}`", file.display()));
+        }
     }
     let mut kept = None;
     if let Some((directory, summary)) = directory.zip(summary) {
@@ -121,7 +126,7 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
     let mut document = if is_trace(path) {
         let mut document = Document::parse("trace-replay.toml", TRACE_SCENARIO, ".")?;
         document.set("workload.replay.file", &path.display().to_string())?;
-        if !has_times(path)? {
+        if !has_times(path, arguments)? {
             document.set("workload.replay.arrivals", "closed")?;
         }
         document
@@ -145,12 +150,16 @@ fn is_trace(path: &Path) -> bool {
 }
 
 /// Whether a trace has the times at which its requests were issued.
-fn has_times(path: &Path) -> Result<bool, Failure> {
+fn has_times(path: &Path, arguments: &RunArguments) -> Result<bool, Failure> {
     let trace = TraceReader::open(path, &ReadOptions::default());
     match trace {
         Ok(trace) => Ok(trace.has_times()),
-        // the format may still be given with `--set workload.replay.format`
-        Err(TraceError::UnknownFormat { .. }) => Ok(true),
+        Err(error @ TraceError::UnknownFormat { .. }) => {
+            let setting = "workload.replay.format";
+            let is_given = arguments.changes.iter().any(|change| change.path == setting);
+            let message = || format!("{error}, with `--set {setting}=NAME`");
+            if is_given { Ok(true) } else { Err(Failure::Usage(message())) }
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
-use foretell_scenarios::model::Scenario;
+use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use foretell_sim::truth::{
     FlashTruth, OutageTruth, PhaseTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth,
     Truth, WorkloadTruth,
@@ -52,7 +52,7 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
         let _ = writeln!(text, "What jobs did\n{}\n", fitted(&jobs, 4));
     }
     for (name, workload) in &truth.workloads {
-        for remark in remarks(name, workload) {
+        for remark in remarks(scenario, name, workload) {
             let _ = writeln!(text, "{remark}\n");
         }
     }
@@ -93,17 +93,26 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
 }
 
 /// Remarks that the figures of a workload do not show.
-fn remarks(name: &str, workload: &WorkloadTruth) -> Vec<String> {
+fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(trace) = workload.trace.filter(TraceTruth::is_cut) {
         remarks.push(cut(name, &trace));
     }
     let outstanding = workload.outstanding_mean;
     if workload.requests == 0 {
-        remarks.push(format!(
-            "No request of `{name}` completed in the measured time; {outstanding:.1} were \
-             outstanding on average"
-        ));
+        let written = scenario.workloads.iter().find(|written| written.name == name);
+        let limit = written.filter(|written| stays_busy(written)).and_then(|all| all.requests);
+        let idle = outstanding == 0.0 && workload.unfinished.requests == 0;
+        remarks.push(match limit.filter(|_| idle) {
+            Some(limit) => format!(
+                "No request of `{name}` completed in the measured time: it had ended in the warm-up, after \
+                 `requests = {limit}` of each client"
+            ),
+            None => format!(
+                "No request of `{name}` completed in the measured time; {outstanding:.1} were \
+                 outstanding on average"
+            ),
+        });
     } else if workload.hides_the_unfinished() {
         let oldest_s = workload.unfinished.oldest_ms.unwrap_or(0.0) / 1e3;
         remarks.push(format!(
@@ -120,6 +129,11 @@ fn remarks(name: &str, workload: &WorkloadTruth) -> Vec<String> {
         ));
     }
     remarks
+}
+
+/// Whether a workload has requests outstanding at all times until it ends.
+fn stays_busy(workload: &Workload) -> bool {
+    matches!(workload.arrivals, Arrivals::Closed { .. })
 }
 
 /// The part of a trace that was replayed, if it was cut off.
@@ -494,6 +508,9 @@ fn failures(outages: &OutageTruth) -> String {
 /// Utilization below which the busiest resource is not called a bottleneck: requests seldom wait for it.
 const LEAST_OF_A_BOTTLENECK: f64 = 0.5;
 
+/// Share of the busiest resource's utilization from which another one is nearly as busy.
+const NEARLY_AS_BUSY: f64 = 0.98;
+
 fn bottleneck(truth: &Truth) -> String {
     let bottleneck = &truth.bottleneck;
     if bottleneck.utilization < 0.005 {
@@ -514,7 +531,8 @@ fn bottleneck(truth: &Truth) -> String {
     let what =
         if bottleneck.utilization < LEAST_OF_A_BOTTLENECK { "Busiest" } else { "Bottleneck" };
     let all = truth.hosts.values().chain(truth.uplinks.values()).flat_map(SortedMap::values);
-    let as_busy = all.filter(|other| other.utilization > bottleneck.utilization - 0.02).count();
+    let nearly = NEARLY_AS_BUSY * bottleneck.utilization;
+    let as_busy = all.filter(|other| other.utilization >= nearly).count();
     let others = match as_busy {
         0 | 1 => String::new(),
         2 => " (and one other nearly as busy)".to_owned(),

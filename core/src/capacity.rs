@@ -6,7 +6,7 @@
 
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Scenario, Volume};
-use foretell_sorted::SortedMap;
+use foretell_sorted::{SortedMap, SortedSet};
 use foretell_systems::devices_of;
 use foretell_units::{HostId, VolumeId};
 use serde::Serialize;
@@ -46,6 +46,9 @@ pub struct Capacities {
     pub currency: String,
     /// Volumes by name.
     pub volumes: SortedMap<String, VolumeCapacity>,
+    /// Names of the drives for which the table has no price.
+    #[serde(skip)]
+    pub unpriced: Vec<String>,
 }
 
 impl Capacities {
@@ -72,8 +75,10 @@ impl Capacities {
             let room = least(&|place, share| (full * of(place) - held[place]).max(0.0) / share);
             let alone = least(&|place, share| full * of(place) / share);
             let fills = load.keys().map(|place| held[place] / of(place));
-            let costs = load.keys().map(|place| price(scenario, *place, &mut classes, prices));
-            let cost: Option<f64> = costs.sum();
+            // all of them, to find every drive without a price
+            let cost = |place| price(scenario, place, &mut classes, prices);
+            let costs: Vec<Option<f64>> = load.keys().copied().map(cost).collect();
+            let cost: Option<f64> = costs.into_iter().sum();
             let capacity = VolumeCapacity {
                 stored_bytes: stored,
                 usable_bytes: stored + room,
@@ -86,7 +91,7 @@ impl Capacities {
             (volume.name.clone(), capacity)
         };
         let volumes = scenario.volumes.iter().zip(&loads).enumerate().map(volume).collect();
-        Self { currency: prices.currency.clone(), volumes }
+        Self { currency: prices.currency.clone(), volumes, unpriced: classes.unpriced() }
     }
 }
 
@@ -156,22 +161,33 @@ fn priced(name: &str, device: &Device, classes: &mut Classes, prices: &Prices) -
         None => classes.of(name),
     };
     let names: Vec<&str> = [Some(name), class].into_iter().flatten().collect();
-    prices.of(&names, bytes)
+    let price = prices.of(&names, bytes);
+    if price.is_none() {
+        classes.unpriced.insert(name.to_owned());
+    }
+    price
 }
 
-/// The classes of devices by name. The profile of a name is read once.
+/// The classes of devices by name, and the devices without a price. The profile of a name is read once.
 #[derive(Default)]
-struct Classes(SortedMap<String, Option<&'static str>>);
+struct Classes {
+    known: SortedMap<String, Option<&'static str>>,
+    unpriced: SortedSet<String>,
+}
 
 impl Classes {
+    fn unpriced(self) -> Vec<String> {
+        self.unpriced.iter().cloned().collect()
+    }
+
     /// The class that a device's name states, or the class of the shipped device of this name.
     fn of(&mut self, name: &str) -> Option<&'static str> {
-        if let Some(known) = self.0.get(name) {
+        if let Some(known) = self.known.get(name) {
             return *known;
         }
         let in_name = ["nvme", "ssd", "hdd"].into_iter().find(|class| name.contains(class));
         let class = in_name.or_else(|| Device::named(name).ok()?.class());
-        self.0.insert(name.to_owned(), class);
+        self.known.insert(name.to_owned(), class);
         class
     }
 }
