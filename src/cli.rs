@@ -67,7 +67,7 @@ pub use sweep::{
 
 pub use validate::ValidateArguments;
 
-/// A storage-cluster simulator that predicts itself.
+/// A storage-cluster simulator that predicts itself, and so what a change would do.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true)]
 pub struct Cli {

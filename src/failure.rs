@@ -229,8 +229,23 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     };
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    let swapped = swapped(message, help);
+    let help = swapped.as_deref().unwrap_or(help);
     show_plain(in_plain_words(message), Some(help.trim()).filter(|help| !help.is_empty()));
     ExitCode::from(2)
+}
+
+/// Help for the option of changes of another command, in place of the tip to pass the option as a value.
+fn swapped(message: &str, help: &str) -> Option<String> {
+    let (_, usage) = help.split_once("Usage: foretell ")?;
+    let command = usage.split_whitespace().next()?;
+    let is_swapped = match command {
+        "run" => message.contains("unexpected argument '--what-if'"),
+        "ask" | "score" => message.contains("unexpected argument '--set'"),
+        _ => false,
+    };
+    let rule = "`run` takes `--set`; `ask` and `score` take `--what-if`";
+    is_swapped.then(|| format!("{rule}\n\nUsage: foretell {usage}"))
 }
 
 /// A message about a wrong value of an option. What the libraries say about numbers is replaced by what was expected.

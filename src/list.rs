@@ -13,8 +13,18 @@ use crate::failure::Failure;
 use crate::{output, screen};
 
 /// The encodings that are listed: those of the papers, and common ones.
-const ENCODINGS: [&str; 9] =
-    ["1-of-1", "1-of-2", "1-of-3", "2-of-3", "2-of-4", "3-of-5", "4-of-6", "8-of-11", "10-of-14"];
+const ENCODINGS: [&str; 10] = [
+    "1-of-1",
+    "1-of-2",
+    "1-of-3",
+    "2-of-3",
+    "2-of-4",
+    "3-of-5",
+    "4-of-6",
+    "8-of-11",
+    "10-of-14",
+    "lrc(12,2,2)",
+];
 
 /// Runs the command.
 pub(crate) fn list(arguments: &ListArguments) -> Result<(), Failure> {
@@ -135,7 +145,9 @@ fn usage(kind: ListKind) -> &'static str {
         ListKind::Sweeps => "foretell sweep NAME -o DIR",
         ListKind::Devices => "disk = [\"NAME\"] of a node",
         ListKind::Cpus => "cpu = \"NAME\" of a node or a client",
-        ListKind::Encodings => "encoding = \"M-of-N\" of a volume, 1 <= M <= N <= 255",
+        ListKind::Encodings => {
+            "encoding = \"M-of-N\" of a volume, 1 <= M <= N <= 255, or \"lrc(K,L,R)\""
+        }
         ListKind::Ciphers => "cipher = \"NAME\" of a volume",
         ListKind::Placements => "placement = \"NAME\" of a volume",
         ListKind::Policies => "cache = { policy = \"NAME\", ... } of a node",

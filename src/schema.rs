@@ -54,8 +54,16 @@ pub(crate) fn schema(arguments: &SchemaArguments) -> Result<(), Failure> {
         return output::print(&foretell_scenarios::schema_text());
     };
     let Some((_, text)) = DOCUMENTS.iter().find(|(known, _)| known == name) else {
-        let near = meant(name, DOCUMENTS.iter().map(|(known, _)| *known)).unwrap_or_default();
-        return Err(Failure::Usage(format!("no document is called `{name}`; {near}")));
+        // one by one: no other command lists them, so none is left out
+        let near = DOCUMENTS.iter().map(|(known, _)| *known);
+        let near = meant(name, near).filter(|near| near.starts_with("did you mean"));
+        let all = || {
+            let names: Vec<String> =
+                DOCUMENTS.iter().map(|(known, _)| format!("`{known}`")).collect();
+            format!("there are {}", names.join(", "))
+        };
+        let help = near.unwrap_or_else(all);
+        return Err(Failure::Usage(format!("no document is called `{name}`; {help}")));
     };
     output::print(text)
 }

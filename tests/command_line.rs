@@ -218,3 +218,53 @@ fn a_setting_without_effect_is_said_and_the_run_goes_on() {
     let done = run_it("host.osd3=none");
     assert!(done.status == Some(2) && done.stderr.contains("no host `osd3`"), "{}", done.stderr);
 }
+
+#[test]
+fn the_option_of_another_command_names_that_command() {
+    for arguments in [["run", "first-look", "--what-if", "x=y"], ["ask", "o", "--set", "x=y"]] {
+        let done = run(arguments);
+        assert_eq!(done.status, Some(2));
+        let rule = "`run` takes `--set`; `ask` and `score` take `--what-if`";
+        assert!(done.stderr.contains(rule), "{}", done.stderr);
+        assert!(!done.stderr.contains("as a value"), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn all_schemas_are_named() {
+    let done = run(["schema", "nosuch"]);
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("`ask`") && done.stderr.contains("`validate`"), "{}", done.stderr);
+    let done = run(["schema", "rnu"]);
+    assert!(done.stderr.contains("did you mean `run`?"), "{}", done.stderr);
+}
+
+#[test]
+fn help_says_that_a_build_has_no_server() {
+    let note = "only in builds with `--features serve`";
+    for help in [["serve", "--help"], ["help", "serve"]] {
+        let text = common::succeed(help);
+        assert_eq!(text.contains(note), !cfg!(feature = "serve"), "{text}");
+    }
+    assert_eq!(common::succeed(["--help"]).contains(note), !cfg!(feature = "serve"));
+}
+
+#[test]
+fn a_drive_without_a_price_is_named_once() {
+    let place = Place::with(SMALL);
+    let prices = place.path("p.csv").display().to_string();
+    std::fs::write(&prices, "drive,usd_per_tb\nhddd,12\n").unwrap();
+    let done = run(place.arguments(&["--prices", &prices]));
+    let note = format!("note: `{prices}` has no price for `cheetah-15k`\n");
+    assert_eq!((done.status, done.stderr), (Some(0), note));
+}
+
+#[test]
+fn a_workload_that_ended_in_the_warm_up_says_so() {
+    let place = Place::with(SMALL);
+    let text = common::succeed(place.arguments(&["--set", "workload.stream.requests=10"]));
+    assert!(
+        text.contains("it had ended in the warm-up, after `requests = 10` of each client"),
+        "{text}"
+    );
+}

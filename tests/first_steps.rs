@@ -106,6 +106,7 @@ fn what_there_is_can_be_listed_and_shown() {
     assert!(names("schedulers").contains(&"cfq".to_owned()));
     assert!(names("formats").contains(&"fio-iolog".to_owned()));
     assert!(names("encodings").contains(&"3-of-5".to_owned()));
+    assert!(names("encodings").contains(&"lrc(12,2,2)".to_owned()));
     // what is shown is the file itself
     let text = std::fs::read_to_string(common::root().join("scenarios/devices/sata-ssd.toml"));
     assert_eq!(here(place.path(), &["show", "sata-ssd"]).stdout, text.unwrap());

@@ -53,7 +53,14 @@ const EXAMPLES: &[(&str, &str)] = &[
 /// Adds the example of each command to the end of its help. A negative number is taken as a value, so that the error says
 /// what is wrong with it.
 pub(super) fn with_examples(command: Command) -> Command {
-    below(command, "")
+    let command = below(command, "");
+    if cfg!(feature = "serve") {
+        return command;
+    }
+    command.mut_subcommand("serve", |serve| {
+        let about = serve.get_about().map(ToString::to_string).unwrap_or_default();
+        serve.about(format!("{about} (only in builds with `--features serve`)"))
+    })
 }
 
 fn below(command: Command, path: &str) -> Command {

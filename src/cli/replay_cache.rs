@@ -35,8 +35,8 @@ pub struct ReplayCacheArguments {
     /// Print the hit rate of LRU caches of all sizes, from one pass.
     #[arg(long, conflicts_with = "by_size")]
     pub curve: bool,
-    /// Estimate this curve with SHARDS, from this share of the objects (`0.01`, `1%`), or from at most this
-    /// number of objects (`8192`).
+    /// Estimate the curve of --curve from a sample of the objects (the method SHARDS): from this share of them
+    /// (`0.01`, `1%`), or from at most this number (`8192`).
     #[arg(long, value_name = "RATE", conflicts_with = "by_size")]
     pub sample: Option<Sample>,
     /// Format of the trace, if its content does not show it.
