@@ -250,11 +250,7 @@ impl Trained {
         let of_row = |row: usize| {
             ranged.iter().filter_map(move |(range, column)| {
                 let value = x.get(row, *column);
-                (value < range.low || value > range.high).then_some(Outside {
-                    row,
-                    value,
-                    range: *range,
-                })
+                (value < range.low || value > range.high).then_some(Outside { row, value, range })
             })
         };
         (0..x.rows()).flat_map(of_row).collect()
