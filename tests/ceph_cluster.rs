@@ -2,6 +2,7 @@
 
 use crate::common;
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use common::{foretell, succeed};
@@ -129,7 +130,8 @@ fn three_hosts(place: &tempfile::TempDir) -> [String; 2] {
     let mut map = String::from("device 0 osd.0\ndevice 1 osd.1\ndevice 2 osd.2\n");
     map += "type 0 osd\ntype 1 host\ntype 11 root\n";
     for osd in 0..3 {
-        map += &format!(
+        let _ = write!(
+            map,
             "host h{osd} {{\nid -{}\nalg straw2\nhash 0\nitem osd.{osd} weight 1.000\n}}\n",
             osd + 2
         );
