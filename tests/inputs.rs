@@ -181,7 +181,7 @@ fn what_an_import_to_standard_output_left_out_is_said() {
 fn an_absent_device_gets_the_names_of_those_that_are_there() {
     let dir = tempfile::tempdir().unwrap();
     let (_, text) = TEXTS[1];
-    let file = write(&dir, "m.csv", &text.replacen("hm,1", "hm,0", 1));
+    let file = write(&dir, "m.csv", text.replacen("hm,1", "hm,0", 1));
     for command in [vec!["inspect", &file], vec!["import", "msr", &file]] {
         let done = run(command.into_iter().chain(["--device", "hm.1"]));
         assert_eq!(done.status, Some(2));

@@ -629,10 +629,8 @@ impl Context<'_> {
         let least =
             u8::try_from(*raw_least.get()).ok().filter(|least| (m..=quorum).contains(least));
         if least.is_none() {
-            let with = match quorum < n {
-                true => format!(" and `write_quorum = {quorum}`"),
-                false => String::new(),
-            };
+            let with =
+                if quorum < n { format!(" and `write_quorum = {quorum}`") } else { String::new() };
             let message = format!(
                 "`min_write` is {}; with `{}`{with} it is from {m} to {quorum}",
                 raw_least.get(),

@@ -147,26 +147,7 @@ impl Seen {
                 None
             }
             (Action::Fail { .. }, Some(failed)) => {
-                let first = &steps[failed];
-                let since = format!(
-                    "has failed at {} already (event `{}`)",
-                    first.event.at, first.event.name
-                );
-                let message = if first.event.part == part {
-                    format!("`{host_name}` fails at {at} (event `{name}`), and {since}")
-                } else {
-                    let what = match (first.event.part, part) {
-                        (Part::Whole, Part::Link) => "its link".to_owned(),
-                        (Part::Whole, Part::Disk(disk)) => format!("its disk {disk}"),
-                        _ => format!("`{host_name}`"),
-                    };
-                    format!(
-                        "`{}` {since}, so {what} cannot fail at {at} (event `{name}`)",
-                        name_of(&first.event, hosts)
-                    )
-                };
-                let help = "let it return in between, with an event of its own or `for`";
-                Some(Problem::new(place, message).also(first.place).help(help))
+                Some(fails_twice(&steps[failed], &steps[index], hosts))
             }
             (Action::Return, Some(failed)) => {
                 self.down.remove(&scope);
@@ -175,22 +156,8 @@ impl Seen {
                 None
             }
             (Action::Return, None) => {
-                let by = |step: &Step| {
-                    let what = if step.is_end { "`for` of event" } else { "event" };
-                    format!("at {} ({what} `{}`)", step.event.at, step.event.name)
-                };
-                let this = &steps[index];
-                let Some(first) = self.returned.get(&scope).map(|first| &steps[*first]) else {
-                    let message =
-                        format!("`{host_name}` returns {}, and has not failed before", by(this));
-                    return Some(Problem::new(place, message).help("let it fail earlier"));
-                };
-                let message =
-                    format!("`{host_name}` returns {} and again {}", by(first), by(this));
-                // an event of its own is shown rather than a `for`
-                let (shown, other) = if this.is_end { (first, this) } else { (this, first) };
-                let help = "leave one of them out";
-                Some(Problem::new(shown.place, message).also(other.place).help(help))
+                let first = self.returned.get(&scope).map(|first| &steps[*first]);
+                Some(returns_again(first, &steps[index], &host_name))
             }
             (Action::Slow { factor }, _) if factor > 1.0 => {
                 let first = &steps[self.slow.insert(scope, index)?];
@@ -221,6 +188,42 @@ impl Seen {
             (Action::Set { .. }, _) => None,
         }
     }
+}
+
+/// What is wrong with a failure of what, or of a part of what, has failed already.
+fn fails_twice(first: &Step, this: &Step, hosts: &Hosts) -> Problem {
+    let Event { part, at, ref name, .. } = this.event;
+    let host_name = name_of(&this.event, hosts);
+    let since = format!("has failed at {} already (event `{}`)", first.event.at, first.event.name);
+    let message = if first.event.part == part {
+        format!("`{host_name}` fails at {at} (event `{name}`), and {since}")
+    } else {
+        let what = match (first.event.part, part) {
+            (Part::Whole, Part::Link) => "its link".to_owned(),
+            (Part::Whole, Part::Disk(disk)) => format!("its disk {disk}"),
+            _ => format!("`{host_name}`"),
+        };
+        let first_name = name_of(&first.event, hosts);
+        format!("`{first_name}` {since}, so {what} cannot fail at {at} (event `{name}`)")
+    };
+    let help = "let it return in between, with an event of its own or `for`";
+    Problem::new(this.place, message).also(first.place).help(help)
+}
+
+/// What is wrong with a return of what is not down. `first`: its last return, if it has failed at all.
+fn returns_again(first: Option<&Step>, this: &Step, host_name: &str) -> Problem {
+    let by = |step: &Step| {
+        let what = if step.is_end { "`for` of event" } else { "event" };
+        format!("at {} ({what} `{}`)", step.event.at, step.event.name)
+    };
+    let Some(first) = first else {
+        let message = format!("`{host_name}` returns {}, and has not failed before", by(this));
+        return Problem::new(this.place, message).help("let it fail earlier");
+    };
+    let message = format!("`{host_name}` returns {} and again {}", by(first), by(this));
+    // an event of its own is shown rather than a `for`
+    let (shown, other) = if this.is_end { (first, this) } else { (this, first) };
+    Problem::new(shown.place, message).also(other.place).help("leave one of them out")
 }
 
 /// The name of what an event concerns.
