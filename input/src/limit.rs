@@ -27,12 +27,12 @@ impl Limit {
     /// Lessons, which contain scenarios.
     pub const LESSON: Self = Self::mib(4, "a lesson");
     /// The engine of pages, or a page that contains it.
-    pub const ENGINE: Self = Self::mib(64, "an engine or a laboratory");
+    pub const ENGINE: Self = Self::mib(64, "the laboratory's page or its engine (`foretell.wasm`)");
     /// fio's job files and COSBench's workloads.
     pub const JOBS: Self = Self::mib(4, "a fio job file or a COSBench workload");
     /// DiskSim's parameter files.
     pub const DESCRIPTION: Self =
-        Self::mib(8, "a drive's description, with all the files that it names,");
+        Self::mib(8, "a drive's description with all the files that it names");
     /// The output of fio.
     pub const RESULT: Self = Self::mib(16, "a result of fio");
     /// Measurements of a reproduction that continues.

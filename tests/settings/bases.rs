@@ -544,7 +544,7 @@ factor = 8.0
 for    = "500 ms"
 
 [event.link]
-at     = "450 ms"
+at     = "350 ms"
 what   = "slow"
 link   = "brick3"
 factor = 90.0

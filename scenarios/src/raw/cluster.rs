@@ -192,7 +192,7 @@ pub(crate) struct RawOpScheduler {
     /// Pacific and Quincy.
     #[schemars(extend("default" = "high_client_ops", "x-when" = { "kind": ["mclock"] }))]
     pub(crate) profile: Option<At<RawProfile>>,
-    /// Whether a thread of each queue spins, and so occupies a core, while all waiting operations have
+    /// Whether a thread of each shard spins, and so occupies a core, while all waiting operations have
     /// reached their limits. Ceph did so before 17.2.4 (issue 56530 of its tracker).
     #[schemars(extend("default" = false, "x-when" = { "kind": ["mclock"] }))]
     pub(crate) spins: Option<At<bool>>,
@@ -249,7 +249,7 @@ pub(crate) struct RawSwift {
     #[schemars(extend("enum" = ["swift"]))]
     #[allow(dead_code, reason = "decides which struct is read")]
     pub(crate) system: At<String>,
-    /// Hosts that run proxies; they belong to client groups. Each instance of a workload uses one of them; they
+    /// Hosts that run proxies; they belong to client groups. Each instance of a client uses one of them; they
     /// are assigned to instances in turn.
     pub(crate) proxies: At<HostPatterns>,
     /// The ring has 2^`partition_power` partitions.

@@ -17,7 +17,7 @@ pub(crate) struct RawVolume {
     /// list.
     pub(crate) nodes: At<HostPatterns>,
     /// `m-of-n`: a block is written as n fragments, and any m of them suffice to read it. m = 1 is
-    /// replication. `lrc(k,l,r)`: k data fragments in l local groups, each with a parity fragment, and r global
+    /// replication. `lrc(k,l,r)`: k data fragments in l groups, each with a parity fragment, and r global
     /// parity fragments. `lrc` is not available with Ceph and Swift.
     #[schemars(extend(
         "default" = "1-of-1",
@@ -31,7 +31,7 @@ pub(crate) struct RawVolume {
     /// Unit of encoding: a block is encoded as a whole.
     #[schemars(extend("default" = "8 KiB"))]
     pub(crate) block: Size,
-    /// How groups are spread over the nodes.
+    /// How block groups are spread over the nodes.
     #[schemars(extend("default" = "rotate"))]
     pub(crate) placement: At<RawPlacement>,
     /// Bytes of the volume that go to one set of n nodes before the next set follows: a whole number of
