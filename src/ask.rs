@@ -28,6 +28,7 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let (answer, scenario) =
         observed.answer(&arguments.changes, &mut PartsShelf, asked, &experience)?;
     let answered = Answered::new(answer, &scenario, &prices);
+    arguments.prices.note_unpriced(&answered.capacity.unpriced);
     let text = if arguments.json {
         crate::output::json(&answered)
     } else {
@@ -145,16 +146,19 @@ fn table(answer: &Answer, unchanged: bool) -> String {
     }
     let misfits = answer.workloads.iter().filter_map(|(name, found)| {
         let misfit = found.misfit?;
-        let percent = |part: f64| format!("{:+.1} %", 100.0 * part);
+        let percent = |part: f64| {
+            let shown = format!("{:+.1} %", 100.0 * part);
+            if matches!(shown.as_str(), "+0.0 %" | "-0.0 %") { "0.0 %".to_owned() } else { shown }
+        };
         let (throughput, response) =
             (percent(misfit.throughput), percent(misfit.mean_response_time));
-        Some(format!("{name} {throughput} throughput, {response} mean response time"))
+        Some(format!("`{name}` {throughput} throughput, {response} mean response time"))
     });
     let misfits: Vec<String> = misfits.collect();
     if !misfits.is_empty() {
         let _ = writeln!(
             text,
-            "Error of the replay for the recorded run itself{}: {}",
+            "Model error for the recorded run{}: {}",
             if unchanged { ", for which the figures above are not corrected" } else { "" },
             misfits.join("; ")
         );

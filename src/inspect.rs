@@ -160,8 +160,8 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
         format!("{} to {}", amount(profile.lowest.get()), amount(profile.highest.get())),
     );
     fact("footprint, in pages of 4 KiB", format!("{about}{}", amount(reuse.pages * 4096)));
-    fact("of that read", format!("{about}{}", amount(reuse.pages_read * 4096)));
-    fact("of that written", format!("{about}{}", amount(reuse.pages_written * 4096)));
+    fact("pages read", format!("{about}{}", amount(reuse.pages_read * 4096)));
+    fact("pages written", format!("{about}{}", amount(reuse.pages_written * 4096)));
     fact("page touches of pages touched before", percent(reuse.reused));
     fact("pages touched once only", percent(reuse.touched_once));
     for (q, what) in [(0.5, "half"), (0.9, "nine in ten")] {
@@ -176,7 +176,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
                 fact("requests per second", number(rate));
             }
             if let Some(clock) = profile.clock_s.filter(|clock| *clock >= 0.001) {
-                fact("the clock tells apart", format!("{} s", number(clock)));
+                fact("clock resolution", format!("{} s", number(clock)));
             }
             if let Some(variation) = profile.gap_variation() {
                 fact("squared variation of the gaps (Poisson: 1)", number(variation));
@@ -184,7 +184,7 @@ fn text(name: &str, trace: &TraceReader, profile: &Profile) -> String {
             for (length, dispersion, most) in &profile.dispersions {
                 let Some(dispersion) = dispersion else { continue };
                 fact(
-                    &format!("dispersion of counts in {length} s (Poisson: 1)"),
+                    &format!("index of dispersion in {length} s (Poisson: 1)"),
                     format!("{}, at most {most} requests", number(*dispersion)),
                 );
             }

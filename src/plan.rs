@@ -17,8 +17,24 @@ mod time;
 
 use time::Time;
 
+/// Refuses options of `--upmap balance` with `--upmap stay`.
+fn balance_options_have_effect(arguments: &PlanArguments) -> Result<(), Failure> {
+    let given = [
+        ("--upmap-max", arguments.upmap_max.is_some()),
+        ("--upmap-deviation", arguments.upmap_deviation.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if arguments.upmap == Some(UpmapKind::Stay) => {
+            let what = "has no effect with `--upmap stay`; it belongs to `--upmap balance`";
+            Err(Failure::Usage(format!("`{option}` {what}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Runs the command.
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+    balance_options_have_effect(arguments)?;
     let prices = arguments.prices.read()?;
     let (map, inventory) = cluster(&arguments.cluster)?;
     let (changed, known) = change(&map, &inventory, &arguments.what_if).map_err(usage)?;
@@ -26,7 +42,8 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let upmaps = match arguments.upmap {
         None => None,
         Some(UpmapKind::Balance) => {
-            let (most, deviation) = (arguments.upmap_max, arguments.upmap_deviation);
+            let most = arguments.upmap_max.unwrap_or(10);
+            let deviation = arguments.upmap_deviation.unwrap_or(5.0);
             Some(balance(&changed, most, deviation).map_err(usage)?)
         }
         Some(UpmapKind::Stay) => Some(stay(&map, &changed).map_err(usage)?),
@@ -44,6 +61,7 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let (before, after) = (before.map_err(usage)?, after.map_err(usage)?);
     let before = Pools::of(&map, &inventory, &before, &prices);
     let after = Pools::of(&changed, &known, &after, &prices);
+    arguments.prices.note_unpriced(&after.unpriced);
     let printed = if arguments.json {
         let mut document = document(&plan, &changed);
         document["time"] = time.as_ref().map_or(Value::Null, Time::document);
@@ -159,7 +177,7 @@ fn text(
     let share = 100.0 * plan.shards as f64 / plan.shards_in_all.max(1) as f64;
     let _ = writeln!(
         text,
-        "{} placement groups move: {} of {} copies or chunks ({share:.1} %), {}",
+        "{} placement groups move: {} of {} copies or shards ({share:.1} %), {}",
         plan.groups,
         plan.shards,
         plan.shards_in_all,
@@ -168,7 +186,7 @@ fn text(
     let floor = &plan.floor;
     let _ = writeln!(
         text,
-        "at least {} must move: {} may not stay; even shares of the weight take {}",
+        "at least {} must move: {} cannot stay where it is, and {} goes to OSDs whose share of the weight grows",
         bytes(floor.bytes(plan.bytes)),
         bytes(floor.misplaced_bytes),
         bytes(floor.balance_bytes)
@@ -176,7 +194,7 @@ fn text(
     if plan.short > 0 {
         let _ = writeln!(
             text,
-            "{} placement groups have fewer copies or chunks than their pool wants: the rule finds no other place",
+            "{} placement groups have fewer copies or shards than their pool wants: the rule finds no other place",
             plan.short
         );
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use foretell_core::Prices;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 
 /// The option `--prices` of commands that print costs.
 #[derive(Debug, Args)]
@@ -20,5 +20,14 @@ impl PriceArguments {
     /// The prices to use.
     pub(crate) fn read(&self) -> Result<Prices, Failure> {
         self.prices.as_deref().map_or_else(|| Ok(Prices::shipped()), |path| Ok(Prices::read(path)?))
+    }
+
+    /// Says for which drives the file has no price.
+    pub(crate) fn note_unpriced(&self, drives: &[String]) {
+        if let Some(file) = &self.prices {
+            for drive in drives {
+                note(&format!("`{}` has no price for `{drive}`", file.display()));
+            }
+        }
     }
 }

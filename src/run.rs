@@ -60,11 +60,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         let duration_ns = (outcome.truth.simulated_seconds * 1e9).round();
         document.set("duration", &format!("{duration_ns} ns"))?;
     }
-    if let Some(file) = &arguments.prices.prices {
-        for drive in &outcome.capacity.unpriced {
-            note(&format!("`{}` has no price for `{drive}`", file.display()));
-        }
-    }
+    arguments.prices.note_unpriced(&outcome.capacity.unpriced);
     let mut kept = None;
     if let Some((directory, summary)) = directory.zip(summary) {
         let path = directory.path().to_owned();

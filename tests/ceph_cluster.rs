@@ -189,6 +189,10 @@ fn options_of_upmaps_need_upmaps() {
         let done = common::run(["plan", "x", "--what-if", "osd.1=out", option, "5"]);
         assert_eq!(done.status, Some(2));
         assert!(done.stderr.contains("--upmap [<KIND>]"), "{}", done.stderr);
+        let change = ["--what-if", "osd.1=out", "--upmap", "stay"];
+        let done = common::run([&["plan", "x"], &change[..], &[option, "5"]].concat());
+        assert_eq!(done.status, Some(2));
+        assert!(done.stderr.contains("has no effect with `--upmap stay`"), "{}", done.stderr);
     }
 }
 
@@ -229,6 +233,13 @@ fn prices_are_those_that_are_given() {
     assert_eq!((usual.0, own.0), ("USD".into(), "EUR".into()));
     // twice the price of a disk that comes with the program
     assert!((own.1 / usual.1 - 2.0).abs() < 1e-9);
+    std::fs::write(&prices, "drive,eur_per_tb\ntape,28\n").unwrap();
+    for command in [&["import", "ceph", &report][..], &["plan", &report, "--what-if", "osd.3=out"]]
+    {
+        let done = common::run([command, &["--prices", &prices]].concat());
+        let note = format!("note: `{prices}` has no price for `hdd`\n");
+        assert_eq!((done.status, done.stderr), (Some(0), note));
+    }
     std::fs::write(&prices, "drive,eur_per_tb\nhdd,cheap\n").unwrap();
     let output =
         foretell().args(["import", "ceph", &report, "--prices", &prices]).output().unwrap();

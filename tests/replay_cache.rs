@@ -366,6 +366,7 @@ fn wrong_input_is_named() {
         (&["--sample", "2.5"], "`2.5` is not a sample"),
         (&["--format", "vcsci"], "did you mean `vscsi`?"),
         (&["--device", "sda"], "does not tell devices apart"),
+        (&["--format", "csv", "--block", "4KiB"], "block sizes belong to `oracle-general`"),
         (&["--jobs", "0"], "--jobs"),
     ] {
         let message = fault(&[&[trace_path], arguments].concat());

@@ -67,7 +67,7 @@ impl Upmaps {
 struct Shelf {
     groups: Vec<Group>,
     limits: Vec<Limit>,
-    /// By OSD that the rule reaches: how many copies or chunks it has above its share.
+    /// By OSD that the rule reaches: how many copies or shards it has above its share.
     above: SortedMap<i32, f64>,
 }
 
@@ -90,7 +90,7 @@ struct Group {
 
 /// A small set of upmaps that evens out each pool and the whole cluster. At most `most` groups are changed, each
 /// time the one with the largest gain. The balancer stops when no OSD is further than `deviation` copies or
-/// chunks from its share of a pool, or when nothing helps any more. It continues beyond the deviation as long as
+/// shards from its share of a pool, or when nothing helps any more. It continues beyond the deviation as long as
 /// it touches at most three groups for four single moves that are needed. Groups that are already touched come
 /// first, as replacing more of their members costs no further upmap. Pools in which all OSDs are already within
 /// the deviation are left alone. The parameters are those of `osdmaptool --upmap`.

@@ -45,7 +45,7 @@ pub struct Survives {
     pub kind: String,
     /// Failures without data loss.
     pub readable: usize,
-    /// Failures after which every group still has enough copies or chunks to serve clients.
+    /// Failures after which every group still has enough copies or shards to serve clients.
     pub served: usize,
     /// Failures without data loss that the rule guarantees for every placement that it allows; never more than
     /// `readable`.
@@ -153,7 +153,7 @@ pub fn capacity(
         let data = facts.and_then(|facts| facts.data_chunks).unwrap_or(1);
         let stored = facts.and_then(|facts| facts.stored_bytes).unwrap_or(0) as f64;
         let shard = shard_bytes(pool, inventory);
-        // a chunk of a group holds one part in this many of the clients' data
+        // a shard of a group holds one part in this many of the clients' data
         let nominal = f64::from(pool.pg_num) * f64::from(data);
         let overhead = match stored {
             // with less data, rounding up to whole blocks dominates the measured overhead

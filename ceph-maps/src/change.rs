@@ -70,7 +70,7 @@ fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<
     let kind = pool.kind.number();
     let what = match pool.kind {
         PoolKind::Replicated => format!("{} copies", pool.size),
-        PoolKind::Erasure => format!("{} chunks", pool.size),
+        PoolKind::Erasure => format!("{} shards", pool.size),
     };
     let rules = || changed.crush.parts().rules.iter();
     let masked = rules().any(|rule| rule.mask.is_some());

@@ -56,7 +56,7 @@ pub struct OsdFacts {
 /// A pool.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct PoolFacts {
-    /// Number of data chunks, for an erasure-coded pool.
+    /// Number of data shards, for an erasure-coded pool.
     pub data_chunks: Option<u32>,
     /// Bytes of data in a stripe, for an erasure-coded pool.
     pub stripe_bytes: Option<u64>,

@@ -3,8 +3,8 @@
 //! Groups take turns as in Ceph: each OSD takes part in a limited number of backfills as a primary and in as many
 //! as a target, and groups that lack copies go first. Active backfills are flows (a fluid model with processor
 //! sharing). An OSD divides its throttle among all groups that read or write there; a group moves at the rate of
-//! its most loaded OSD. Copies are read from the primary. A chunk is read from its old OSD if that is up;
-//! otherwise it is computed from as many others as the code has data chunks.
+//! its most loaded OSD. Copies are read from the primary. A shard is read from its old OSD if that is up;
+//! otherwise it is computed from as many others as the code has data shards.
 //!
 //! Left out: hosts' adapters and processors, the size of objects (small ones take longer), client writes
 //! meanwhile, PG log recovery after short outages.
@@ -32,7 +32,7 @@ pub struct Throttle {
 pub struct Pace {
     /// Time until everything is where it belongs, s.
     pub seconds: f64,
-    /// Time until no copy or chunk is missing, s; 0 if none was missing.
+    /// Time until no copy or shard is missing, s; 0 if none was missing.
     pub degraded_s: f64,
     /// Bytes read from OSDs.
     pub bytes_read: f64,
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_chunk_is_computed_from_as_many_as_the_code_has_data_chunks() {
+    fn a_lost_shard_is_computed_from_as_many_as_the_code_has_data_shards() {
         let was = [0, 1, 2, 3];
         let lost = moving(0, PoolKind::Erasure, &was, &[(0, 9)]);
         let there = pace_of(std::slice::from_ref(&lost), &|_| true, &throttle(1));

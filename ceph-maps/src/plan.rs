@@ -12,13 +12,13 @@ use crate::inventory::Inventory;
 /// The effects of a change.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Plan {
-    /// Groups with a copy or chunk that moves to another OSD.
+    /// Groups with a copy or shard that moves to another OSD.
     pub groups: usize,
     /// Groups whose *up* set changes in any way, including its order.
     pub groups_changed: usize,
-    /// Copies or chunks that move to another OSD.
+    /// Copies or shards that move to another OSD.
     pub shards: usize,
-    /// All copies or chunks after the change.
+    /// All copies or shards after the change.
     pub shards_in_all: usize,
     /// Bytes that move to other OSDs.
     pub bytes: f64,
@@ -26,7 +26,7 @@ pub struct Plan {
     pub floor: Floor,
     /// Groups with fewer members after the change than their pool wants.
     pub short: usize,
-    /// Bytes by source and target OSD; the source is -1 if no OSD had that chunk before.
+    /// Bytes by source and target OSD; the source is -1 if no OSD had that shard before.
     pub moves: BTreeMap<(i32, i32), f64>,
     /// Groups and bytes, by pool.
     pub pools: SortedMap<i64, (usize, f64)>,
@@ -38,20 +38,20 @@ pub struct Plan {
     pub moving: Vec<Moving>,
 }
 
-/// A group with copies or chunks that move to other OSDs.
+/// A group with copies or shards that move to other OSDs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Moving {
     /// The group after the change.
     pub pg: Pg,
-    /// Copies, or chunks.
+    /// Copies, or shards.
     pub kind: PoolKind,
-    /// The OSDs of its copies or chunks before the change, in order.
+    /// The OSDs of its copies or shards before the change, in order.
     pub was: Vec<i32>,
-    /// Source and target of each move; the source is -1 if no OSD had that copy or chunk.
+    /// Source and target of each move; the source is -1 if no OSD had that copy or shard.
     pub steps: Vec<(i32, i32)>,
     /// Bytes of each move.
     pub bytes: f64,
-    /// Number of chunks that are read to recover a lost one.
+    /// Number of shards that are read to recover a lost one.
     pub data_chunks: usize,
     /// Whether the pool's code changes: then clients copy its data, and no OSD recovers it.
     pub recoded: bool,
@@ -60,7 +60,7 @@ pub struct Moving {
 /// Bytes that any placement must move.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Floor {
-    /// Copies and chunks that must leave their place and have another one: the OSD is out or gone, the rule does not
+    /// Copies and shards that must leave their place and have another one: the OSD is out or gone, the rule does not
     /// reach it, or another member of the group is too near. An OSD that is only down keeps its data.
     pub misplaced_bytes: f64,
     /// Bytes for OSDs whose share of the weight grows.
@@ -111,7 +111,7 @@ pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> SortedMap<String, (
     by_name
 }
 
-/// Bytes of one copy or chunk of a pool's group; 0 if unknown.
+/// Bytes of one copy or shard of a pool's group; 0 if unknown.
 pub fn shard_bytes(pool: &Pool, inventory: &Inventory) -> f64 {
     let Some(facts) = inventory.pools.get(&pool.id) else { return 0.0 };
     let shards = f64::from(pool.pg_num) * f64::from(pool.size);
@@ -164,12 +164,12 @@ pub fn plan(
         let was = origin.and_then(|pg| old.get(&pg)).map_or(&none, |placed| &placed.up);
         // with another code, all data is rewritten
         let recoded = earlier.is_none_or(|earlier| {
-            let chunks = |inventory: &Inventory| {
+            let shards = |inventory: &Inventory| {
                 inventory.pools.get(&pg.pool).and_then(|facts| facts.data_chunks)
             };
             earlier.kind != pool.kind
                 || pool.kind == PoolKind::Erasure
-                    && (earlier.size != pool.size || chunks(before.1) != chunks(after.1))
+                    && (earlier.size != pool.size || shards(before.1) != shards(after.1))
         });
         let steps = if recoded {
             members(&placed.up).map(|osd| (-1, osd)).collect()

@@ -1,7 +1,7 @@
 //! The size limit of each kind of file.
 //!
 //! A limit is about a hundred times the size met in practice. It is also small enough that processing such a
-//! file, however malicious, takes less than 2 GiB of memory (`tests/fuzz.rs` runs every reader within that).
+//! file, however malicious, takes less than 2 GiB of memory (the tests in `tests/fuzz` run every reader within that).
 
 use std::fmt;
 

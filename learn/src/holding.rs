@@ -1,6 +1,6 @@
 //! Which rows a model does not learn from and is tested on: folds, or the levels of a design.
 //!
-//! What is not asked for follows from the rows. Rows that were observed together share a fold, and there are ten folds
+//! The defaults depend on the rows. Rows that were observed together share a fold, and there are ten folds
 //! or as many as groups, if these are fewer.
 
 use std::num::NonZeroUsize;

@@ -49,7 +49,7 @@ fn the_third_copy_of_a_write_is_on_a_handoff() {
         let margin = if all_on_three { 0.01 } else { 0.02 };
         assert!((sent / messages - 1.0).abs() < margin, "{nodes} nodes: {sent} messages a write");
     }
-    // and it goes from there to the host that has returned: four hosts, so each other one is a hand-off
+    // and it goes from there to the host that has returned: four hosts, so each other one is a handoff
     let mut scenario = small(4, 3, 0.0, 1);
     rate(&mut scenario, 20.0);
     let events = vec![fails(1000, 0, true), returns(3000, 0)];
@@ -59,7 +59,7 @@ fn the_third_copy_of_a_write_is_on_a_handoff() {
 
 #[test]
 fn a_host_that_returns_gets_what_was_written_meanwhile_and_nothing_else() {
-    // three copies on three hosts: each host has everything; on more, partitions have hand-offs
+    // three copies on three hosts: each host has everything; on more, partitions have handoffs
     for nodes in [3, 5] {
         let mut scenario = small(nodes, 3, 0.0, 1);
         rate(&mut scenario, 9.0);
@@ -327,7 +327,7 @@ fn whatever_fails_a_read_returns_what_was_written() {
     assert!(compared > 0);
 }
 
-/// In this schedule a hand-off drops a partition while a client reads from it, as soon as the primary has it again.
+/// In this schedule a handoff drops a partition while a client reads from it, as soon as the primary has it again.
 #[test]
 fn a_file_that_is_dropped_while_it_is_read_is_still_sent() {
     let (scenario, text) = drawn(1409, false);

@@ -240,20 +240,15 @@ impl ReadingArguments {
         }
     }
 
-    /// The option that has no effect with a format, and why, if there is one.
+    /// Why an option has no effect with a format, if one has none. The reader refuses others by itself.
     pub(crate) fn without_effect(&self, format: Format) -> Option<String> {
-        let has_blocks = Format::ALL.into_iter().filter(|format| format.has_blocks());
-        let has_blocks: Vec<String> = has_blocks.map(|format| format!("`{format}`")).collect();
-        let (option, wanted) = if self.block.is_some() && !format.has_blocks() {
-            ("block", has_blocks.join(", "))
-        } else if self.blkparse_action.is_some() && format != Format::Blkparse {
-            ("blkparse-action", format!("`{}`", Format::Blkparse))
-        } else {
-            return None;
-        };
-        Some(format!(
-            "`--{option}` has no effect: the trace is read as `{format}`, and the option belongs to {wanted}"
-        ))
+        let blkparse = Format::Blkparse;
+        (self.blkparse_action.is_some() && format != blkparse).then(|| {
+            format!(
+                "`--blkparse-action` has no effect: the trace is read as `{format}`, and the option belongs to \
+                 `{blkparse}`"
+            )
+        })
     }
 }
 

@@ -22,13 +22,13 @@ pub struct PlanArguments {
     /// Add upmaps, and print the `ceph` commands for them.
     #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, default_missing_value = "balance")]
     pub upmap: Option<UpmapKind>,
-    /// With `--upmap balance`: maximum number of placement groups that get or lose an upmap.
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "upmap")]
-    pub upmap_max: usize,
-    /// With `--upmap balance`: number of copies or chunks by which an OSD may differ from its share of a
-    /// pool.
-    #[arg(long, value_name = "N", default_value_t = 5.0, requires = "upmap")]
-    pub upmap_deviation: f64,
+    /// With `--upmap balance`: maximum number of placement groups that get or lose an upmap [default: 10].
+    #[arg(long, value_name = "N", requires = "upmap")]
+    pub upmap_max: Option<usize>,
+    /// With `--upmap balance`: number of copies or shards by which an OSD may differ from its share of a
+    /// pool [default: 5].
+    #[arg(long, value_name = "N", requires = "upmap")]
+    pub upmap_deviation: Option<f64>,
     /// Maximum rate at which recovery reads and writes an OSD: `100 MiB/s` for every OSD, or `hdd=50 MiB/s`
     /// for a class of devices. May be given several times. Without it, half of the rate that Ceph's mClock
     /// assumes for a device: 75 MiB/s for disks, 600 MiB/s for flash.

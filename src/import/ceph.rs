@@ -75,6 +75,8 @@ fn cluster(
     }
     let checked = inventory.reported.as_ref().map(|reported| check(map, &placed, reported));
     let notes = notes(map, inventory);
+    let pools = Pools::of(map, inventory, &placed, &prices);
+    arguments.prices.note_unpriced(&pools.unpriced);
     let printed = if arguments.json {
         let mut document = document(map, checked.as_ref(), &notes);
         if arguments.output.is_some() {
@@ -82,13 +84,12 @@ fn cluster(
                 json!({ "file": SCENARIO_FILE, "caveats": scenario.caveats, "measure": scenario.measure })
             });
         }
-        let pools = Pools::of(map, inventory, &placed, &prices);
         document["pools"] = pools.by_name();
         document["capacity"] = pools.whole();
         crate::output::json(&document)
     } else {
         let mut text = summary(map, inventory, checked.as_ref());
-        text.push_str(&Pools::of(map, inventory, &placed, &prices).text());
+        text.push_str(&pools.text());
         for note in &notes {
             let _ = writeln!(text, "note: {note}");
         }

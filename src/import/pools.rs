@@ -6,7 +6,7 @@ use foretell_algorithms::crush::{ClusterMap, Placed};
 use foretell_ceph_maps::{
     Capacity, Inventory, Survives, Whole, capacity, osd_bytes, whole_capacity,
 };
-use foretell_sorted::SortedMap;
+use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
 use super::in_tib;
@@ -24,6 +24,8 @@ pub(crate) struct Pools<'a> {
     /// Cost of a usable TiB over all pools, given how they share the drives.
     cost: Option<f64>,
     currency: String,
+    /// Classes with drives that have no price.
+    pub(crate) unpriced: Vec<String>,
 }
 
 impl<'a> Pools<'a> {
@@ -33,12 +35,14 @@ impl<'a> Pools<'a> {
         placed: &[Placed],
         prices: &Prices,
     ) -> Self {
+        let class = |osd: i32| {
+            let class = map.crush.parts().classes.get(&osd).cloned();
+            class.or_else(|| inventory.osds.get(&osd)?.class.clone())
+        };
         let price = |osd: i32| {
             let facts = inventory.osds.get(&osd);
-            let class = map.crush.parts().classes.get(&osd).cloned();
-            let class = class.or_else(|| facts?.class.clone())?;
             let model = facts.and_then(|facts| facts.model.clone()).unwrap_or_default();
-            prices.of(&[&model, &class], osd_bytes(map, inventory, osd))
+            prices.of(&[&model, &class(osd)?], osd_bytes(map, inventory, osd))
         };
         let pools = capacity(map, inventory, placed);
         let pools = pools.into_iter().map(|(id, capacity)| {
@@ -48,11 +52,15 @@ impl<'a> Pools<'a> {
             (id, (capacity, cost))
         });
         let whole = whole_capacity(map, inventory, placed);
-        let in_use = map.existing().filter(|(_, osd)| osd.weight > 0);
-        let paid: Option<f64> = in_use.map(|(osd, _)| price(osd)).sum();
+        let in_use = map.existing().filter(|(_, osd)| osd.weight > 0).map(|(osd, _)| osd);
+        let paid: Option<f64> = in_use.clone().map(price).sum();
+        let unpriced: SortedSet<String> =
+            in_use.filter(|osd| price(*osd).is_none()).filter_map(class).collect();
         let usable = whole.usable_bytes.filter(|bytes| *bytes > 0.0);
         let cost = paid.zip(usable).map(|(paid, bytes)| paid / (bytes / TIB));
-        Self { map, by_id: pools.collect(), whole, cost, currency: prices.currency.clone() }
+        let currency = prices.currency.clone();
+        let unpriced = unpriced.into_iter().collect();
+        Self { map, by_id: pools.collect(), whole, cost, currency, unpriced }
     }
 
     /// The figures of each pool as JSON.

@@ -85,7 +85,7 @@ impl Time {
         let Some((last, _)) = self.0.last() else { return text };
         let _ = write!(text, "that takes {}", span(pace.seconds));
         if pace.degraded_s > 0.0 {
-            let _ = write!(text, "; no copy or chunk is missing after {}", span(pace.degraded_s));
+            let _ = write!(text, "; no copy or shard is missing after {}", span(pace.degraded_s));
         }
         let [(_, half), (_, most), _] = pace.shares;
         let _ = writeln!(

@@ -121,9 +121,9 @@ fn about(model: Model, assumed: &[String], comparisons: &[Comparison], runs: usi
         })
         .collect();
     if !outside.is_empty() {
-        let _ = writeln!(text, "Measured outside the 90 % interval: {}", outside.join("; "));
+        let _ = writeln!(text, "Simulated values outside the 90 % interval: {}", outside.join("; "));
     } else if !known.is_empty() {
-        let _ = writeln!(text, "Measured within the 90 % intervals: all {}", known.len());
+        let _ = writeln!(text, "Simulated values within the 90 % intervals: all {}", known.len());
     }
     text
 }
@@ -131,7 +131,7 @@ fn about(model: Model, assumed: &[String], comparisons: &[Comparison], runs: usi
 fn table(comparisons: &[Comparison]) -> String {
     let mut table = Table::new();
     table.load_preset(NOTHING);
-    table.set_header(["workload", "metric", "predicted", "measured", "error"]);
+    table.set_header(["workload", "metric", "predicted", "simulated", "error"]);
     for found in comparisons {
         table.add_row([
             found.workload.clone(),
@@ -172,7 +172,7 @@ fn coverage_table(held: &[Coverage]) -> String {
             class.comparisons.to_string(),
             percent(class.held),
             percent(class.half_width),
-            if class.too_low { "too narrow".to_owned() } else { String::new() },
+            if class.too_low { "too low".to_owned() } else { String::new() },
         ]);
     }
     format!("{}\n", fitted(&table, 1))

@@ -13,7 +13,7 @@
 //! Each storage system has its own folder and implements `system::System`. The table of systems is in the
 //! crate `scenarios`.
 //!
-//! Not modelled: authentication; with Swift, changes of the ring.
+//! Not modelled: authentication.
 
 #![forbid(unsafe_code)]
 

@@ -53,8 +53,7 @@ pub(super) fn backfill(
     assumed: &mut Vec<String>,
 ) -> Result<Backfill, String> {
     let background = &config.background;
-    let is_disk =
-        drive.and_then(|drive| drive.kind.as_deref()).is_some_and(|kind| kind.contains("hdd"));
+    let is_disk = drive.is_some_and(Drive::is_disk);
     let profile = background.profile.as_deref().unwrap_or_else(|| {
         assumed.push("the profile of the scheduler is not known: Ceph's default".to_owned());
         "default"

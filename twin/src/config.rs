@@ -325,6 +325,10 @@ fn between(what: &str, value: Option<u32>, least: u32, most: u32) -> Result<(), 
 }
 
 impl Drive {
+    pub(crate) fn is_disk(&self) -> bool {
+        self.kind.as_deref().is_some_and(|kind| kind.contains("hdd"))
+    }
+
     fn check(&self) -> Result<(), String> {
         positive("capacity_bytes", self.capacity_bytes, MOST_BYTES)?;
         if let Some(capacity) = self.capacity_bytes

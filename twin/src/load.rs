@@ -1,8 +1,8 @@
 //! A scenario under the load of a point, simulated for as long as the point needs.
 //!
 //! The length is found by trying: the first run takes a few milliseconds, and each further run four times as long,
-//! until enough requests are done. Then the point is simulated once more, with a warm-up of several times the
-//! outstanding requests. Each point is simulated separately with the scenario's own seed, so results do not depend on
+//! until enough requests are done. Then the point is simulated once more, with a warm-up as long as the outstanding
+//! requests and a tenth of the measured ones take. Each point is simulated separately with the scenario's own seed, so results do not depend on
 //! threads or order.
 
 use std::path::Path;

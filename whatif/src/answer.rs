@@ -107,7 +107,7 @@ pub struct WorkloadAnswer {
     pub overload: Option<Overload>,
     /// Time that a request takes at each resource, summed over all hosts of a kind: `node.cpu`, ...
     pub demands_ms: SortedMap<String, f64>,
-    /// Error of the replay for the recorded run itself, if the workload was recorded. The bias correction of
+    /// The model's error for the recorded run, if the workload was recorded. The bias correction of
     /// the replay's answers follows from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misfit: Option<Misfit>,

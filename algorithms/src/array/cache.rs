@@ -29,18 +29,18 @@ pub struct CacheSettings {
 
 /// Missed pages that must be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Missing {
+pub(super) struct Missing {
     /// Sectors of the array.
-    pub range: Range,
+    pub(super) range: Range,
     /// Index of the first among the missed pages.
-    pub slot: usize,
+    pub(super) slot: usize,
     /// Number of pages.
-    pub pages: u32,
+    pub(super) pages: u32,
 }
 
 /// The volatile cache.
 #[derive(Debug)]
-pub struct Cache {
+pub(super) struct Cache {
     buffer: Buffer,
     streams: Streams,
     effects: Effects,
@@ -53,7 +53,7 @@ pub struct Cache {
 
 impl Cache {
     /// An empty cache of an array with this number of sectors.
-    pub fn new(spec: &CacheSettings, sectors: u64) -> Self {
+    pub(super) fn new(spec: &CacheSettings, sectors: u64) -> Self {
         let pages = spec.size.get() / spec.page.get();
         let capacity = usize::try_from(pages).expect("a 64-bit machine");
         Self {
@@ -67,22 +67,22 @@ impl Cache {
     }
 
     /// Sectors of a page.
-    pub fn page(&self) -> u64 {
+    pub(super) fn page(&self) -> u64 {
         self.page
     }
 
     /// Pages requested by reads since counting began, and the hits.
-    pub fn hits(&self) -> CacheHits {
+    pub(super) fn hits(&self) -> CacheHits {
         self.hits
     }
 
     /// Starts to count.
-    pub fn mark(&mut self) {
+    pub(super) fn mark(&mut self) {
         self.hits = CacheHits::default();
     }
 
     /// The pages of a range of sectors.
-    pub fn run(&self, (first, end): Range) -> Run {
+    pub(super) fn run(&self, (first, end): Range) -> Run {
         let from = first / self.page;
         let pages = (end.div_ceil(self.page) - from) as u32;
         Run { first: PageKey::new(0, from), pages }
@@ -91,7 +91,7 @@ impl Cache {
     /// Reads a range. Appends the pages to fetch to `missing`, and the jobs to wait for to
     /// `awaited`. Returns the pages to read ahead. Pages that only the write cache holds are taken
     /// from there.
-    pub fn read(
+    pub(super) fn read(
         &mut self,
         range: Range,
         written: Option<&Written>,
@@ -109,7 +109,12 @@ impl Cache {
     }
 
     /// Enters the pages of `run` that are not cached, for read-ahead. Appends them to `missing`.
-    pub fn read_ahead(&mut self, run: Run, written: Option<&Written>, missing: &mut Vec<Missing>) {
+    pub(super) fn read_ahead(
+        &mut self,
+        run: Run,
+        written: Option<&Written>,
+        missing: &mut Vec<Missing>,
+    ) {
         self.buffer.read_ahead(run, &mut self.effects);
         self.missing(written, missing);
     }
@@ -137,28 +142,28 @@ impl Cache {
     }
 
     /// Reports that `job` brings the missing pages of the last look-up. Returns the ticket for [`Cache::arrived`].
-    pub fn fetching(&mut self, missing: &Missing, job: u32) -> u32 {
+    pub(super) fn fetching(&mut self, missing: &Missing, job: u32) -> u32 {
         self.buffer.reading(&self.effects, missing.slot, missing.pages, job)
     }
 
     /// The job with this ticket has brought its pages.
-    pub fn arrived(&mut self, ticket: u32) {
+    pub(super) fn arrived(&mut self, ticket: u32) {
         self.buffer.arrived(ticket);
     }
 
     /// Allocates memory for this number of bytes, which are known to come.
-    pub fn expect(&mut self, bytes: Bytes) {
+    pub(super) fn expect(&mut self, bytes: Bytes) {
         self.buffer.reserve(bytes.get().div_ceil(self.page * SECTOR_BYTES));
     }
 
     /// Sectors are read before the simulation begins, and are in the cache at once.
-    pub fn touch(&mut self, range: Range) {
+    pub(super) fn touch(&mut self, range: Range) {
         let run = self.run(range);
         self.buffer.read(run, &mut self.effects);
     }
 
     /// Written sectors enter the cache.
-    pub fn enter(&mut self, now: SimTime, range: Range) {
+    pub(super) fn enter(&mut self, now: SimTime, range: Range) {
         let run = self.run(range);
         self.buffer.write(now, run, OWNER, false, &mut self.effects);
     }

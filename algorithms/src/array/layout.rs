@@ -5,6 +5,8 @@
 //! parity of stripe s is on member n − 1 − (s mod n), and the data follow it cyclically. Members of
 //! RAID 1+0 are pairs of neighbours; those of RAID 1 are all copies of each other.
 
+use foretell_units::Sectors;
+
 /// How data lies on the members of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
@@ -81,6 +83,13 @@ impl Layout {
     /// Sectors of the array.
     pub fn sectors(&self) -> u64 {
         self.stripe() * self.stripes
+    }
+
+    /// The sectors of an operation. Those beyond the end are replaced by the last one.
+    pub fn range(&self, lbn: Sectors, sectors: Sectors) -> Range {
+        let last = self.sectors();
+        let first = lbn.get().min(last - 1);
+        (first, (first + sectors.get().max(1)).min(last))
     }
 
     /// Sectors of data in a stripe.

@@ -52,7 +52,7 @@ const DESTAGES_PER_MEMBER: u32 = 4;
 
 /// Controls the number of stripes that are destaged at a time.
 #[derive(Clone, Copy, Debug)]
-pub struct Marks {
+pub(super) struct Marks {
     destage: Destage,
     /// Pages above which it is destaged, and pages at which it stops.
     high: u64,
@@ -64,23 +64,23 @@ pub struct Marks {
 
 impl Marks {
     /// For an array with this number of members; marks are in pages.
-    pub fn new(destage: Destage, (low, high): (u64, u64), members: u32) -> Self {
+    pub(super) fn new(destage: Destage, (low, high): (u64, u64), members: u32) -> Self {
         Self { destage, high, low, most: DESTAGES_PER_MEMBER * members, emptying: false }
     }
 
     /// Number of pages above which it is destaged.
-    pub fn high(&self) -> u64 {
+    pub(super) fn high(&self) -> u64 {
         self.high
     }
 
     /// Updates whether to destage, given the number of waiting pages.
-    pub fn look(&mut self, waiting: u64) {
+    pub(super) fn look(&mut self, waiting: u64) {
         self.emptying = waiting > self.high || (self.emptying && waiting > self.low);
     }
 
     /// Number of stripes that should be being destaged, with this number of waiting pages;
     /// `blocked`: writes wait for room.
-    pub fn wanted(&self, waiting: u64, blocked: bool) -> u32 {
+    pub(super) fn wanted(&self, waiting: u64, blocked: bool) -> u32 {
         // if a write waits for room, destaging goes on at its highest rate
         if blocked {
             return self.most;
@@ -99,7 +99,7 @@ impl Marks {
 
 /// The written pages.
 #[derive(Debug)]
-pub struct Written {
+pub(super) struct Written {
     /// Capacity in pages.
     capacity: u64,
     /// Pages of a stripe.
@@ -130,7 +130,7 @@ struct Stripe {
 
 impl Written {
     /// A cache of `capacity` pages with this number of pages in a stripe.
-    pub fn new(capacity: u64, stripe: u64) -> Self {
+    pub(super) fn new(capacity: u64, stripe: u64) -> Self {
         Self {
             capacity,
             stripe,
@@ -145,27 +145,27 @@ impl Written {
     }
 
     /// Pages that wait to be destaged.
-    pub fn waiting(&self) -> u64 {
+    pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
 
     /// Pages that take room.
-    pub fn held(&self) -> u64 {
+    pub(super) fn held(&self) -> u64 {
         self.waiting + self.leaving
     }
 
     /// Pages written since counting began, and those that already waited.
-    pub fn hits(&self) -> CacheHits {
+    pub(super) fn hits(&self) -> CacheHits {
         self.hits
     }
 
     /// Starts to count.
-    pub fn mark(&mut self) {
+    pub(super) fn mark(&mut self) {
         self.hits = CacheHits::default();
     }
 
     /// Whether a page waits to be destaged.
-    pub fn contains(&self, page: u64) -> bool {
+    pub(super) fn contains(&self, page: u64) -> bool {
         let Some(&id) = self.by_number.get(&(page / self.stripe)) else { return false };
         let within = page % self.stripe;
         self.stripes[id].bits[within as usize / 64] >> (within % 64) & 1 == 1
@@ -173,7 +173,7 @@ impl Written {
 
     /// Writes `pages` from `first` on, if there is room for those that do not wait already, or if
     /// the cache is empty. Returns whether it did.
-    pub fn write(&mut self, first: u64, pages: u64) -> bool {
+    pub(super) fn write(&mut self, first: u64, pages: u64) -> bool {
         let held = self.held();
         // nearly always there is room, whichever pages already wait
         if held > 0 && held + pages > self.capacity {
@@ -222,7 +222,7 @@ impl Written {
     /// Takes the pages of the least recently written stripe. Appends them to `ranges`, in pages of
     /// the stripe, and returns the stripe's number and its number of pages. They keep their room
     /// until [`Written::destaged`].
-    pub fn take_oldest(&mut self, ranges: &mut Vec<Range>) -> Option<(u64, u64)> {
+    pub(super) fn take_oldest(&mut self, ranges: &mut Vec<Range>) -> Option<(u64, u64)> {
         let id = self.oldest;
         if id == NONE {
             return None;
@@ -254,7 +254,7 @@ impl Written {
     }
 
     /// This number of pages that were taken are now on the members.
-    pub fn destaged(&mut self, pages: u64) {
+    pub(super) fn destaged(&mut self, pages: u64) {
         self.leaving -= pages;
     }
 

@@ -52,7 +52,7 @@ pub struct Pool {
     pub name: String,
     /// Copies or chunks.
     pub kind: PoolKind,
-    /// Number of copies or chunks: 1 to 255.
+    /// Number of copies or shards: 1 to 255.
     pub size: u32,
     /// Minimum number of them that must be available for clients to be served.
     pub min_size: u32,

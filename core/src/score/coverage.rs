@@ -1,6 +1,6 @@
 //! How often the truth was inside a prediction's interval, by class.
 //!
-//! A class is marked if its intervals are too narrow. The test is a one-sided binomial test: if the intervals
+//! A class is marked if its coverage is too low. The test is a one-sided binomial test: if the intervals
 //! held the truth with probability 80 %, a share as low as the observed one would occur in at most 1 % of
 //! cases.
 

@@ -56,8 +56,9 @@ pub(crate) struct RawCeph {
     /// How an OSD writes to its device.
     #[schemars(extend("default" = "bluestore"))]
     pub(crate) store: At<RawStore>,
-    /// Writes shorter than this go to the write-ahead log first, and to their place later. Ceph uses 16
-    /// KiB on flash (`min_alloc_size` up to Octopus) and 64 KiB on disks.
+    /// Writes shorter than this go to the write-ahead log first, and to their place later. On flash Ceph
+    /// used 16 KiB before Nautilus 14.2.8 (`min_alloc_size`), and has deferred no write since (`0 B`). On
+    /// disks it uses 64 KiB.
     #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
     pub(crate) deferred_below: Option<Size>,
     /// Metadata that a write adds to the log in addition to its data: the metadata of the object, and the
@@ -192,7 +193,7 @@ pub(crate) struct RawOpScheduler {
     /// Pacific and Quincy.
     #[schemars(extend("default" = "high_client_ops", "x-when" = { "kind": ["mclock"] }))]
     pub(crate) profile: Option<At<RawProfile>>,
-    /// Whether a thread of each shard spins, and so occupies a core, while all waiting operations have
+    /// Whether a thread of each op queue spins, and so occupies a core, while all waiting operations have
     /// reached their limits. Ceph did so before 17.2.4 (issue 56530 of its tracker).
     #[schemars(extend("default" = false, "x-when" = { "kind": ["mclock"] }))]
     pub(crate) spins: Option<At<bool>>,

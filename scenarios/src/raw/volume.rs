@@ -31,7 +31,7 @@ pub(crate) struct RawVolume {
     /// Unit of encoding: a block is encoded as a whole.
     #[schemars(extend("default" = "8 KiB"))]
     pub(crate) block: Size,
-    /// How block groups are spread over the nodes.
+    /// How groups are spread over the nodes.
     #[schemars(extend("default" = "rotate"))]
     pub(crate) placement: At<RawPlacement>,
     /// Bytes of the volume that go to one set of n nodes before the next set follows: a whole number of
@@ -126,7 +126,7 @@ pub(crate) enum RawCipher {
     Aes128Cbc,
 }
 
-/// How the block groups of a volume are spread over its nodes.
+/// How the groups of a volume are spread over its nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]

@@ -412,7 +412,7 @@ pub(crate) enum RawArrivals {
     Closed,
     /// At random times with exponential gaps, independent of completions.
     Poisson,
-    /// At regular intervals, independent of completions. Each client has its own phase.
+    /// At regular intervals, independent of completions. Clients do not begin together.
     Deterministic,
     /// At random times, at two rates in turn (a Markov-modulated Poisson process), independent of
     /// completions.
@@ -512,7 +512,7 @@ pub(crate) enum RawRecordedArrivals {
     Closed,
     /// At random times with exponential gaps, independent of completions.
     Poisson,
-    /// At regular intervals, independent of completions. Each client has its own phase.
+    /// At regular intervals, independent of completions. Clients do not begin together.
     Deterministic,
     /// At random times, at two rates in turn, independent of completions.
     Bursty,

@@ -3,15 +3,15 @@
 //! Each write has a *version*, the X-Timestamp of Swift, and a server keeps the latest version that it has
 //! received. A partition's *primaries* are the servers to which the ring gives it. Only blocks that differ
 //! between primaries are listed, with the versions on the servers. A server that is not a primary, but holds
-//! blocks, is a *hand-off*. A block is *open* while a write of it is under way: a replicator then leaves it
+//! blocks, is a *handoff*. A block is *open* while a write of it is under way: a replicator then leaves it
 //! alone, and it does not count as differing.
 //!
 //! A partition is *wanted* on its primaries. In the place of a primary whose disk has failed, it is wanted on
-//! a hand-off. A server on which it is newly wanted gets the whole partition, one object after the other: a
+//! a handoff. A server on which it is newly wanted gets the whole partition, one object after the other: a
 //! *move*. A server on which it is no longer wanted keeps what it has until all others have that, too.
 //!
 //! Simplified: Swift replaces whole objects. Here a write may replace some blocks of an object, and a
-//! hand-off then has only those blocks. A real hand-off waits for a primary whose disk has failed before it
+//! handoff then has only those blocks. A real handoff waits for a primary whose disk has failed before it
 //! drops a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ pub(super) struct Partition {
     /// Wanted servers that do not have all of it yet.
     moves: SmallVec<[(Osd, Cause); 1]>,
     blocks: BTreeMap<u64, Block>,
-    /// Number of blocks that a wanted server lacks, or that a hand-off holds.
+    /// Number of blocks that a wanted server lacks, or that a handoff holds.
     differing: u64,
 }
 
@@ -90,12 +90,12 @@ impl Partition {
         self.wanted.iter().copied().filter(lacks).collect()
     }
 
-    /// Whether a hand-off holds a block.
+    /// Whether a handoff holds a block.
     fn strays(&self, block: &Block) -> bool {
         block.copies.iter().any(|(osd, _)| !self.is_home(*osd))
     }
 
-    /// Whether all servers have the latest version of a block, and no hand-off has any.
+    /// Whether all servers have the latest version of a block, and no handoff has any.
     fn is_settled(&self, number: u64, block: &Block) -> bool {
         let latest = block.latest();
         let has_latest = |osd: Osd| self.version(number, block, osd) == Some(latest);
@@ -398,7 +398,7 @@ impl Ledger {
         blocks.filter(|block| self.to_send(partition, *block, from, to).is_some()).collect()
     }
 
-    /// A hand-off drops all blocks that all wanted servers have in at least its version. Returns those that are listed,
+    /// A handoff drops all blocks that all wanted servers have in at least its version. Returns those that are listed,
     /// and whether it also drops the initial data.
     pub(super) fn drop_stray(&mut self, partition: usize, osd: Osd) -> (Vec<u64>, bool) {
         let of = &self.partitions[partition];
@@ -578,7 +578,7 @@ mod tests {
         let mut ledger = ledger();
         write(&mut ledger, 5, &[0, 9]);
         ledger.wipe(0);
-        assert_eq!(ledger.listed(0).collect::<Vec<_>>(), [(7, false)], "the hand-off has it");
+        assert_eq!(ledger.listed(0).collect::<Vec<_>>(), [(7, false)], "the handoff has it");
         ledger.wipe(9);
         assert_eq!(ledger.listed(0).collect::<Vec<_>>(), [(7, true)]);
         assert_eq!(ledger.reach(0), ALL);
@@ -616,7 +616,7 @@ mod tests {
         let (rebuild, all) = ((HostId(2), Kind::Rebuild), || Few::from_slice(&[0, 1, 2]));
         ledger.redirect(0, (all(), Few::from_slice(&[0, 1, 5])), rebuild, false);
         ledger.moved(0, (0, 5), 0..16, ALL);
-        assert!(ledger.differing().is_empty(), "the hand-off stands in for the disk");
+        assert!(ledger.differing().is_empty(), "the handoff stands in for the disk");
         write(&mut ledger, 4, &[0, 1, 5]);
         assert_eq!(ledger.lacks(2), 0);
         ledger.redirect(0, (all(), all()), (HostId(2), Kind::CatchUp), false);

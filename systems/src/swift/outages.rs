@@ -35,7 +35,7 @@ pub(super) struct Outages {
     pub(super) rings: Vec<VolumeRing>,
     /// The number of each volume's first partition among all.
     pub(super) first_partition: Vec<usize>,
-    /// Hand-offs of partitions, found when they are first needed.
+    /// Handoffs of partitions, found when they are first needed.
     pub(super) more: BTreeMap<usize, Few<Osd>>,
     pub(super) moved: Moved,
     /// Servers whose disks have failed, with the numbers of these units.
@@ -160,7 +160,7 @@ impl Outages {
         self.blocks[self.volume_of(partition)].1
     }
 
-    /// A hand-off of a partition: the one with this number, in the order of the ring.
+    /// A handoff of a partition: the one with this number, in the order of the ring.
     pub(super) fn handoff(&mut self, partition: usize, number: usize) -> Option<Osd> {
         if !self.more.contains_key(&partition) {
             let volume = self.volume_of(partition);

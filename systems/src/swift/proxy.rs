@@ -2,7 +2,7 @@
 //!
 //! A proxy does not know which servers are down. A connection to one fails after `conn_timeout`; a proxy
 //! waits for an answer for at most `node_timeout`. Then the proxy takes the next server: primaries first,
-//! then hand-offs in the order of the ring, at most `request_node_count` in all. Servers with too many errors
+//! then handoffs in the order of the ring, at most `request_node_count` in all. Servers with too many errors
 //! are skipped (`limiter`).
 //!
 //! - A *read* asks one server after the other, and ends with the first answer that has the data. A server that lacks

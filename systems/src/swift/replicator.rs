@@ -3,7 +3,7 @@
 //! A replicator passes over the partitions that its server holds, in random order, `concurrency` at a time.
 //! It rests for `interval` between two passes. For each of the other primaries of a partition it first
 //! compares (in Swift: hashes of directories of the partition), then reads what the other lacks and sends it,
-//! one stretch of an object after the other. A hand-off does the same with all primaries, and drops what all
+//! one stretch of an object after the other. A handoff does the same with all primaries, and drops what all
 //! of them have. A replicator that cannot connect, or gets no answer, waits for `node_timeout` and goes on to
 //! the next server. A server that needs a whole partition gets its objects in order.
 //!
@@ -12,7 +12,7 @@
 //! pass contains only those that differ when it begins or have a primary that is down. A block is not sent
 //! while a client writes it, unless its whole object is sent. Nothing is sent to a server that is receiving
 //! the same partition from another server. Pieces of data are sent one after the other, whereas rsync streams
-//! them. A real replicator waits for a hand-off's primary that is down for `rsync_io_timeout`, not
+//! them. A real replicator waits for a handoff's primary that is down for `rsync_io_timeout`, not
 //! `node_timeout`. Left out: removal of old files, tombstones, `handoffs_first`.
 
 use std::collections::VecDeque;
@@ -248,7 +248,7 @@ impl Cluster {
         }
     }
 
-    /// A job has seen all its servers. A hand-off drops what all primaries have.
+    /// A job has seen all its servers. A handoff drops what all primaries have.
     fn end_job<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         self.unlock(id);
         let out = self.out();

@@ -7,9 +7,9 @@
 //! know the new ring at once, although operators need some time to distribute it.
 //!
 //! A server whose disk has failed answers *507 Insufficient Storage*. A proxy avoids it at once
-//! (`error_limit` in `swift/proxy/server.py`). A replicator takes one more hand-off in its place (`update` in
+//! (`error_limit` in `swift/proxy/server.py`). A replicator takes one more handoff in its place (`update` in
 //! `swift/obj/replicator.py`), so that the partition is on as many servers as before. When the disk is back,
-//! hand-offs return what they hold. Simplified: the hand-offs are the first in the ring whose disks work,
+//! handoffs return what they hold. Simplified: the handoffs are the first in the ring whose disks work,
 //! even if their hosts are down.
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Outages {
         }
     }
 
-    /// Servers that should have a partition with these primaries: those with a disk that works, and as many hand-offs
+    /// Servers that should have a partition with these primaries: those with a disk that works, and as many handoffs
     /// as there are others.
     fn wanted(&mut self, partition: usize, primaries: &[Osd]) -> Few<Osd> {
         let works = |out: &Self, osd: Osd| !out.unmounted.contains_key(&osd);

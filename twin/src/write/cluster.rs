@@ -55,7 +55,7 @@ pub(super) fn cluster(
     if software == Software::Ceph && store != "bluestore" {
         assumed.push(format!("the store `{store}` is taken as BlueStore"));
     }
-    let (deferred, why) = deferred(config, assumed);
+    let (deferred, why) = deferred(config, software, known, assumed);
     let (m, n) = encoding;
     let usable = part.capacity as f64 * f64::from(nodes * per_node) * f64::from(m) / f64::from(n);
     let groups = groups(config, nodes, per_node, n, assumed);

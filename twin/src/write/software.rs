@@ -1,6 +1,6 @@
 //! Costs of an OSD's software before any fit, and what depends on its release.
 
-use crate::config::Config;
+use crate::config::{Config, Drive};
 
 /// Software costs of an OSD before any fit. `docs/systems.md` names the sources.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn coalesce(
         return "";
     }
     let release = release(config.version.as_deref());
-    if release.is_some_and(|release| release < 15) {
+    if release.is_some_and(|release| release < OCTOPUS) {
         return "";
     }
     if background == "backfill" {
@@ -59,7 +59,25 @@ pub(super) fn coalesce(
 }
 
 /// Size in bytes below which writes go through the log, and the reason.
-pub(super) fn deferred(config: &Config, assumed: &mut Vec<String>) -> (u64, String) {
+///
+/// On disks Ceph also compares with `bluestore_prefer_deferred_size_hdd`: 64 KiB (32 KiB in releases whose
+/// `min_alloc_size_hdd` was 64 KiB, so that the larger of the two is the same).
+pub(super) fn deferred(
+    config: &Config,
+    software: Software,
+    drive: Option<&Drive>,
+    assumed: &mut Vec<String>,
+) -> (u64, String) {
+    if software == Software::Vitastor {
+        return (
+            131_072,
+            "Vitastor's journal takes writes below its block_size, 128 KiB".to_owned(),
+        );
+    }
+    if drive.is_some_and(Drive::is_disk) {
+        let bytes = config.store.min_alloc_size_bytes.map_or(0, |bytes| bytes as u64);
+        return (bytes.max(65_536), "on disks: prefer_deferred_size_hdd is 64 KiB".to_owned());
+    }
     if let Some(bytes) = config.store.min_alloc_size_bytes {
         let bytes = bytes as u64;
         let deferred = if bytes > 4096 { bytes } else { 0 };
@@ -68,20 +86,27 @@ pub(super) fn deferred(config: &Config, assumed: &mut Vec<String>) -> (u64, Stri
     let release = release(config.version.as_deref());
     if release.is_none() {
         assumed.push(
-            "the release is not known; writes are assumed to work as in Pacific and later"
+            "the release is not known; writes are assumed to work as in Octopus and later"
                 .to_owned(),
         );
     }
     match release {
-        Some(release) if release < 16 => {
-            (16_384, format!("min_alloc_size_ssd of release {release}: 16 KiB"))
+        Some(release) if release < NAUTILUS_4K => {
+            (16_384, format!("min_alloc_size_ssd of release {}: 16 KiB", release.0))
         }
-        _ => (0, "min_alloc_size_ssd is 4 KiB since Pacific: no write is deferred".to_owned()),
+        _ => (0, "min_alloc_size_ssd is 4 KiB since 14.2.8: no write is deferred".to_owned()),
     }
 }
 
-/// Ceph's major release: `18.2.0`, `Reef`, `19.2.1 (Squid)`.
-fn release(version: Option<&str>) -> Option<u32> {
+/// A release of Ceph: its three numbers.
+type Release = (u32, u32, u32);
+
+/// The first release whose `bluestore_min_alloc_size_ssd` is 4 KiB instead of 16 (its release notes).
+const NAUTILUS_4K: Release = (14, 2, 8);
+const OCTOPUS: Release = (15, 0, 0);
+
+/// The release that a text names: `18.2.0`, `Reef`, `19.2.1 (Squid)`. Numbers that are missing are zero.
+fn release(version: Option<&str>) -> Option<Release> {
     const NAMES: [(&str, u32); 9] = [
         ("luminous", 12),
         ("mimic", 13),
@@ -94,9 +119,13 @@ fn release(version: Option<&str>) -> Option<u32> {
         ("tentacle", 20),
     ];
     let version = version?.to_lowercase();
-    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
-    let named = || NAMES.iter().find(|(name, _)| version.contains(name)).map(|(_, number)| *number);
-    digits.parse().ok().or_else(named)
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    let mut numbers = version[..end].split('.').map_while(|digits| digits.parse().ok());
+    if let Some(major) = numbers.next() {
+        return Some((major, numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)));
+    }
+    let named = NAMES.iter().find(|(name, _)| version.contains(name));
+    named.map(|(_, major)| (*major, 0, 0))
 }
 
 #[cfg(test)]
@@ -105,8 +134,10 @@ mod tests {
 
     #[test]
     fn releases_are_known_by_number_and_name() {
-        assert_eq!(release(Some("12.2.8-52 (Red Hat Ceph Storage 3.2)")), Some(12));
-        assert_eq!(release(Some("Reef pre-release")), Some(18));
+        assert_eq!(release(Some("12.2.8-52 (Red Hat Ceph Storage 3.2)")), Some((12, 2, 8)));
+        assert_eq!(release(Some("Reef pre-release")), Some((18, 0, 0)));
+        assert_eq!(release(Some("18 (Reef)")), Some((18, 0, 0)));
+        assert_eq!(release(Some("14.2.22")), Some((14, 2, 22)));
         assert_eq!(release(Some("nightly")), None);
     }
 }

@@ -5,7 +5,8 @@
 //! times of disks. Requests come as recorded, at their recorded times or after completions. So the replay
 //! gives hit rates, queues and percentiles of the changed cluster, at moderate load as well as at full load.
 //!
-//! Left out: TCP's behaviour after losses, the angle of platters.
+//! Left out: TCP's behaviour after losses; the angle of platters, except for commands that the drive holds and for
+//! places near the end of the last operation.
 
 mod agenda;
 mod cpu;

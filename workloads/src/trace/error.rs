@@ -117,6 +117,19 @@ pub enum TraceError {
         /// Its format.
         format: Format,
     },
+    /// A block size is given, but the format defines it.
+    #[error(
+        "a block size is given for trace `{trace}`, but it has no effect: the trace is read as `{format}`; block \
+         sizes belong to {wanted}"
+    )]
+    NoBlocks {
+        /// The trace's name.
+        trace: String,
+        /// Its format.
+        format: Format,
+        /// The formats with blocks.
+        wanted: String,
+    },
     /// The given action of a block trace does not exist.
     #[error(
         "`{action}` given as the action that makes a request in trace `{trace}`; wanted a capital \

@@ -119,6 +119,12 @@ impl TraceReader {
         if options.device.is_some() && !format.has_devices() {
             return Err(TraceError::NoDevices { trace: input.name().to_owned(), format });
         }
+        if options.block.is_some() && !format.has_blocks() {
+            let wanted = Format::ALL.into_iter().filter(|format| format.has_blocks());
+            let wanted: Vec<String> = wanted.map(|format| format!("`{format}`")).collect();
+            let (trace, wanted) = (input.name().to_owned(), wanted.join(", "));
+            return Err(TraceError::NoBlocks { trace, format, wanted });
+        }
         let timed = match format {
             Format::BlockList => false,
             Format::Foretell => !foretell::is_untimed(head),
@@ -281,6 +287,12 @@ mod tests {
             message(b"1\n", ReadOptions { device: Some("sda".to_owned()), ..default() }),
             "a device is chosen of trace `x`, but its format, `block-list`, does not tell devices \
              apart"
+        );
+        let format = Some(Format::Csv);
+        assert_eq!(
+            message(b"1\n", ReadOptions { block: Some(Bytes(512)), format, ..default() }),
+            "a block size is given for trace `x`, but it has no effect: the trace is read as `csv`; block sizes \
+             belong to `oracle-general`, `block-list`, `spc`, `disksim`"
         );
         assert_eq!(
             message(b"1\n", ReadOptions { blkparse_action: 'ü', ..default() }),

@@ -1,23 +1,15 @@
-//! The members of an array, and the jobs that they do for the array.
-//!
-//! A job is one set of operations on members, or two sets, one after the other: for instance the reads for
-//! the parity of a stripe, and then its writes. Jobs that write to the same stripe with parity are done one
-//! after the other, because the parity must match all data of the stripe.
+//! The members of an array, and their work on the array's jobs ([`Jobs`]).
 
-use std::collections::VecDeque;
-
-use foretell_algorithms::array::{Layout, Piece, Plan, Range, Way};
+use foretell_algorithms::array::{Jobs, Layout, Range};
+use foretell_algorithms::io_scheduler::Io;
 use foretell_scenarios::device::Array as Spec;
 use foretell_scenarios::model;
-use foretell_sorted::SortedMap;
 use foretell_units::{Op, Owner, Sectors, SimSpan, SimTime};
 
 use crate::agenda::Agenda;
 use crate::device::Device;
 use crate::ledger::{Usage, Violation};
 use crate::ssd::Written;
-use foretell_algorithms::io_scheduler::Io;
-use foretell_algorithms::slab::Slab;
 
 /// Number of operations that members have finished, by direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,25 +27,9 @@ pub(super) struct Members {
     devices: Vec<Device<u32>>,
     /// The times at which members must be called.
     calls: Agenda<u32>,
-    jobs: Slab<Job>,
-    /// Stripes that are being written, and the jobs that wait for them.
-    locked: SortedMap<u64, VecDeque<u32>>,
-    /// The copy that was read last; ties go to the next one.
-    turn: u32,
+    /// With the service time that members have spent on each job.
+    jobs: Jobs<SimSpan>,
     operations: MemberOps,
-}
-
-#[derive(Debug)]
-struct Job {
-    /// Operations that are still outstanding.
-    left: u32,
-    /// Pieces to read first, and then pieces to write.
-    reads: Vec<Piece>,
-    writes: Vec<Piece>,
-    /// The stripe that the job has locked or waits for.
-    stripe: Option<u64>,
-    thread: u64,
-    service: SimSpan,
 }
 
 /// A job that is done.
@@ -86,12 +62,11 @@ impl Members {
             None => Device::new(&member),
         };
         let copies = u64::from(layout.copies().max(1));
+        let turn = owner.map_or(0, |owner| owner.stream("copies").below(copies) as u32);
         Self {
             devices: (0..spec.members).map(device).collect(),
             calls: Agenda::new(),
-            jobs: Slab::new(),
-            locked: SortedMap::new(),
-            turn: owner.map_or(0, |owner| owner.stream("copies").below(copies) as u32),
+            jobs: Jobs::new(turn),
             layout,
             operations: MemberOps::default(),
         }
@@ -99,25 +74,10 @@ impl Members {
 
     /// Starts reading sectors of the array. Returns the job's number.
     pub(super) fn read(&mut self, now: SimTime, range: Range, thread: u64) -> u32 {
-        let mut reads = Vec::new();
-        self.layout.pieces(range, &mut reads);
-        let copies = self.layout.copies();
-        for piece in &mut reads {
-            piece.member += self.copy_to_read(piece.member, copies);
-        }
-        self.start(now, Plan { way: Way::NoParity, reads, writes: Vec::new() }, None, thread)
-    }
-
-    /// Chooses which of the copies from member `first` on is read: the one with the fewest
-    /// operations. Ties go to the copy whose turn it is.
-    fn copy_to_read(&mut self, first: u32, copies: u32) -> u32 {
-        if copies == 1 {
-            return 0;
-        }
-        self.turn = (self.turn + 1) % copies;
-        let turns = (0..copies).map(|step| (self.turn + step) % copies);
-        let copy = turns.min_by_key(|copy| self.devices[(first + copy) as usize].present());
-        copy.expect("there are copies")
+        let present = |member: u32| self.devices[member as usize].present();
+        let job = self.jobs.read(&self.layout, range, (thread, SimSpan::ZERO), present);
+        self.begin(now, job);
+        job
     }
 
     /// Starts writing ranges of a stripe of the array. Returns the job's number.
@@ -128,43 +88,25 @@ impl Members {
         ranges: &[Range],
         thread: u64,
     ) -> u32 {
-        let locks = self.layout.parity(stripe).map(|_| stripe);
-        self.start(now, self.layout.plan(stripe, ranges), locks, thread)
-    }
-
-    fn start(&mut self, now: SimTime, plan: Plan, stripe: Option<u64>, thread: u64) -> u32 {
-        let Plan { reads, writes, .. } = plan;
-        let service = SimSpan::ZERO;
-        let job = self.jobs.insert(Job { left: 0, reads, writes, stripe, thread, service });
-        if let Some(stripe) = stripe {
-            if let Some(waiting) = self.locked.get_mut(&stripe) {
-                waiting.push_back(job);
-                return job;
-            }
-            self.locked.insert(stripe, VecDeque::new());
+        let about = (thread, SimSpan::ZERO);
+        let (job, may_begin) = self.jobs.write(&self.layout, stripe, ranges, about);
+        if may_begin {
+            self.begin(now, job);
         }
-        self.go_on(now, job);
         job
     }
 
     /// Starts the next operations of a job. Returns whether there are any.
-    fn go_on(&mut self, now: SimTime, job: u32) -> bool {
-        let state = &mut self.jobs[job];
-        let (op, pieces) = if state.reads.is_empty() {
-            (Op::Write, std::mem::take(&mut state.writes))
-        } else {
-            (Op::Read, std::mem::take(&mut state.reads))
-        };
-        state.left = pieces.len() as u32;
-        let thread = state.thread;
-        for piece in &pieces {
+    fn begin(&mut self, now: SimTime, job: u32) -> bool {
+        let Some(phase) = self.jobs.begin(job) else { return false };
+        for piece in &phase.pieces {
             let (lbn, sectors) = (Sectors(piece.lbn), Sectors(piece.sectors));
-            let io = Io { lbn, sectors, op, thread, tag: job };
+            let io = Io { lbn, sectors, op: phase.op, thread: phase.thread, tag: job };
             if let Some(call) = self.devices[piece.member as usize].submit(now, io) {
                 self.calls.schedule(call, piece.member);
             }
         }
-        !pieces.is_empty()
+        true
     }
 
     /// Time at which a member must next be called.
@@ -186,24 +128,14 @@ impl Members {
             Op::Write => self.operations.writes += 1,
         }
         let job = done.io.tag;
-        let state = &mut self.jobs[job];
-        state.service += done.service;
-        state.left -= 1;
-        if state.left > 0 || self.go_on(now, job) {
+        let spent = self.jobs.about(job);
+        *spent += done.service;
+        let service = *spent;
+        if !self.jobs.done(job) || self.begin(now, job) {
             return None;
         }
-        let (stripe, service) = (self.jobs[job].stripe, self.jobs[job].service);
-        self.jobs.remove(job);
-        if let Some(stripe) = stripe {
-            let waiting = self.locked.get_mut(&stripe).expect("the job has locked it");
-            match waiting.pop_front() {
-                Some(next) => {
-                    self.go_on(now, next);
-                }
-                None => {
-                    self.locked.remove(&stripe);
-                }
-            }
+        if let Some(next) = self.jobs.end(job) {
+            self.begin(now, next);
         }
         Some(JobDone { job, service })
     }

@@ -35,7 +35,7 @@
 //! | left out | HP | Cheetah | Barracuda |
 //! | --- | --- | --- | --- |
 //! | nothing (DiskSim 4.0: .305, .107, .348) | .305 | .107 | .348 |
-//! | early write report (the HP has none) | – | 2.47 | 3.66 |
+//! | immediate reporting of writes (the HP has none) | – | 2.47 | 3.66 |
 //! | controller overheads | 2.82 | .42 | .87 |
 //! | read-ahead | 2.50 | .79 | 1.22 |
 //! | bus time | 2.14 | .66 | .97 |
