@@ -12,7 +12,7 @@ use foretell_scenarios::model::Scenario;
 use foretell_workloads::trace::{ReadOptions, TraceError, TraceReader};
 
 use crate::cli::RunArguments;
-use crate::failure::{Failure, note};
+use crate::failure::Failure;
 use crate::progress::Watch;
 use crate::{output, tables};
 use foretell_core::{Outcome, Reached, RunDirectory, SCENARIO_FILE, Simulation, TRUTH_FILE};

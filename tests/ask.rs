@@ -245,8 +245,7 @@ fn the_store_alone_suffices_and_gives_the_same_answer_again() {
         assert!(off.abs() < 0.25, "{measure} of the run itself is off by {off}");
     }
     let text = succeed(["ask", dir.to_str().unwrap()]);
-    let uncorrected =
-        "for the recorded run itself, for which the figures above are not corrected: ";
+    let uncorrected = "for the recorded run, for which the figures above are not corrected: ";
     assert!(text.contains(uncorrected), "{text}");
     assert!(text.contains("What clients would see") && text.contains("Busiest:"), "{text}");
 }

@@ -196,7 +196,11 @@ fn options_without_effect_for_a_format_are_refused() {
     let (_, text) = TEXTS[1];
     let file = write(&dir, "m.csv", text);
     for (command, option, wanted) in [
-        (vec!["import", "msr", &file], ["--block", "4 KiB"], "block sizes belong to `oracle-general`"),
+        (
+            vec!["import", "msr", &file],
+            ["--block", "4 KiB"],
+            "block sizes belong to `oracle-general`",
+        ),
         (vec!["import", "auto", &file], ["--blkparse-action", "Q"], "belongs to `blkparse`"),
         (vec!["inspect", &file], ["--blkparse-action", "C"], "belongs to `blkparse`"),
     ] {

@@ -53,9 +53,10 @@ impl<'a> Pools<'a> {
         });
         let whole = whole_capacity(map, inventory, placed);
         let in_use = map.existing().filter(|(_, osd)| osd.weight > 0).map(|(osd, _)| osd);
-        let paid: Option<f64> = in_use.clone().map(price).sum();
-        let unpriced: SortedSet<String> =
-            in_use.filter(|osd| price(*osd).is_none()).filter_map(class).collect();
+        let in_use: Vec<i32> = in_use.collect();
+        let paid: Option<f64> = in_use.iter().map(|osd| price(*osd)).sum();
+        let unpriced = in_use.into_iter().filter(|osd| price(*osd).is_none());
+        let unpriced: SortedSet<String> = unpriced.filter_map(class).collect();
         let usable = whole.usable_bytes.filter(|bytes| *bytes > 0.0);
         let cost = paid.zip(usable).map(|(paid, bytes)| paid / (bytes / TIB));
         let currency = prices.currency.clone();

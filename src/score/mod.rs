@@ -121,7 +121,8 @@ fn about(model: Model, assumed: &[String], comparisons: &[Comparison], runs: usi
         })
         .collect();
     if !outside.is_empty() {
-        let _ = writeln!(text, "Simulated values outside the 90 % interval: {}", outside.join("; "));
+        let _ =
+            writeln!(text, "Simulated values outside the 90 % interval: {}", outside.join("; "));
     } else if !known.is_empty() {
         let _ = writeln!(text, "Simulated values within the 90 % intervals: all {}", known.len());
     }

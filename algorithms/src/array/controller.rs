@@ -360,3 +360,41 @@ impl Controller {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Sectors;
+
+    use super::super::layout::Level;
+    use super::*;
+    use crate::cache::PolicyKind;
+
+    #[test]
+    fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
+        // room for 1024 pages, marks at 512 and 768; each page is in its own stripe
+        let layout = Layout::new(Level::Raid0, 4, 128, 1_000_000);
+        let page = Bytes::kib(4);
+        let cache = CacheSettings {
+            policy: PolicyKind::Lru,
+            size: page * 4096,
+            page,
+            read_ahead: Bytes::ZERO,
+        };
+        let marks = (page * 512, page * 768);
+        let write = WriteCacheSettings { size: page * 1024, marks, destage: Destage::Linear };
+        let mut array = Controller::new(layout, 4, Some(&cache), Some(&write));
+        let touch = |array: &mut Controller, page: u64| {
+            let range = layout.range(Sectors(page * layout.stripe()), Sectors(8));
+            array.touch(SimTime::ZERO, Op::Write, range);
+        };
+        (0..512).for_each(|page| touch(&mut array, page));
+        let wanted = |array: &Controller| array.write_cache.as_ref().unwrap().wanted_destages();
+        assert_eq!(wanted(&array), 0);
+        // at most 4 for each of 4 members: one more for each sixteenth of the way between the marks
+        for (page, expected) in [(512, 1), (528, 2), (640, 9), (767, 16)] {
+            let held = array.write_cache.as_ref().unwrap().written.waiting();
+            (held..=page).for_each(|page| touch(&mut array, page));
+            assert_eq!(wanted(&array), expected, "{page}");
+        }
+    }
+}

@@ -15,7 +15,7 @@ use crate::slab::Slab;
 /// The jobs that are not done. `T` is what the caller keeps about each.
 #[derive(Debug)]
 pub struct Jobs<T> {
-    jobs: Slab<Job<T>>,
+    unfinished: Slab<Job<T>>,
     /// Stripes that are being written, and the jobs that wait for each.
     locked: SortedMap<u64, VecDeque<u32>>,
     /// The copy that was read last.
@@ -49,7 +49,7 @@ pub struct Phase {
 impl<T> Jobs<T> {
     /// No jobs. `turn`: the copy that is taken to have been read last.
     pub fn new(turn: u32) -> Self {
-        Self { jobs: Slab::new(), locked: SortedMap::new(), turn }
+        Self { unfinished: Slab::new(), locked: SortedMap::new(), turn }
     }
 
     /// Adds a job that reads sectors. `present`: the number of operations at a member. Returns the job's number; its
@@ -76,7 +76,7 @@ impl<T> Jobs<T> {
             }
         }
         let writes = Vec::new();
-        self.jobs.insert(Job { left: 0, reads, writes, stripe: None, thread, about })
+        self.unfinished.insert(Job { left: 0, reads, writes, stripe: None, thread, about })
     }
 
     /// Adds a job that writes ranges of a stripe. Returns its number, and whether its first phase may begin. If not,
@@ -91,7 +91,8 @@ impl<T> Jobs<T> {
         let plan = layout.plan(stripe, ranges);
         let (reads, writes) = (plan.reads, plan.writes);
         let locks = layout.parity(stripe).map(|_| stripe);
-        let job = self.jobs.insert(Job { left: 0, reads, writes, stripe: locks, thread, about });
+        let job =
+            self.unfinished.insert(Job { left: 0, reads, writes, stripe: locks, thread, about });
         let Some(stripe) = locks else { return (job, true) };
         if let Some(waiting) = self.locked.get_mut(&stripe) {
             waiting.push_back(job);
@@ -103,7 +104,7 @@ impl<T> Jobs<T> {
 
     /// The next phase of a job, which begins; `None` if there is none.
     pub fn begin(&mut self, job: u32) -> Option<Phase> {
-        let state = &mut self.jobs[job];
+        let state = &mut self.unfinished[job];
         let (op, pieces) = if state.reads.is_empty() {
             (Op::Write, std::mem::take(&mut state.writes))
         } else {
@@ -115,19 +116,19 @@ impl<T> Jobs<T> {
 
     /// An operation of a job is done. Returns whether it was the last one of its phase.
     pub fn done(&mut self, job: u32) -> bool {
-        let state = &mut self.jobs[job];
+        let state = &mut self.unfinished[job];
         state.left -= 1;
         state.left == 0
     }
 
     /// What the caller keeps about a job.
     pub fn about(&mut self, job: u32) -> &mut T {
-        &mut self.jobs[job].about
+        &mut self.unfinished[job].about
     }
 
     /// Removes a job that is done. Returns the job that waited for its stripe, whose first phase may begin.
     pub fn end(&mut self, job: u32) -> Option<u32> {
-        let stripe = self.jobs.remove(job).stripe?;
+        let stripe = self.unfinished.remove(job).stripe?;
         let waiting = self.locked.get_mut(&stripe).expect("the job has locked it");
         let next = waiting.pop_front();
         if next.is_none() {

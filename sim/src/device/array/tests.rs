@@ -3,7 +3,7 @@
 use foretell_scenarios::device::{
     Array as Spec, ArrayCache, Destage, Device as Member, Level, WriteCache as WriteSpec,
 };
-use foretell_units::Seed;
+use foretell_units::{Rate, Seed};
 use proptest::prelude::*;
 
 use super::*;
@@ -224,30 +224,6 @@ fn written_pages_of_a_stripe_leave_together() {
 }
 
 #[test]
-fn a_linear_threshold_destages_the_more_the_fuller_the_cache_is() {
-    // room for 1024 pages, marks at 512 and 768; each page is in its own stripe
-    let mut spec = cached(Level::Raid0, 4, 1024);
-    let cache = spec.cache.as_mut().unwrap();
-    cache.size = Bytes::kib(4) * 4096;
-    cache.write.as_mut().unwrap().destage = Destage::Linear;
-    let mut array = new(&spec);
-    let stripe = 4 * 16;
-    for page in 0..512 {
-        array.touch(Op::Write, Sectors(page * stripe * 8), Sectors(8));
-    }
-    let wanted = |array: &Array<u32>| array.write_cache.as_ref().unwrap().wanted_destages();
-    assert_eq!(wanted(&array), 0);
-    // at most 4 for each of 4 members: one more for each sixteenth of the way between the marks
-    for (page, expected) in [(512, 1), (528, 2), (640, 9), (767, 16)] {
-        let held = array.write_cache.as_ref().unwrap().written.waiting();
-        for page in held..=page {
-            array.touch(Op::Write, Sectors(page * stripe * 8), Sectors(8));
-        }
-        assert_eq!(wanted(&array), expected, "{page}");
-    }
-}
-
-#[test]
 fn what_was_touched_is_there_and_no_member_was_asked() {
     let mut array = new(&cached(Level::Raid0, 4, 64));
     array.touch(Op::Write, Sectors(0), Sectors(8));
@@ -255,7 +231,7 @@ fn what_was_touched_is_there_and_no_member_was_asked() {
     // 4 KiB over the interface, and the overhead
     let times = times_from(&mut array, SimTime::ZERO, &[io(Op::Read, 0, 1), io(Op::Read, 10, 1)]);
     assert_eq!(times, [PAGE + OVERHEAD, 2 * PAGE + OVERHEAD]);
-    assert_eq!(array.members.operations(), MemberOps::default());
+    assert_eq!(array.member_operations(), MemberOps::default());
 }
 
 #[test]
