@@ -118,7 +118,7 @@ impl Knowledge {
     }
 
     /// The direction of the links that cannot carry this load, if there is one. Measurements may exceed a link's
-    /// capacity by [`TOLERANCE`].
+    /// capacity by 5 %: links and rates are rounded.
     pub fn overload(self, size: Bytes, reads: ReadShare, iops: f64) -> Option<Overload> {
         let (busy, links) = (self.seconds(size, reads)?, self.links?);
         let directions = [("in", links.into), ("out", links.out_of)];
