@@ -240,7 +240,7 @@ impl ReadingArguments {
         }
     }
 
-    /// Why an option has no effect with a format, if one has none. The reader refuses others by itself.
+    /// The reason why `--blkparse-action` has no effect with a format. The reader of traces checks the other options.
     pub(crate) fn without_effect(&self, format: Format) -> Option<String> {
         let blkparse = Format::Blkparse;
         (self.blkparse_action.is_some() && format != blkparse).then(|| {

@@ -52,11 +52,11 @@ impl<'a> Pools<'a> {
             (id, (capacity, cost))
         });
         let whole = whole_capacity(map, inventory, placed);
-        let in_use = map.existing().filter(|(_, osd)| osd.weight > 0).map(|(osd, _)| osd);
-        let in_use: Vec<i32> = in_use.collect();
-        let paid: Option<f64> = in_use.iter().map(|osd| price(*osd)).sum();
-        let unpriced = in_use.into_iter().filter(|osd| price(*osd).is_none());
-        let unpriced: SortedSet<String> = unpriced.filter_map(class).collect();
+        let in_use = map.existing().filter(|(_, osd)| osd.weight > 0);
+        let drives: Vec<(i32, Option<f64>)> = in_use.map(|(osd, _)| (osd, price(osd))).collect();
+        let paid: Option<f64> = drives.iter().map(|(_, price)| *price).sum();
+        let unpriced = drives.iter().filter(|(_, price)| price.is_none());
+        let unpriced: SortedSet<String> = unpriced.filter_map(|(osd, _)| class(*osd)).collect();
         let usable = whole.usable_bytes.filter(|bytes| *bytes > 0.0);
         let cost = paid.zip(usable).map(|(paid, bytes)| paid / (bytes / TIB));
         let currency = prices.currency.clone();

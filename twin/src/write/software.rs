@@ -60,8 +60,8 @@ pub(super) fn coalesce(
 
 /// Size in bytes below which writes go through the log, and the reason.
 ///
-/// On disks Ceph also compares with `bluestore_prefer_deferred_size_hdd`: 64 KiB (32 KiB in releases whose
-/// `min_alloc_size_hdd` was 64 KiB, so that the larger of the two is the same).
+/// On disks Ceph takes the larger of `min_alloc_size_hdd` and `bluestore_prefer_deferred_size_hdd`. That is 64 KiB in
+/// all releases: before Pacific they were 64 and 32 KiB, since then 4 and 64 KiB.
 pub(super) fn deferred(
     config: &Config,
     software: Software,

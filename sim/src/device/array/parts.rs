@@ -57,7 +57,7 @@ pub(super) enum Next<T> {
     DataArrived { request: u32, range: Range, thread: u64 },
     /// An operation is done for the host.
     Leaves { io: Io<T>, arrived: SimTime, service: SimSpan },
-    /// An event inside the parts, which concerns nobody else.
+    /// An event that neither the controller nor the host sees.
     Nothing,
 }
 
@@ -206,7 +206,7 @@ impl<T: Copy + Debug> Hardware for Parts<T> {
         self.leaving[TO].push_back((now + self.overhead, request));
     }
 
-    /// Work for nobody in particular, which is destaging and reading ahead, is not counted.
+    /// Destaging and read-ahead are charged to no request.
     fn charge(&mut self, request: Option<u32>, work: SimSpan) {
         if let Some(request) = request {
             self.requests[request].service += work;
