@@ -861,7 +861,9 @@ fn the_rate_that_is_asked_for_is_the_one_that_is_expected() {
     };
     // in ten seconds some 600 requests came, more or fewer by chance
     assert!((of("workload.web.rate=50") - 50.0).abs() < 1e-6);
-    assert!((of("workload.web.client=app[0-1]") - 120.0).abs() < 1e-6);
+    // the recorded client issues what it issued then; the other one has the mean rate
+    let recorded = truth_of(&dir)["workloads"]["web"]["throughput_rps"].as_f64().unwrap();
+    assert!((of("workload.web.client=app[0-1]") - recorded - 60.0).abs() < 1e-6);
     assert!((of("node.brick.nic.rate=10 Gbit/s") - 60.0).abs() > 1e-6);
 }
 
@@ -907,20 +909,4 @@ what_if = ["workload.mail.client=app"]
     let done = run(["score", "--suite", suite.to_str().unwrap()]);
     assert_eq!(done.status, Some(2), "{}", done.stderr);
     assert!(done.stderr.contains("needs a scenario"), "{}", done.stderr);
-}
-
-#[test]
-fn benchmarks_that_have_ended_end_in_the_replay() {
-    let place = Place::with("");
-    let run = place.path("run").display().to_string();
-    succeed(["run", "benchmarks", "-o", &run]);
-    let answer = json(&succeed(["ask", &run, "--what-if", "workload.oltp=none", "--json"]));
-    // IOzone has written and read its file before the middle of the run, and makes way for PostMark
-    for workload in ["iozone", "postmark"] {
-        let misfit = &answer["workloads"][workload]["misfit"];
-        for figure in ["throughput", "mean_response_time"] {
-            let off = misfit[figure].as_f64().unwrap();
-            assert!(off.abs() < 0.05, "{workload} {figure}: {off}");
-        }
-    }
 }

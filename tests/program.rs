@@ -5,6 +5,7 @@ mod common;
 
 mod architecture;
 mod ask;
+mod ask_benchmarks;
 mod ask_network;
 mod bad_input;
 mod book;

@@ -52,7 +52,7 @@ fn head(rows: &[Row], fitted: &Fitted) -> String {
     format!(
         "Fitted by `foretell calibrate cluster` to {} points; `foretell validate` uses it.\n\
          Factors multiply what the scenarios say. deviation_of_log: how uncertain a factor is.\n\
-         tail: by how much measured 99th percentiles exceed simulated ones.",
+         tail: measured 99th percentiles are so many times the simulated ones, plus the stall.",
         rows.len() - fitted.unused.len()
     )
 }

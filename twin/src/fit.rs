@@ -13,6 +13,7 @@ use crate::load::{Effort, Twin, predict};
 use crate::map::Mapped;
 use crate::parameters::{PARAMETERS, Values};
 use crate::points::{Figures, Row};
+use crate::tail::Tail;
 
 /// Relative error of a measurement itself: repeated runs differ by 4 to 10 %.
 const NOISE: f64 = 0.06;
@@ -77,7 +78,7 @@ pub fn fit(twin: &Twin, rows: &[Row], workers: Workers<'_>) -> Result<Fitted, Er
     let mut values = search.values;
     values.tails = tails(&used, &figures);
     let tail = |(row, mut figures): (Row, Figures)| {
-        figures.p99_ms = figures.p99_ms.map(|p99| p99 * values.tail(&row));
+        figures.p99_ms = figures.p99_ms.map(|p99| values.tail(&row).of_simulated(p99));
         (row, figures)
     };
     let points = used.into_iter().zip(figures).map(tail).collect();
@@ -356,20 +357,19 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
     right
 }
 
-/// Ratio of measured to simulated 99th percentiles, in the geometric mean: for reads, and for writes.
-fn tails(rows: &[Row], figures: &[Figures]) -> (f64, f64) {
+/// The tails of the points of the fit: for reads, and for writes.
+fn tails(rows: &[Row], figures: &[Figures]) -> (Tail, Tail) {
     let of = |reads: bool| {
-        let logs: Vec<f64> = rows
+        let points: Vec<(f64, f64)> = rows
             .iter()
             .zip(figures)
             .filter(|(row, _)| (row.reads >= 0.5) == reads)
-            .filter_map(|(row, figures)| Some(libm::log(row.measured.p99_ms? / figures.p99_ms?)))
+            .filter_map(|(row, figures)| Some((row.measured.p99_ms?, figures.p99_ms?)))
             .collect();
-        (!logs.is_empty()).then(|| libm::exp(logs.iter().sum::<f64>() / logs.len() as f64))
+        Tail::of(&points)
     };
     let (reads, writes) = (of(true), of(false));
-    let bounded = |tail: Option<f64>| tail.map_or(1.0, |tail| tail.clamp(0.05, 100.0));
-    (bounded(reads.or(writes)), bounded(writes.or(reads)))
+    (reads.or(writes).unwrap_or(Tail::NONE), writes.or(reads).unwrap_or(Tail::NONE))
 }
 
 #[cfg(test)]

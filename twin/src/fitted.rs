@@ -34,7 +34,10 @@ pub fn document(fitted: &Fitted, rows: usize) -> Value {
     json!({
         "points": rows,
         "parameters": parameters.collect::<Vec<_>>(),
-        "tail": { "read": values.tails.0, "write": values.tails.1 },
+        "tail": {
+            "read": values.tails.0.factor, "read_stall_ms": values.tails.0.stall_ms,
+            "write": values.tails.1.factor, "write_stall_ms": values.tails.1.stall_ms,
+        },
         "drives": values.drives.keys().collect::<Vec<_>>(),
         "fitted": report::json(&at_points(fitted)),
         "unused": unused.collect::<Vec<_>>(),
@@ -73,10 +76,8 @@ pub fn table(values: &Values) -> String {
     for name in values.drives.keys() {
         let _ = writeln!(text, " drive `{name}` is as its points alone measure it");
     }
-    let _ = writeln!(
-        text,
-        " tails: 99th percentiles are {:.2} (reads) and {:.2} (writes) times the simulated ones",
-        values.tails.0, values.tails.1
-    );
+    for (name, tail) in [("reads", values.tails.0), ("writes", values.tails.1)] {
+        let _ = writeln!(text, " tails of {name}: {}", tail.words());
+    }
     text
 }

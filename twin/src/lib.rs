@@ -17,6 +17,7 @@ mod notes;
 mod parameters;
 pub mod points;
 pub mod report;
+mod tail;
 mod write;
 
 pub use config::Source;

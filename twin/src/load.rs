@@ -133,7 +133,7 @@ pub fn predict(
         .map_err(|fault| Error::Invalid(format!("row {} ({}): {fault}", row.number, row.config)))?;
     let mut figures = simulate(&mut table, &load, effort, workers)?;
     let tail = values.tail(row);
-    figures.p99_ms = figures.p99_ms.map(|p99| p99 * tail);
+    figures.p99_ms = figures.p99_ms.map(|p99| tail.of_simulated(p99));
     Ok(figures)
 }
 

@@ -5,7 +5,7 @@
 //! processors. Each factor has physical bounds and a weak prior towards 1, the profile's value. So two
 //! points move the few factors that they depend on, and leave the others unchanged.
 //!
-//! `fitted.toml` holds the factors, the ratio of measured to simulated tails, and the drives as they were
+//! `fitted.toml` holds the factors, what measured tails have beyond simulated ones, and the drives as they were
 //! measured alone.
 
 use std::fmt::Write as _;
@@ -19,6 +19,7 @@ use toml::{Table, Value};
 
 use crate::drives::Model;
 use crate::points::Row;
+use crate::tail::Tail;
 
 /// The file's name in the directory.
 pub const FITTED_FILE: &str = "fitted.toml";
@@ -222,8 +223,8 @@ pub struct Values {
     pub(crate) logs: Vec<f64>,
     /// Standard deviations of the logarithms, once they are fitted.
     pub(crate) deviations: Vec<f64>,
-    /// Ratio of measured to simulated 99th percentiles: for reads, and for writes.
-    pub(crate) tails: (f64, f64),
+    /// What measured 99th percentiles have beyond simulated ones: for reads, and for writes.
+    pub(crate) tails: (Tail, Tail),
     /// Models of the drives that were measured alone.
     pub(crate) drives: SortedMap<String, Model>,
 }
@@ -247,7 +248,7 @@ impl Default for Values {
         Self {
             logs: vec![0.0; PARAMETERS.len()],
             deviations: PARAMETERS.iter().map(|parameter| parameter.prior_deviation).collect(),
-            tails: (1.0, 1.0),
+            tails: (Tail::NONE, Tail::NONE),
             drives: SortedMap::new(),
         }
     }
@@ -272,10 +273,9 @@ impl Values {
         (of("drive_read"), of("drive_write"))
     }
 
-    /// The factor on the 99th percentile of a row.
-    pub(crate) fn tail(&self, row: &Row) -> f64 {
-        let (read, write) = self.tails;
-        libm::exp(libm::log(read) * row.reads + libm::log(write) * (1.0 - row.reads))
+    /// What the 99th percentile of a row has beyond the simulated one.
+    pub(crate) fn tail(&self, row: &Row) -> Tail {
+        Tail::mixed(self.tails.0, self.tails.1, row.reads)
     }
 
     /// The text of the file.
@@ -283,7 +283,13 @@ impl Values {
         let by_name = |values: &mut dyn Iterator<Item = f64>| {
             PARAMETERS.iter().map(|parameter| parameter.name.to_owned()).zip(values).collect()
         };
-        let tails = [("read", self.tails.0), ("write", self.tails.1)];
+        let (reads, writes) = self.tails;
+        let tails = [
+            ("read", reads.factor),
+            ("read_stall_ms", reads.stall_ms),
+            ("write", writes.factor),
+            ("write_stall_ms", writes.stall_ms),
+        ];
         let kept = Kept {
             factor: by_name(&mut self.logs.iter().map(|log| libm::exp(*log))),
             deviation_of_log: by_name(&mut self.deviations.iter().copied()),
@@ -328,16 +334,23 @@ impl Values {
             }
         }
         for (name, tail) in &kept.tail {
-            if !(1e-3..=1e3).contains(tail) {
-                return Err(format!("tail `{name}` is {tail}; expected 0.001 to 1000"));
-            }
-            match name.as_str() {
-                "read" => values.tails.0 = *tail,
-                "write" => values.tails.1 = *tail,
+            let (reads, writes) = &mut values.tails;
+            let (place, bounds) = match name.as_str() {
+                "read" => (&mut reads.factor, 1e-3..=1e3),
+                "read_stall_ms" => (&mut reads.stall_ms, 0.0..=1e4),
+                "write" => (&mut writes.factor, 1e-3..=1e3),
+                "write_stall_ms" => (&mut writes.stall_ms, 0.0..=1e4),
                 other => {
-                    return Err(format!("there is no tail `{other}`; there are read and write"));
+                    return Err(format!(
+                        "there is no tail `{other}`; there are read, read_stall_ms, write and write_stall_ms"
+                    ));
                 }
+            };
+            if !bounds.contains(tail) {
+                let (least, most) = (bounds.start(), bounds.end());
+                return Err(format!("tail `{name}` is {tail}; expected {least} to {most}"));
             }
+            *place = *tail;
         }
         for (name, table) in &kept.drive {
             let model = Model::of_table(table)
@@ -356,7 +369,7 @@ mod tests {
     fn values_are_kept_and_read_again() {
         let mut values = Values::default();
         values.logs[0] = libm::log(2.0);
-        values.tails = (3.0, 1.5);
+        values.tails = (Tail { factor: 3.0, stall_ms: 0.0 }, Tail { factor: 1.0, stall_ms: 1.5 });
         values.drives.insert("x".to_owned(), super::super::drives::model(None, None, &[]));
         let again = Values::parse(&values.text("fitted\nto two points")).unwrap();
         assert!((again.logs[0] - values.logs[0]).abs() < 1e-12 && again.tails == values.tails);

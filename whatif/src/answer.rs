@@ -121,6 +121,9 @@ pub struct WorkloadAnswer {
     /// scores.
     #[serde(skip_serializing_if = "SortedMap::is_empty")]
     pub interval: SortedMap<&'static str, Interval>,
+    /// Half-width of the 90 % interval of the number of arrivals, as a part of it; 0 if arrivals are as recorded.
+    #[serde(skip)]
+    pub arrivals_spread: f64,
     /// The part of this answer that no past score resembles, which makes its intervals wide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unlike: Option<String>,
@@ -155,7 +158,9 @@ impl Answer {
         for found in self.workloads.values_mut().filter(|found| !found.no_requests) {
             let here = &found.circumstances;
             let figures = |metric: &str| found.figure(metric);
-            let known = Expected { experience, model: self.model, of: whole, here };
+            let arrivals_spread = found.arrivals_spread;
+            let known =
+                Expected { experience, model: self.model, of: whole, here, arrivals_spread };
             (found.expected_error, found.interval) = known.all(figures);
             found.unlike = match experience.unlike(self.model, here) {
                 None if with_events => experience.unlike_events(self.model),
@@ -166,7 +171,8 @@ impl Answer {
             let of = format!("{}.", phase.phase);
             for found in phase.workloads.values_mut() {
                 let here = &found.circumstances;
-                let known = Expected { experience, model: self.model, of: &of, here };
+                let model = self.model;
+                let known = Expected { experience, model, of: &of, here, arrivals_spread: 0.0 };
                 (found.expected_error, found.interval) = known.all(|metric| found.figure(metric));
             }
         }
@@ -183,6 +189,8 @@ struct Expected<'a> {
     /// Prefix of their metrics.
     of: &'a str,
     here: &'a Circumstances,
+    /// No interval of throughput is narrower than this part of it.
+    arrivals_spread: f64,
 }
 
 /// Expected errors and intervals by metric.
@@ -191,12 +199,15 @@ type Spreads = (SortedMap<&'static str, ExpectedError>, SortedMap<&'static str, 
 impl Expected<'_> {
     /// Expected errors and intervals of all metrics that have enough past scores.
     fn all(&self, figure: impl Fn(&str) -> Option<f64>) -> Spreads {
-        let Self { experience, model, of, here } = self;
+        let Self { experience, model, of, here, arrivals_spread } = self;
         let (mut errors, mut intervals) = (SortedMap::new(), SortedMap::new());
         for metric in EXPECTED_METRICS {
             let Some(predicted) = figure(metric) else { continue };
             let name = format!("{of}{metric}");
-            let Some(expected) = experience.expect(*model, &name, here) else { continue };
+            let Some(mut expected) = experience.expect(*model, &name, here) else { continue };
+            if metric == "throughput_rps" {
+                expected.p90 = expected.p90.max(*arrivals_spread);
+            }
             errors.insert(metric, expected);
             intervals.insert(metric, expected.around(predicted));
         }

@@ -6,6 +6,7 @@
 //! hardware, and the recorded requests.
 
 mod answer;
+mod arriving;
 mod askable;
 mod bounds;
 mod circumstances;
@@ -29,7 +30,8 @@ pub use answer::{
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
     ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, Measurement,
-    Mixed, Positioning, QUANTILES, Random, Rewriting, Trial, WriteBuffer, WriteCacheFacts, trial,
+    Mixed, Positioning, QUANTILES, Random, Rewriting, TAIL, Trial, WriteBuffer, WriteCacheFacts,
+    trial,
 };
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};

@@ -7,12 +7,13 @@ use foretell_ati::Resource;
 use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload};
 use foretell_sorted::SortedMap;
-use foretell_units::SimSpan;
+use foretell_units::{HostId, SimSpan};
 use thiserror::Error;
 
 use crate::answer::{
     Answer, Busiest, Misfit, Model, Overload, ResponseTimeMs, ScrubAnswer, WorkloadAnswer,
 };
+use crate::arriving::{Arriving, Clients};
 use crate::bounds::{alone_s, bounds};
 use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::classes::analyse;
@@ -499,6 +500,7 @@ impl Prediction<'_> {
                 expected_error: SortedMap::new(),
                 interval: SortedMap::new(),
                 unlike: None,
+                arrivals_spread: self.asked(workload).map_or(0.0, |asked| asked.spread),
                 throughput_rps,
                 throughput_bytes_per_s: throughput_rps * bytes,
                 peak_throughput_rps: peak,
@@ -605,22 +607,42 @@ impl Prediction<'_> {
         let keeps_up = found.overload().is_none();
         let seen = PhaseSeen { throughput_rps, response_ms, think_s, keeps_up };
         let (throughput, response) = self.corrected(workload, seen);
-        let asked = self.asked_rps(workload).filter(|_| keeps_up && self.is_changed);
-        (asked.unwrap_or(throughput), response)
+        let asked = self.asked(workload).filter(|_| keeps_up && self.is_changed);
+        (asked.map_or(throughput, |asked| asked.rps), response)
     }
 
-    /// Rate of an open workload, requests a second, if the question changes it. The number of requests that
-    /// happened to arrive in the recorded time is of no use then.
-    fn asked_rps(&self, workload: &Workload) -> Option<f64> {
+    /// Arrivals of an open workload if the question changes them. If it changes the rate, the number of requests that
+    /// happened to arrive in the recorded time is of no use.
+    fn asked(&self, workload: &Workload) -> Option<Arriving> {
         if workload.requests.is_some() || self.scenario.outages.is_some() {
             return None;
         }
-        let of = |workload: &Workload| {
-            Some(workload.arrivals.mean_rate_rps()? * workload.clients.len() as f64)
-        };
+        let rate_rps = workload.arrivals.mean_rate_rps()?;
         let mut before = self.observed.scenario.workloads.iter();
-        let before = before.find(|before| before.name == workload.name).and_then(of);
-        of(workload).filter(|asked| before.is_none_or(|before| (before / asked - 1.0).abs() > 1e-9))
+        let before = before.find(|before| before.name == workload.name);
+        let is_same = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-9;
+        let mut clients = Clients { recorded_rps: 0.0, others: workload.clients.len() };
+        if let Some((before, was_rps)) =
+            before.and_then(|before| Some((before, before.arrivals.mean_rate_rps()?)))
+        {
+            let (old, new) = (before.clients.len() as f64, workload.clients.len() as f64);
+            if is_same(was_rps * old, rate_rps * new) {
+                return None;
+            }
+            let seen = self.before(workload).filter(|(modelled, _)| modelled.overload().is_none());
+            if let Some((_, recorded)) = seen.filter(|_| is_same(was_rps, rate_rps)) {
+                let name = |scenario: &Scenario, host: &HostId| scenario.host(*host).name.clone();
+                let names: Vec<String> =
+                    before.clients.iter().map(|host| name(&self.observed.scenario, host)).collect();
+                let kept = workload.clients.iter();
+                let kept = kept.filter(|host| names.contains(&name(&self.scenario, host))).count();
+                clients = Clients {
+                    recorded_rps: recorded.throughput_rps * kept as f64 / old,
+                    others: workload.clients.len() - kept,
+                };
+            }
+        }
+        Arriving::of(workload.arrivals, clients, self.seconds())
     }
 
     fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {
@@ -649,12 +671,12 @@ impl Prediction<'_> {
     fn arrivals_rps(&self, workload: &Workload, recorded_rps: f64) -> Option<f64> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let before = recorded.find(|before| before.name == workload.name)?;
+        if let Some(asked) = self.asked(workload) {
+            return Some(asked.rps);
+        }
         let clients = |workload: &Workload| workload.clients.len() as f64;
         let rates = (before.arrivals.mean_rate_rps(), workload.arrivals.mean_rate_rps());
         let times_as_many = match rates {
-            (Some(_) | None, Some(after)) if self.asked_rps(workload).is_some() => {
-                return Some(after * clients(workload));
-            }
             (Some(before), Some(after)) => after / before,
             _ => Some(stretched(before.arrivals, workload.arrivals))
                 .filter(|later| *later > 0.0)?

@@ -103,7 +103,16 @@ impl Observed {
                 let whole = is_whole(workload.kind.name());
                 let (sharing, of_threads) = (Sharing::Shared, Vec::new());
                 let (creates, ended) = (false, false);
-                requests.push(Streams { of_clients, sharing, whole, creates, ended, of_threads });
+                let thinks = 1.0;
+                requests.push(Streams {
+                    of_clients,
+                    sharing,
+                    whole,
+                    creates,
+                    ended,
+                    thinks,
+                    of_threads,
+                });
                 stretch.push(1.0);
             }
         }

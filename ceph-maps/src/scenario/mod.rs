@@ -145,7 +145,7 @@ fn measurements(cluster: &Cluster, pools: &[pools::Volume]) -> Vec<String> {
     if !drives.is_empty() {
         measure.push(format!(
             "The drives {}: fio on one of each, empty or about to be replaced, then `foretell calibrate disk \
-             --fio FILE...`, which makes a device for this file.",
+             --fio FILE...`, which makes a device for the scenario.",
             drives.join(", ")
         ));
     }

@@ -61,9 +61,10 @@ pub(crate) struct RawCeph {
     /// disks it uses 64 KiB.
     #[schemars(extend("default" = "16 KiB", "x-when" = { "store": ["bluestore"] }))]
     pub(crate) deferred_below: Option<Size>,
-    /// Metadata that a write adds to the log in addition to its data: the metadata of the object, and the
-    /// log of the placement group. Assumed: two or three records of the key-value store, about a kilobyte
-    /// in total. A commit of several writes takes whole blocks of 4 KiB.
+    /// Metadata that a write adds to the log in addition to its data: the metadata of the object, and the log
+    /// of the placement group. Assumed: two or three records of the key-value store, about a kilobyte in
+    /// total. What a commit writes to the log, for one write or for several together, is rounded up to whole
+    /// blocks of 4 KiB.
     #[schemars(extend("default" = "1 KiB"))]
     pub(crate) metadata: Size,
     /// Number of copies of placement groups on each OSD, like Ceph's `mon_target_pg_per_osd`. The number

@@ -295,10 +295,10 @@ pub(crate) enum RawScheduler {
     /// that has waited 500 ms, or a write that has waited 5 s, begins the next batch. Adjacent operations
     /// are merged.
     Deadline,
-    /// Linux's CFQ: queues get the disk in turn. The reads of each workload of each client have a queue
-    /// (in a guest: the reads and writes of each thread). The turn of such a queue lasts 100 ms. During a turn, the disk
-    /// waits up to 8 ms for the queue's next operation. All writes share one queue, whose turn lasts 40
-    /// ms. Adjacent operations are merged.
+    /// Linux's CFQ: queues get the disk in turn. The reads of each workload of each client have a queue. All
+    /// writes share one queue, whose turn lasts 40 ms. (In a guest, each thread has one queue for its reads
+    /// and writes, and no queue is shared.) The turn of any other queue lasts 100 ms. During such a turn, the
+    /// disk waits up to 8 ms for the queue's next operation. Adjacent operations are merged.
     Cfq,
 }
 

@@ -39,17 +39,16 @@ pub(crate) struct RawVolume {
     /// rounded up to whole blocks.
     #[schemars(extend("default" = "auto", "x-words" = ["auto"], "examples" = ["1 MiB"]))]
     pub(crate) group: At<String>,
-    /// Number of acknowledgements that complete a write: m to n, or `all` for n. With `lrc`, the minimum
-    /// is the number of fragments that always suffice to read a block, whichever fragments they are.
+    /// Number of acknowledgements that complete a write: m to n, or `all` for n. With `lrc(k,l,r)`, at least
+    /// k + l - 1, the number of fragments that always suffice to read a block.
     #[schemars(extend("default" = "all"))]
     pub(crate) write_quorum: At<CountOrWord>,
     /// With events: minimum number of fragments that a write needs while nodes are down, from m to
-    /// `write_quorum`. Without it, m. With `lrc`, the minimum of `write_quorum` replaces m.
+    /// `write_quorum`. Without it, m. With `lrc(k,l,r)`, k + l - 1 replaces m.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_write: Option<At<i64>>,
     /// With Ceph and events: minimum number of copies or shards with which a placement group serves
-    /// requests, m to n. Without it, as in Ceph: n - n/2 of n copies (n/2 is rounded down), and m + 1
-    /// shards, but at most n.
+    /// requests, m to n. Without it, as in Ceph: half of n copies, rounded up, and m + 1 shards, but at most n.
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_size: Option<At<i64>>,
     /// Which fragments a read asks for.
@@ -73,9 +72,10 @@ pub(crate) struct RawVolume {
     /// With Ceph and without `crush`: failure domain. No two copies or shards of a group are in the same
     /// one. If neither this nor `rule` is given, copies and shards are on distinct hosts.
     pub(crate) failure_domain: Option<At<RawDomain>>,
-    /// With Ceph: name of the volume that holds the bucket index of this volume. Clients then reach this volume through
-    /// the gateways of `cluster`, and each access is a request for a whole S3 object. A write also updates the
-    /// index, before and after the data. Without it, or with `none`, clients access the volume directly.
+    /// With Ceph: name of the volume that holds the bucket index of this volume. Clients then reach this
+    /// volume through the gateways of `cluster`, and each access is a request for a whole S3 object. A write
+    /// also updates the index twice: before and after the first `group` bytes. Without it, or with `none`,
+    /// clients access the volume directly.
     pub(crate) bucket_index: Option<At<String>>,
     /// With `bucket_index`: number of objects over which the index is spread (`bucket_index_max_shards`, 11 if it
     /// is not given). Ceph adds shards when a bucket has more than 100,000 objects in each. If the volume has several

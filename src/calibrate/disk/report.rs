@@ -202,7 +202,7 @@ impl<'a> Report<'a> {
             ]);
         }
         let mut text = format!(
-            "Run by run\n{}\n\nJob by job; left out: the prediction of a device that was fitted to the \
+            "Run by run\n{}\n\nJob by job; left out: the errors of a device that was fitted to the \
              other jobs only\n{}\n\n{}\n",
             fitted(&runs, 2),
             fitted(&jobs, 1),

@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use foretell_units::{SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
-use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random};
+use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random, TAIL};
 use super::rewrites::PAGE;
 
 /// Shortest time constant over which the share of time with writes is averaged, ns.
@@ -69,7 +69,28 @@ struct Leaving {
 const MOST_PIECES: u64 = 4096;
 
 /// Distribution of read response times beside this share of the highest write rate, ns.
-type Waits = (f64, [f64; QUANTILES]);
+type Waits = (f64, Distribution);
+
+/// A distribution of times: points with the share of the times that are shorter, and the time in ns.
+#[derive(Clone, Debug)]
+struct Distribution(Vec<(f64, f64)>);
+
+impl Distribution {
+    fn of(known: &Beside) -> Self {
+        let share = |place: usize| place as f64 / (QUANTILES - 1) as f64;
+        let mut points: Vec<(f64, f64)> =
+            known.quantiles_ns.iter().enumerate().map(|(place, ns)| (share(place), *ns)).collect();
+        let longest = points.pop();
+        points.extend(TAIL.into_iter().zip(known.tail_ns.iter().copied()));
+        points.extend(longest);
+        Self(points)
+    }
+
+    /// The time at this quantile, interpolated linearly.
+    fn at(&self, quantile: f64) -> f64 {
+        by_size(&self.0, quantile)
+    }
+}
 
 impl Buffer {
     /// `read_share_ns`: time of the whole device that a read of a size in bytes takes.
@@ -79,9 +100,9 @@ impl Buffer {
         let drain: Vec<(f64, f64)> =
             drain.into_iter().map(|(bytes, per_s)| (bytes, 1e9 / per_s)).collect();
         let mut beside: Vec<(f64, Vec<Waits>)> = Vec::new();
-        for Beside { bytes, write_share, quantiles_ns } in &measured.beside {
-            let bytes = *bytes as f64;
-            let waits = (*write_share, *quantiles_ns);
+        for known in &measured.beside {
+            let bytes = known.bytes as f64;
+            let waits = (known.write_share, Distribution::of(known));
             match beside.iter_mut().find(|(known, _)| known.total_cmp(&bytes).is_eq()) {
                 Some((_, all)) => all.push(waits),
                 None => beside.push((bytes, vec![waits])),
@@ -93,8 +114,8 @@ impl Buffer {
         }
         // about the time that a read waits for a write in progress
         let longest = |all: &[Waits]| {
-            let last = all.last().map_or(0.0, |(_, times)| times[QUANTILES / 2]);
-            last - all.first().map_or(0.0, |(_, times)| times[QUANTILES / 2])
+            let last = all.last().map_or(0.0, |(_, times)| times.at(0.5));
+            last - all.first().map_or(0.0, |(_, times)| times.at(0.5))
         };
         let moment = beside.first().map_or(0.0, |(_, all)| 2.0 * longest(all));
         let slowed = slowed(&measured.mixed, &known.burst, &drain, read_share_ns);
@@ -249,12 +270,8 @@ fn near<'a, T>(known: &'a [(f64, T)], value: f64, draws: &mut Stream) -> Option<
 }
 
 /// Extra time of a read at quantile `chance`, compared with no writes, ns.
-fn waits(times: &[f64; QUANTILES], idle: &[f64; QUANTILES], chance: f64) -> f64 {
-    let at = chance * (QUANTILES - 1) as f64;
-    let below = (at as usize).min(QUANTILES - 2);
-    let rest = at - below as f64;
-    let of = |times: &[f64; QUANTILES]| times[below] * (1.0 - rest) + times[below + 1] * rest;
-    (of(times) - of(idle)).max(0.0)
+fn waits(times: &Distribution, idle: &Distribution, chance: f64) -> f64 {
+    (times.at(chance) - idle.at(chance)).max(0.0)
 }
 
 /// Share of the write rate that is lost beside reads that use the whole device: the best fit to the

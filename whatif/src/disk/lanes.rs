@@ -299,6 +299,7 @@ mod tests {
             bytes: 4096,
             write_share,
             quantiles_ns: times(longest),
+            tail_ns: Vec::new(),
         };
         Measurement {
             depth: 32,

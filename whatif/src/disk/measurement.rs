@@ -14,6 +14,9 @@ use super::lanes::LaneShape;
 /// Number of points kept of a distribution, from minimum to maximum.
 pub const QUANTILES: usize = 17;
 
+/// The further points of a distribution whose tail is long. Few operations take nearly as long as the longest.
+pub const TAIL: [f64; 4] = [0.96, 0.98, 0.99, 0.997];
+
 /// The measurement of a device.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measurement {
@@ -105,6 +108,11 @@ impl Measurement {
         let random = |point: &Random| {
             held(point.depth) && time(point.mean_ns) && rate(point.per_s) && point.bytes < 1 << 40
         };
+        let beside = |point: &Beside| {
+            let tail = &point.tail_ns;
+            point.quantiles_ns.iter().chain(tail).all(|ns| time(*ns))
+                && (tail.is_empty() || tail.len() == TAIL.len())
+        };
         let streams = |rates: &Vec<f64>| rates.len() >= 2 && rates.iter().all(|per_s| rate(*per_s));
         let checks = [
             ("capacity_bytes", (SECTOR_BYTES..1 << 62).contains(&self.capacity_bytes)),
@@ -113,6 +121,7 @@ impl Measurement {
             ("positioning", self.positioning.iter().flatten().all(position)),
             ("continued", self.continued.iter().flatten().all(pause)),
             ("random", self.random.iter().flatten().all(random)),
+            ("beside", self.beside.iter().all(beside)),
             ("rewriting", self.rewriting.iter().flat_map(|known| &known.random).all(random)),
             ("buffered_writes", self.buffered_writes <= 1 << 24),
             ("joined_write_sectors", self.joined_write_sectors < 1 << 40),
@@ -239,6 +248,9 @@ pub struct Beside {
     pub write_share: f64,
     /// Distribution of the reads' response times, ns.
     pub quantiles_ns: [f64; QUANTILES],
+    /// The quantiles [`TAIL`] of this distribution, ns. Empty in records of earlier versions.
+    #[serde(default)]
+    pub tail_ns: Vec<f64>,
 }
 
 /// An operator's facts about an array: its configuration, the measurement of its members, and the

@@ -26,7 +26,7 @@ pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
     ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed,
-    Positioning, QUANTILES, Random, Rewriting, WriteBuffer, WriteCacheFacts,
+    Positioning, QUANTILES, Random, Rewriting, TAIL, WriteBuffer, WriteCacheFacts,
 };
 pub use trial::{Trial, trial};
 

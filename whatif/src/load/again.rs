@@ -102,6 +102,7 @@ pub(super) fn drawn(known: &Streams, drawn: &[Vec<Described>], open: bool) -> St
         whole: known.whole,
         creates: known.creates,
         ended: false,
+        thinks: known.thinks,
         of_threads: Vec::new(),
     }
 }
@@ -122,7 +123,8 @@ mod tests {
         };
         let of_clients = vec![(0..20_000).map(one).collect()];
         let (whole, creates, ended, of_threads) = (false, false, false, Vec::new());
-        Streams { of_clients, sharing: Sharing::Shared, whole, creates, ended, of_threads }
+        let (sharing, thinks) = (Sharing::Shared, 1.0);
+        Streams { of_clients, sharing, whole, creates, ended, thinks, of_threads }
     }
 
     fn share(streams: &Streams) -> f64 {

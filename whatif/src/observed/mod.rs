@@ -2,6 +2,7 @@
 //! of each client in the order of issue.
 
 mod requests;
+mod thinking;
 
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};

@@ -9,6 +9,7 @@ use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 use hashbrown::HashMap;
 
+use super::thinking::{InProgress, thinks_after_each};
 use crate::error::WhatIfError;
 
 /// A request as its client issued it.
@@ -43,6 +44,9 @@ pub(crate) struct Streams {
     pub(crate) creates: bool,
     /// Whether every client had finished before the records end.
     pub(crate) ended: bool,
+    /// Mean number of think times after a completion. It is 1 if a client thinks after each request. It is less if
+    /// it thinks after transactions of several requests, and more if a guest's cache answers some of them.
+    pub(crate) thinks: f64,
     /// By position of the client: the requests of each of its threads. It is empty unless threads have their
     /// own work and something distinguishes them, as the block layer of a guest does.
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
@@ -62,7 +66,7 @@ pub(crate) fn is_whole(kind: &str) -> bool {
 
 /// Whether each thread of this kind of workload has its own work. An operator knows this. With other kinds, a
 /// thread takes the next request of its process.
-fn has_threads(kind: &str) -> bool {
+pub(super) fn has_threads(kind: &str) -> bool {
     matches!(kind, "ffsb" | "oltp" | "postmark" | "iozone")
 }
 
@@ -128,6 +132,23 @@ pub(super) struct Read {
     pub(super) outstanding: Vec<u32>,
 }
 
+/// Whether any client of a workload is a guest.
+fn is_of_guests(scenario: &Scenario, workload: &Workload) -> bool {
+    workload.clients.iter().any(|id| scenario.host(*id).guest.is_some())
+}
+
+/// Room for the thread that issued each request, by workload and client; `None` if nothing tells threads apart.
+fn issuing_threads(
+    scenario: &Scenario,
+    kind: impl Fn(&Workload) -> Option<String>,
+) -> Vec<Option<Vec<Vec<u32>>>> {
+    let room = |w: &Workload| {
+        let known = is_of_guests(scenario, w) && kind(w).as_deref().is_some_and(has_threads);
+        known.then(|| vec![Vec::new(); w.clients.len()])
+    };
+    scenario.workloads.iter().map(room).collect()
+}
+
 /// `kind`: the kind of a workload, if known.
 pub(super) fn read(
     run: &impl Records,
@@ -138,16 +159,7 @@ pub(super) fn read(
     let mut streams: Vec<Vec<Vec<Recorded>>> =
         scenario.workloads.iter().map(|w| vec![Vec::new(); w.clients.len()]).collect();
     let mut completed = vec![Completed::default(); scenario.workloads.len()];
-    let of_guests = |w: &Workload| w.clients.iter().any(|id| scenario.host(*id).guest.is_some());
-    // by workload and client: the thread that issued each request
-    let mut threads: Vec<Option<Vec<Vec<u32>>>> = scenario
-        .workloads
-        .iter()
-        .map(|w| {
-            let known = of_guests(w) && kind(w).as_deref().is_some_and(has_threads);
-            known.then(|| vec![Vec::new(); w.clients.len()])
-        })
-        .collect();
+    let mut threads = issuing_threads(scenario, &kind);
     // by workload and client: completions that no request has followed yet
     let mut open: Vec<Vec<VecDeque<SimTime>>> =
         scenario.workloads.iter().map(|w| vec![VecDeque::new(); w.clients.len()]).collect();
@@ -162,6 +174,7 @@ pub(super) fn read(
     let mut fault: Option<Fault> = None;
     let from = SimTime::ZERO + warmup;
     let until = from + duration;
+    let mut in_progress = vec![InProgress::new(from, until); scenario.workloads.len()];
     run.scan(RecordKind::Request, |record| {
         let Body::Request { op, offset, size, phase, .. } = record.body else { return };
         if fault.is_some() {
@@ -190,6 +203,7 @@ pub(super) fn read(
                 let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
                 let recorded = Recorded { issued: now, pause, offset, size, op };
                 streams[workload][place].push(recorded);
+                in_progress[workload].step(now, true);
                 let (count, most) = &mut at_once[workload][place];
                 *count += 1;
                 *most = (*most).max(*count);
@@ -206,6 +220,7 @@ pub(super) fn read(
                     fault = Some(Fault { column: "ts_ns", value, wanted });
                     return;
                 }
+                in_progress[workload].step(now, false);
                 at_once[workload][place].0 -= 1;
                 if follows[workload] {
                     open[workload][place].push_back(now);
@@ -224,11 +239,20 @@ pub(super) fn read(
     let mut waiting = vec![false; scenario.workloads.len()];
     under_way.values().for_each(|(_, workload, _)| waiting[*workload] = true);
     let streams = scenario.workloads.iter().zip(streams).zip(threads).zip(waiting);
-    let streams = streams.map(|(((workload, clients), threads), waits)| {
-        of_workload(kind(workload).as_deref(), clients, &threads.unwrap_or_default(), |requests| {
-            !waits && has_ended(requests, until)
-        })
-    });
+    let counts = in_progress.into_iter().zip(&completed);
+    let streams = streams.zip(counts).map(
+        |((((workload, clients), threads), waits), (mut progress, done))| {
+            let kind = kind(workload);
+            let ended = |requests: &Vec<Recorded>| !waits && has_ended(requests, until);
+            let threads = threads.unwrap_or_default();
+            let mut streams = of_workload(kind.as_deref(), clients, &threads, ended);
+            if !thinks_after_each(kind.as_deref(), is_of_guests(scenario, workload)) {
+                progress.end(streams.ended);
+                streams.thinks = progress.thinks(workload, done.responses_ns.len());
+            }
+            streams
+        },
+    );
     let most = |clients: Vec<(u32, u32)>| clients.into_iter().map(|(_, most)| most).max();
     let outstanding = at_once.into_iter().map(|clients| most(clients).unwrap_or(0));
     Ok(Read { streams: streams.collect(), completed, outstanding: outstanding.collect() })
@@ -248,6 +272,7 @@ fn of_workload(
         of_clients: clients.into_iter().map(Arc::from).collect(),
         sharing: kind.map_or(Sharing::Shared, Sharing::of_kind),
         whole: kind.is_some_and(is_whole),
+        thinks: 1.0,
     }
 }
 

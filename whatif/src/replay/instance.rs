@@ -20,6 +20,8 @@ pub(super) struct Instance {
     whole: bool,
     requests: Requests,
     pace: Pace,
+    /// Mean number of think times after a completion.
+    thinks: f64,
     left: Option<u64>,
     done: bool,
     stream: Stream,
@@ -153,6 +155,7 @@ impl Instance {
                     whole: known.whole,
                     requests,
                     pace,
+                    thinks: known.thinks,
                     left: workload.requests.into_iter().chain(recorded).min(),
                     done: false,
                     stream: stream("requests"),
@@ -247,7 +250,17 @@ impl Instance {
         Some(self.requests.next(&mut self.stream))
     }
 
+    /// Draws the time from a completion to the next request: a number of think times, 1 unless its client thinks
+    /// after transactions.
     fn think(&mut self) -> SimSpan {
+        let whole = self.thinks.floor();
+        let rest = self.thinks - whole;
+        let one_more = rest > 0.0 && self.stream.chance(rest);
+        let count = whole as u32 + u32::from(one_more);
+        (0..count).fold(SimSpan::ZERO, |sum, _| sum + self.think_once())
+    }
+
+    fn think_once(&mut self) -> SimSpan {
         match self.pace {
             Pace::Closed { think: Think::Fixed(span), .. } => span,
             Pace::Closed { think: Think::Exponential(mean), .. } => self.stream.exponential(mean),
@@ -259,7 +272,9 @@ impl Instance {
     pub(super) fn mean_think(&self) -> SimSpan {
         match self.pace {
             Pace::Closed { think, .. } if think.mean().is_zero() => self.requests.mean_pause(),
-            Pace::Closed { think, .. } => think.mean(),
+            Pace::Closed { think, .. } => {
+                SimSpan::from_secs_f64(think.mean().as_secs_f64() * self.thinks)
+            }
             _ => SimSpan::ZERO,
         }
     }
@@ -335,8 +350,13 @@ impl Replay<'_> {
             return;
         }
         if !think.mean().is_zero() {
-            let at = self.engine.now + instance.think();
-            return self.engine.agenda.schedule(at, Event::Issue { instance: id });
+            return match instance.think() {
+                SimSpan::ZERO => self.issue(id),
+                span => {
+                    let at = self.engine.now + span;
+                    self.engine.agenda.schedule(at, Event::Issue { instance: id });
+                }
+            };
         }
         match instance.requests.next_pause() {
             SimSpan::ZERO => self.issue(id),

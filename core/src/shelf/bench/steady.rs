@@ -8,7 +8,7 @@
 
 use foretell_scenarios::device::Device as Profile;
 use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};
-use foretell_whatif::{Beside, Mixed, QUANTILES, Random, Rewriting, WriteBuffer};
+use foretell_whatif::{Beside, Mixed, QUANTILES, Random, Rewriting, TAIL, WriteBuffer};
 
 use super::rig::Bench;
 use super::{FEW_PLACES, array};
@@ -247,13 +247,23 @@ fn is_steady(rates: &[f64]) -> bool {
 /// Points of the distribution of some values, from the least to the greatest.
 pub(super) fn quantiles(mut found: Vec<f64>) -> [f64; QUANTILES] {
     found.sort_by(f64::total_cmp);
-    let last = found.len() - 1;
-    std::array::from_fn(|place| {
-        let at = place as f64 / (QUANTILES - 1) as f64 * last as f64;
-        let below = (at as usize).min(last.saturating_sub(1));
-        let part = at - below as f64;
-        found[below] * (1.0 - part) + found[(below + 1).min(last)] * part
-    })
+    std::array::from_fn(|place| quantile(&found, place as f64 / (QUANTILES - 1) as f64))
+}
+
+/// A quantile of sorted values, interpolated linearly.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let last = sorted.len() - 1;
+    let at = share * last as f64;
+    let below = (at as usize).min(last.saturating_sub(1));
+    let part = at - below as f64;
+    sorted[below] * (1.0 - part) + sorted[(below + 1).min(last)] * part
+}
+
+/// Times of reads, ns, beside writes at this share of their highest rate.
+fn reads_of(bytes: u64, write_share: f64, mut times: Vec<f64>) -> Beside {
+    times.sort_by(f64::total_cmp);
+    let tail_ns = TAIL.iter().map(|share| quantile(&times, *share)).collect();
+    Beside { bytes, write_share, tail_ns, quantiles_ns: quantiles(times) }
 }
 
 /// How fast the buffer was filled.
@@ -447,7 +457,7 @@ impl Bench {
         let room = ahead.fold(0.0, f64::max);
         let mut beside = Vec::new();
         for (bytes, times) in idle {
-            beside.push(Beside { bytes, write_share: 0.0, quantiles_ns: quantiles(times) });
+            beside.push(reads_of(bytes, 0.0, times));
             for write_share in SHARES_BESIDE {
                 // first, the buffer drains
                 self.pause(SimSpan::from_secs_f64(1.5 * room / bytes_per_s));
@@ -456,11 +466,11 @@ impl Bench {
                 let count = (READS_BESIDE as f64 / write_share) as usize;
                 let every = Some(SimSpan::from_secs_f64(1.0 / per_s));
                 let times = self.reads_beside(bytes, count, every);
-                beside.push(Beside { bytes, write_share, quantiles_ns: quantiles(times) });
+                beside.push(reads_of(bytes, write_share, times));
             }
             self.top_up(profile, filling);
             let times = self.reads_beside(bytes, READS_BESIDE, None);
-            beside.push(Beside { bytes, write_share: 1.0, quantiles_ns: quantiles(times) });
+            beside.push(reads_of(bytes, 1.0, times));
         }
         let mut burst = Vec::new();
         for bytes in SIZES {

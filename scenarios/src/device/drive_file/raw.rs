@@ -437,11 +437,11 @@ pub(super) struct OverheadTable {
     /// Overhead of any other read, before the arm moves.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) read_miss: AfterSpan,
-    /// Overhead of a write that is reported early, before the transfer and before the arm moves.
+    /// Overhead before the transfer and before the arm moves, for a write that is reported early.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_hit: AfterSpan,
-    /// Overhead of a write that is reported when it is on the medium, before the transfer and before the
-    /// arm moves.
+    /// Overhead before the transfer and before the arm moves, for a write that is reported only when it is on
+    /// the medium.
     #[schemars(extend("default" = "0 ms"))]
     pub(super) write_miss: AfterSpan,
     /// Overhead at the end of a read.
@@ -457,7 +457,7 @@ pub(super) struct OverheadTable {
     #[schemars(extend("default" = "0 ms"))]
     pub(super) first_reselect: Span,
     /// Time to take the bus again when a write is on the medium. Only for a write that left the bus before
-    /// its data (see `extra_disconnect`).
+    /// its data were transferred (see `extra_disconnect`).
     #[schemars(extend("default" = "0 ms"))]
     pub(super) other_reselect: Span,
     /// Time for a read to leave the bus.
@@ -470,8 +470,8 @@ pub(super) struct OverheadTable {
     /// to a write that joins one in progress (see `combine_writes`).
     #[schemars(extend("default" = "0 ms"))]
     pub(super) least_write_seek: Span,
-    /// Times of a write that follows a write elsewhere, and therefore leaves the bus before its data.
-    /// Without this table, such a write is like any other.
+    /// Times of a write that follows a write to another place, and therefore leaves the bus before its data
+    /// are transferred. Without this table, such a write is like any other.
     pub(super) extra_disconnect: Option<ExtraTable>,
 }
 
@@ -496,7 +496,8 @@ pub(super) struct ExtraTable {
     #[schemars(extend("default" = "0 ms"))]
     pub(super) seek_delay: Span,
     /// Minimum number of sectors of a write that must be in the buffer before the first one goes to the
-    /// medium. A shorter write must be in the buffer as a whole. It applies to all writes except those that join one in progress.
+    /// medium. A shorter write must be in the buffer as a whole. It applies to all writes except those that
+    /// join one in progress.
     #[schemars(extend("default" = 0))]
     pub(super) gathered_sectors: u64,
     /// The same number for a long write.

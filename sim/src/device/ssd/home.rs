@@ -7,11 +7,17 @@
 //! blocks. So the k-th youngest of n blocks has the valid share v^(k/n), where v is the valid share of the
 //! block that is collected. The mean over k/n from 0 to 1 is (1 − v) / ln(1/v). It must equal the share of
 //! the flash that the host's data fill (the fluid limit: Desnoyers 2012; Bux & Iliadis 2010). Ages are spread
-//! so that every part of the address space lies in blocks of all ages.
+//! so that every part of the address space lies in blocks of all ages. Each die begins with another of its rows.
+//! So sequential writes reach the ends of blocks at a different time on each die, as they do on a drive that was
+//! written at random. Otherwise they would leave the same part of a block valid on all dies, and all dies would
+//! have nothing but moves to do at the same time.
 
 use foretell_scenarios::device::Precondition;
 
 use super::geometry::{Address, Geometry, Unit};
+
+/// The golden section: multiples of it are spread evenly.
+const GOLDEN: f64 = 0.618_034;
 
 /// Free blocks of a die after random writes: the first row from the host starts collection.
 const FREE_AFTER_RANDOM: u32 = super::blocks::ENOUGH_ROOM;
@@ -25,6 +31,8 @@ pub(super) struct Home {
     /// The block of any row in the stretch is a step or two further.
     stretches: Vec<u32>,
     stretch: u32,
+    /// By how many rows the order of a die's rows is ahead of that of the die before.
+    ahead: u32,
 }
 
 impl Home {
@@ -50,7 +58,16 @@ impl Home {
         let stretch = (wanted / (before.len() as u32 - 1).max(1)).max(2).ilog2() - 1;
         let block_of = |row| before.partition_point(|before| *before <= row) as u32 - 1;
         let stretches = (0..=wanted >> stretch).map(|number| block_of(number << stretch)).collect();
-        Self { before, stretches, stretch }
+        let ahead = match precondition {
+            Precondition::Sequential => 0,
+            Precondition::Random => (f64::from(wanted) * GOLDEN) as u32,
+        };
+        Self { before, stretches, stretch, ahead }
+    }
+
+    /// By how many of its rows the order of a die is ahead.
+    fn ahead(&self, geometry: &Geometry, die: u32) -> u64 {
+        u64::from(die) * u64::from(self.ahead) % u64::from(geometry.user_rows)
     }
 
     /// Number of blocks of a die that hold data.
@@ -68,6 +85,8 @@ impl Home {
     pub(super) fn address(&self, geometry: &Geometry, unit: Unit) -> Address {
         let (row, place) = (unit / geometry.row, unit % geometry.row);
         let (index, die) = (row / geometry.dies, row % geometry.dies);
+        let index = (u64::from(index) + self.ahead(geometry, die)) % u64::from(geometry.user_rows);
+        let index = index as u32;
         let mut block = self.stretches[(index >> self.stretch) as usize] as usize;
         while self.before[block + 1] <= index {
             block += 1;
@@ -83,8 +102,9 @@ impl Home {
         if number >= filled || self.spread(geometry, block, number) != row {
             return None;
         }
-        let index = self.before[block as usize] + number;
-        Some((index * geometry.dies + die) * geometry.row)
+        let (index, rows) = (self.before[block as usize] + number, u64::from(geometry.user_rows));
+        let index = (u64::from(index) + rows - self.ahead(geometry, die)) % rows;
+        Some((index as u32 * geometry.dies + die) * geometry.row)
     }
 
     /// The row of a block that holds the block's host row `number`. Rows with data are spread evenly,
@@ -116,7 +136,7 @@ fn valid_rows(blocks: u32, rows: u32, wanted: u32) -> Vec<u32> {
     }
     // a step near the golden section, with no divisor in common with the number of blocks, visits
     // every age
-    let mut step = (f64::from(blocks) * 0.618_034) as u32;
+    let mut step = (f64::from(blocks) * GOLDEN) as u32;
     while gcd(step.max(1), blocks) != 1 {
         step += 1;
     }
