@@ -5,7 +5,7 @@
 //! processors. Each factor has physical bounds and a weak prior towards 1, the profile's value. So two
 //! points move the few factors that they depend on, and leave the others unchanged.
 //!
-//! `fitted.toml` holds the factors, what measured tails have beyond simulated ones, and the drives as they were
+//! `fitted.toml` holds the factors, how measured tails differ from simulated ones, and the drives as they were
 //! measured alone.
 
 use std::fmt::Write as _;
@@ -223,7 +223,7 @@ pub struct Values {
     pub(crate) logs: Vec<f64>,
     /// Standard deviations of the logarithms, once they are fitted.
     pub(crate) deviations: Vec<f64>,
-    /// What measured 99th percentiles have beyond simulated ones: for reads, and for writes.
+    /// How measured 99th percentiles differ from simulated ones: for reads, and for writes.
     pub(crate) tails: (Tail, Tail),
     /// Models of the drives that were measured alone.
     pub(crate) drives: SortedMap<String, Model>,
@@ -273,7 +273,7 @@ impl Values {
         (of("drive_read"), of("drive_write"))
     }
 
-    /// What the 99th percentile of a row has beyond the simulated one.
+    /// How the 99th percentile of a row differs from the simulated one.
     pub(crate) fn tail(&self, row: &Row) -> Tail {
         Tail::mixed(self.tails.0, self.tails.1, row.reads)
     }

@@ -1,4 +1,4 @@
-//! What measured 99th percentiles have beyond simulated ones.
+//! How measured 99th percentiles differ from simulated ones.
 //!
 //! The simulator does not model most causes of the tails of a cluster. Two laws describe them:
 //!

@@ -3,11 +3,13 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use foretell_ati::Resource;
 use foretell_scenarios::Change;
 use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload};
 use foretell_sorted::SortedMap;
-use foretell_units::{HostId, SimSpan};
+use foretell_units::SimSpan;
+use hashbrown::HashSet;
 use thiserror::Error;
 
 use crate::answer::{
@@ -631,11 +633,7 @@ impl Prediction<'_> {
             }
             let seen = self.before(workload).filter(|(modelled, _)| modelled.overload().is_none());
             if let Some((_, recorded)) = seen.filter(|_| is_same(was_rps, rate_rps)) {
-                let name = |scenario: &Scenario, host: &HostId| scenario.host(*host).name.clone();
-                let names: Vec<String> =
-                    before.clients.iter().map(|host| name(&self.observed.scenario, host)).collect();
-                let kept = workload.clients.iter();
-                let kept = kept.filter(|host| names.contains(&name(&self.scenario, host))).count();
+                let kept = self.recorded_clients(before, workload);
                 clients = Clients {
                     recorded_rps: recorded.throughput_rps * kept as f64 / old,
                     others: workload.clients.len() - kept,
@@ -643,6 +641,18 @@ impl Prediction<'_> {
             }
         }
         Arriving::of(workload.arrivals, clients, self.seconds())
+    }
+
+    /// Number of clients of a workload that ran it in the recorded run, too.
+    fn recorded_clients(&self, before: &Workload, workload: &Workload) -> usize {
+        fn names<'a>(
+            scenario: &'a Scenario,
+            workload: &'a Workload,
+        ) -> impl Iterator<Item = &'a str> {
+            workload.clients.iter().map(|host| scenario.host(*host).name.as_str())
+        }
+        let recorded: HashSet<&str, FixedState> = names(&self.observed.scenario, before).collect();
+        names(&self.scenario, workload).filter(|name| recorded.contains(name)).count()
     }
 
     fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {

@@ -10,6 +10,9 @@ use super::stream::{NextRequest, Requests};
 use super::{Material, Replay, SEED};
 use crate::observed::Recorded;
 
+/// The sum of more think times than this hardly differs from its mean.
+const MANY_THINKS: f64 = 1000.0;
+
 /// A workload on one client, or one of its threads.
 #[derive(Debug)]
 pub(super) struct Instance {
@@ -253,6 +256,9 @@ impl Instance {
     /// Draws the time from a completion to the next request: a number of think times, 1 unless its client thinks
     /// after transactions.
     fn think(&mut self) -> SimSpan {
+        if self.thinks > MANY_THINKS {
+            return self.mean_think();
+        }
         let whole = self.thinks.floor();
         let rest = self.thinks - whole;
         let one_more = rest > 0.0 && self.stream.chance(rest);
