@@ -10,7 +10,7 @@
 //!
 //! - `*Not run here: REASON*`: it needs what no test has, or hours;
 //! - `*Not compared: REASON*`: it is run, but prints something else each time;
-//! - `*Run by SLOW=1: REASON*`: it takes minutes, and is run where that variable is set.
+//! - `*Run only in long tests: REASON*`: it takes minutes, and is run where `SLOW=1` is set.
 #![cfg(unix)]
 
 use crate::common;
@@ -96,7 +96,7 @@ fn examples(text: &str) -> Vec<Example> {
         let mark = lines[at..].iter().find(|line| !line.is_empty()).copied().unwrap_or("");
         let treatment = [
             ("*Not compared: ", Treatment::Run),
-            ("*Run by SLOW=1: ", Treatment::Slow),
+            ("*Run only in long tests: ", Treatment::Slow),
             ("*Not run here: ", Treatment::NotRun),
         ]
         .into_iter()

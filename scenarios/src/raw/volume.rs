@@ -17,7 +17,7 @@ pub(crate) struct RawVolume {
     /// list.
     pub(crate) nodes: At<HostPatterns>,
     /// `m-of-n`: a block is written as n fragments, and any m of them suffice to read it. m = 1 is
-    /// replication. `lrc(k,l,r)`: k data fragments in l groups, each with a parity fragment, and r global
+    /// replication. `lrc(k,l,r)`: k data fragments in l local groups, each with a parity fragment, and r global
     /// parity fragments. `lrc` is not available with Ceph and Swift.
     #[schemars(extend(
         "default" = "1-of-1",
@@ -69,7 +69,7 @@ pub(crate) struct RawVolume {
     /// has, or as follow from `placement_groups_per_osd`.
     #[schemars(extend("minimum" = 1, "maximum" = 65536))]
     pub(crate) placement_groups: Option<At<i64>>,
-    /// With Ceph and without `crush`: failure domain. No two copies or shards of a group are in the same
+    /// With Ceph and without `crush`: failure domain. No two copies or shards of a placement group are in the same
     /// one. If neither this nor `rule` is given, copies and shards are on distinct hosts.
     pub(crate) failure_domain: Option<At<RawDomain>>,
     /// With Ceph: name of the volume that holds the bucket index of this volume. Clients then reach this

@@ -161,7 +161,7 @@ generated! {
         /// Distance from the beginning of one access to the beginning of the next.
         #[schemars(extend("x-when" = { "pattern": ["strided"] }, "x-required" = true))]
         step: Option<Size>,
-        /// Fraction of the blocks that is hot.
+        /// Fraction of the working set that is hot.
         #[schemars(extend("default" = "20%", "x-when" = { "pattern": ["hot-cold"] }))]
         hot_fraction: Option<At<Share>>,
         /// Share of the accesses that go to the hot blocks.

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use foldhash::fast::FixedState;
+use foretell_sorted::SortedMap;
 use foretell_units::{SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
@@ -35,8 +36,8 @@ pub(super) struct Buffer {
     pages: HashMap<u64, SimTime, FixedState>,
     /// By size in bytes: time to drain a write, ns.
     drain: Vec<(f64, f64)>,
-    /// Share of the draining rate that is lost beside reads that use the whole device.
-    slowed: f64,
+    /// By size in bytes of a write: share of the draining rate that is lost beside reads that use the whole device.
+    slowed: Vec<(f64, f64)>,
     /// By size in bytes of a read and by share of writes: distribution of its response time.
     beside: Vec<(f64, Vec<Waits>)>,
     /// When the buffer will be drained.
@@ -211,7 +212,8 @@ impl Buffer {
         if self.until <= now {
             self.empty_at = now;
         }
-        let pace = (1.0 - self.slowed * self.reading).max(LEAST_PACE);
+        let slowed = by_size_within(&self.slowed, bytes as f64);
+        let pace = (1.0 - slowed * self.reading).max(LEAST_PACE);
         let drained_ns = by_size(&self.drain, bytes as f64) * share / pace;
         let work = SimSpan::from_ns(drained_ns as u64);
         let at = self.until.max(now) + work;
@@ -274,15 +276,15 @@ fn waits(times: &Distribution, idle: &Distribution, chance: f64) -> f64 {
     (times.at(chance) - idle.at(chance)).max(0.0)
 }
 
-/// Share of the write rate that is lost beside reads that use the whole device: the best fit to the
-/// mixes in which writes waited for room.
+/// By size in bytes: share of the write rate that is lost beside reads that use the whole device. It is the best fit to
+/// the mixes in which writes waited for room.
 fn slowed(
     mixed: &[Mixed],
     burst: &[Random],
     drain: &[(f64, f64)],
     read_share_ns: impl Fn(f64) -> f64,
-) -> f64 {
-    let (mut products, mut squares) = (0.0, 0.0);
+) -> Vec<(f64, f64)> {
+    let mut sums: SortedMap<u64, (f64, f64)> = SortedMap::new();
     for point in mixed {
         let bytes = point.bytes as f64;
         let alone = burst.iter().filter(|known| known.bytes == point.bytes);
@@ -290,11 +292,15 @@ fn slowed(
         if point.mean_ns[1] > WAITED * alone {
             let reading = point.per_s[0] * read_share_ns(bytes) / 1e9;
             let pace = point.per_s[1] * by_size(drain, bytes) / 1e9;
-            products += reading * (1.0 - pace);
-            squares += reading * reading;
+            let (products, squares) = sums.entry(point.bytes).or_default();
+            *products += reading * (1.0 - pace);
+            *squares += reading * reading;
         }
     }
-    if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 0.0 }
+    let share = |(bytes, (products, squares)): (u64, (f64, f64))| {
+        (bytes as f64, if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 0.0 })
+    };
+    sums.into_iter().map(share).collect()
 }
 
 /// By size in bytes: the highest measured rate, operations a second.
@@ -318,4 +324,10 @@ pub(super) fn by_size(known: &[(f64, f64)], bytes: f64) -> f64 {
         return known[0].1;
     }
     (low.1 + (high.1 - low.1) * (bytes - low.0) / (high.0 - low.0)).max(0.0)
+}
+
+/// Interpolates linearly by size. Below the smallest size and above the largest, their values hold.
+fn by_size_within(known: &[(f64, f64)], bytes: f64) -> f64 {
+    let largest = known.last().map_or(0.0, |(bytes, _)| *bytes);
+    by_size(known, bytes.min(largest))
 }

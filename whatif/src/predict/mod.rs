@@ -1,36 +1,31 @@
 //! Answers a question: replays the changed cluster, and computes the answer of a model.
 
+mod figures;
+mod resources;
+
 use std::str::FromStr;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
-use foretell_ati::Resource;
 use foretell_scenarios::Change;
-use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload};
+use foretell_scenarios::model::{Scenario, Storage};
 use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
-use hashbrown::HashSet;
 use thiserror::Error;
 
-use crate::answer::{
-    Answer, Busiest, Misfit, Model, Overload, ResponseTimeMs, ScrubAnswer, WorkloadAnswer,
-};
-use crate::arriving::{Arriving, Clients};
+use self::figures::PhaseSeen;
+use crate::answer::{Answer, Misfit, Model, ResponseTimeMs, ScrubAnswer, WorkloadAnswer};
 use crate::bounds::{alone_s, bounds};
 use crate::circumstances::{About, ChangeKind, Circumstances};
 use crate::classes::analyse;
-use crate::correction::{Correction, corrected};
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::load;
 use crate::mva::Seen;
-use crate::observed::{Observed, WorkloadSeen, resource_name};
+use crate::observed::Observed;
 use crate::outages::{OutageAnswer, PhaseWorkload};
-use crate::question::{Changed, Shelf, stretched};
-use crate::replay::{
-    Detail, Material, Outcome, PhaseWorkloadOutcome, WorkloadOutcome, replay, uplink_name,
-};
+use crate::question::{Changed, Shelf};
+use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, replay};
 
 /// The outcome of a replay of the changed cluster. All models compute their answers from it.
 #[derive(Debug)]
@@ -95,9 +90,6 @@ const TRUSTED_MISFIT: f64 = 0.1;
 /// A misfit that the replay usually does not exceed: three quarters of the past scores that come with the
 /// program have a smaller one.
 const USUAL_MISFIT: f64 = 0.025;
-
-/// Utilization from which a resource counts as full.
-const FULL: f64 = 0.9;
 
 impl Asked {
     /// Whether to give the fast model's answer about a run.
@@ -502,7 +494,9 @@ impl Prediction<'_> {
                 expected_error: SortedMap::new(),
                 interval: SortedMap::new(),
                 unlike: None,
-                arrivals_spread: self.asked(workload).map_or(0.0, |asked| asked.spread),
+                arrivals_spread: self
+                    .changed_arrivals(workload)
+                    .map_or(0.0, |arriving| arriving.spread),
                 throughput_rps,
                 throughput_bytes_per_s: throughput_rps * bytes,
                 peak_throughput_rps: peak,
@@ -584,274 +578,6 @@ impl Prediction<'_> {
         };
         Some(OutageAnswer::of(outcome, workload))
     }
-
-    /// The modelled and the recorded figures of a recorded workload.
-    fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
-        let mut recorded = self.observed.scenario.workloads.iter();
-        let place = recorded.position(|before| before.name == workload.name)?;
-        let unchanged = if self.is_fast {
-            self.observed.unchanged_short.get()?.as_ref()?
-        } else {
-            self.observed.unchanged.get()?.as_ref()?
-        };
-        Some((&unchanged.workloads[place], &self.observed.seen[place]))
-    }
-
-    /// The same figures if the answer gets a bias correction. The answer about the recorded run itself gets
-    /// none.
-    fn known_to_be_off(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
-        self.before(workload).filter(|_| self.is_changed)
-    }
-
-    /// The replay's figures after bias correction: throughput, requests a second, and response time.
-    fn replayed(&self, workload: &Workload, found: &WorkloadOutcome) -> (f64, ResponseTimeMs) {
-        let WorkloadOutcome { throughput_rps, response_ms, think_s, .. } = *found;
-        let keeps_up = found.overload().is_none();
-        let seen = PhaseSeen { throughput_rps, response_ms, think_s, keeps_up };
-        let (throughput, response) = self.corrected(workload, seen);
-        let asked = self.asked(workload).filter(|_| keeps_up && self.is_changed);
-        (asked.map_or(throughput, |asked| asked.rps), response)
-    }
-
-    /// Arrivals of an open workload if the question changes them. If it changes the rate, the number of requests that
-    /// happened to arrive in the recorded time is of no use.
-    fn asked(&self, workload: &Workload) -> Option<Arriving> {
-        if workload.requests.is_some() || self.scenario.outages.is_some() {
-            return None;
-        }
-        let rate_rps = workload.arrivals.mean_rate_rps()?;
-        let mut before = self.observed.scenario.workloads.iter();
-        let before = before.find(|before| before.name == workload.name);
-        let is_same = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-9;
-        let mut clients = Clients { recorded_rps: 0.0, others: workload.clients.len() };
-        if let Some((before, was_rps)) =
-            before.and_then(|before| Some((before, before.arrivals.mean_rate_rps()?)))
-        {
-            let (old, new) = (before.clients.len() as f64, workload.clients.len() as f64);
-            if is_same(was_rps * old, rate_rps * new) {
-                return None;
-            }
-            let seen = self.before(workload).filter(|(modelled, _)| modelled.overload().is_none());
-            if let Some((_, recorded)) = seen.filter(|_| is_same(was_rps, rate_rps)) {
-                let kept = self.recorded_clients(before, workload);
-                clients = Clients {
-                    recorded_rps: recorded.throughput_rps * kept as f64 / old,
-                    others: workload.clients.len() - kept,
-                };
-            }
-        }
-        Arriving::of(workload.arrivals, clients, self.seconds())
-    }
-
-    /// Number of clients of a workload that ran it in the recorded run, too.
-    fn recorded_clients(&self, before: &Workload, workload: &Workload) -> usize {
-        fn names<'a>(
-            scenario: &'a Scenario,
-            workload: &'a Workload,
-        ) -> impl Iterator<Item = &'a str> {
-            workload.clients.iter().map(|host| scenario.host(*host).name.as_str())
-        }
-        let recorded: HashSet<&str, FixedState> = names(&self.observed.scenario, before).collect();
-        names(&self.scenario, workload).filter(|name| recorded.contains(name)).count()
-    }
-
-    fn corrected(&self, workload: &Workload, found: PhaseSeen) -> (f64, ResponseTimeMs) {
-        let predicted = found.response_ms;
-        let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
-            return (found.throughput_rps, predicted);
-        };
-        let correction =
-            Correction { modelled: modelled.response_ms, recorded: recorded.response_ms };
-        let response = correction.apply(predicted);
-        let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
-            // the number of requests outstanding or in think time stays the same: Little's law
-            let think = found.think_s * 1e3;
-            found.throughput_rps * (predicted.mean + think) / (response.mean + think).max(1e-9)
-        } else if self.is_fast && found.keeps_up {
-            // the stretches may have more or fewer arrivals than the mean
-            let known = self.arrivals_rps(workload, recorded.throughput_rps);
-            known.unwrap_or(found.throughput_rps)
-        } else {
-            found.throughput_rps
-        };
-        (throughput, response)
-    }
-
-    /// Arrival rate of an open workload, requests a second, if its recorded rate and its settings determine it.
-    fn arrivals_rps(&self, workload: &Workload, recorded_rps: f64) -> Option<f64> {
-        let mut recorded = self.observed.scenario.workloads.iter();
-        let before = recorded.find(|before| before.name == workload.name)?;
-        if let Some(asked) = self.asked(workload) {
-            return Some(asked.rps);
-        }
-        let clients = |workload: &Workload| workload.clients.len() as f64;
-        let rates = (before.arrivals.mean_rate_rps(), workload.arrivals.mean_rate_rps());
-        let times_as_many = match rates {
-            (Some(before), Some(after)) => after / before,
-            _ => Some(stretched(before.arrivals, workload.arrivals))
-                .filter(|later| *later > 0.0)?
-                .recip(),
-        };
-        Some(recorded_rps * times_as_many * clients(workload) / clients(before).max(1.0))
-    }
-
-    /// Utilization of every resource, and the busiest.
-    fn utilization(&self) -> (SortedMap<String, SortedMap<String, f64>>, Option<Busiest>) {
-        let mut of_hosts = vec![SortedMap::new(); self.scenario.hosts.len()];
-        let (mut busiest, mut bottleneck) = (f64::NEG_INFINITY, None);
-        for found in &self.outcome.resources {
-            let host = self.scenario.hosts[found.host].name.clone();
-            let resource = Resource::at(found.place).to_string();
-            // a device that drains a buffer while it reads can do more than the sum of both, each measured
-            // alone
-            let share = found.utilization.min(1.0);
-            of_hosts[found.host].insert(resource.clone(), share);
-            if busiest < found.occupancy {
-                busiest = found.occupancy;
-                bottleneck = Some(Busiest { host, resource, utilization: share });
-            }
-        }
-        let names = self.scenario.hosts.iter().map(|host| host.name.clone());
-        let of_hosts = names.zip(of_hosts).filter(|(_, resources)| !resources.is_empty());
-        let mut utilization: SortedMap<String, SortedMap<String, f64>> = of_hosts.collect();
-        for (share, rack, direction) in self.uplinks() {
-            let [host, resource] = uplink_name(&self.scenario, rack, direction);
-            let share = share.min(1.0);
-            utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
-            if busiest < share {
-                busiest = share;
-                bottleneck = Some(Busiest { host, resource, utilization: share });
-            }
-        }
-        (utilization, bottleneck)
-    }
-
-    /// Utilization of the uplinks, with the rack and the direction.
-    fn uplinks(&self) -> impl Iterator<Item = (f64, usize, usize)> {
-        let all = self.outcome.uplinks.iter().enumerate();
-        all.flat_map(|(rack, both)| [(both[0], rack, 0), (both[1], rack, 1)])
-    }
-
-    /// How far an open workload's load exceeds the capacity, and the busiest of its resources.
-    fn overload(&self, workload: &Workload, found: &WorkloadOutcome) -> Option<Overload> {
-        if matches!(workload.arrivals, Arrivals::Closed { .. }) {
-            return None;
-        }
-        let factor = found.overload()?;
-        let used = self.outcome.resources.iter();
-        let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
-        let busiest = used.max_by(|a, b| a.occupancy.total_cmp(&b.occupancy))?;
-        // which workloads use an uplink is not known
-        let uplink = self.uplinks().max_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((share, rack, direction)) = uplink.filter(|(share, ..)| *share > FULL)
-            && share > busiest.occupancy
-        {
-            let resource = uplink_name(&self.scenario, rack, direction).join(".");
-            return Some(Overload { resource, factor });
-        }
-        // if requests wait although no resource is full, they came in a burst
-        let host = &self.scenario.hosts[busiest.host].name;
-        let resource = format!("{host}.{}", Resource::at(busiest.place));
-        (busiest.occupancy > FULL).then_some(Overload { resource, factor })
-    }
-
-    /// Share of the requests that are reads.
-    fn read_share(&self, workload: &Workload, found: &WorkloadOutcome) -> f64 {
-        let predicted = found.read_share();
-        let Some((modelled, recorded)) = self.known_to_be_off(workload) else {
-            return predicted;
-        };
-        let modelled = modelled.read_share();
-        let reads = corrected(predicted, modelled, recorded.read_share);
-        let writes = corrected(1.0 - predicted, 1.0 - modelled, 1.0 - recorded.read_share);
-        reads / (reads + writes)
-    }
-
-    /// Time that a request takes at each resource, ms, summed over all hosts of a kind.
-    fn demands_ms(&self, workload: &Workload, found: &WorkloadOutcome) -> SortedMap<String, f64> {
-        let mut demands = demands_ms(&self.scenario, found);
-        if let Some((modelled, recorded)) = self.known_to_be_off(workload) {
-            let modelled = demands_ms(&self.observed.scenario, modelled);
-            for (resource, demand) in &mut demands {
-                let known = modelled.get(resource).zip(recorded.demands_ms.get(resource));
-                if let Some((modelled, recorded)) = known {
-                    *demand = corrected(*demand, *modelled, *recorded);
-                }
-            }
-        }
-        demands
-    }
-
-    /// Utilization of the busiest resource that a workload uses.
-    fn busiest_of(&self, found: &WorkloadOutcome) -> f64 {
-        let used = self.outcome.resources.iter();
-        let used = used.filter(|known| !found.usage[known.host][known.place].busy.is_zero());
-        used.map(|known| known.occupancy).fold(0.0, f64::max)
-    }
-
-    /// The resource that limits the workload at `index`, beside the load of the others. `paces`: their throughputs as
-    /// multiples of the replay's; empty if they are the replay's.
-    fn limit(&self, index: usize, paces: &[f64]) -> Option<Limit> {
-        let found = &self.outcome.workloads[index];
-        let completed = (found.completed as f64).max(1.0);
-        let mut limit: Option<Limit> = None;
-        for known in &self.outcome.resources {
-            let busy = found.usage[known.host][known.place].busy.as_secs_f64();
-            let demand = busy / completed;
-            if demand <= 0.0 {
-                continue;
-            }
-            // the share that other workloads use is not available
-            let servers = known.servers as f64;
-            let share = |found: &WorkloadOutcome| {
-                found.usage[known.host][known.place].busy.as_secs_f64()
-                    / self.outcome.seconds
-                    / servers
-            };
-            let more: f64 = (0..paces.len())
-                .filter(|other| *other != index)
-                .map(|other| share(&self.outcome.workloads[other]) * (paces[other] - 1.0))
-                .sum();
-            let others = (known.occupancy - share(found) + more).clamp(0.0, 0.99);
-            let peak_rps = servers * (1.0 - others) / demand;
-            if limit.as_ref().is_none_or(|limit| peak_rps < limit.peak_rps) {
-                let host = &self.scenario.hosts[known.host].name;
-                let resource = format!("{host}.{}", Resource::at(known.place));
-                limit = Some(Limit { peak_rps, resource });
-            }
-        }
-        limit
-    }
-}
-
-/// Figures of a workload from the replay, for the whole run or for a phase.
-#[derive(Clone, Copy)]
-struct PhaseSeen {
-    throughput_rps: f64,
-    response_ms: ResponseTimeMs,
-    think_s: f64,
-    /// Whether as many requests complete as arrive.
-    keeps_up: bool,
-}
-
-/// Demands according to the replay, without bias correction: see [`WorkloadAnswer::demands_ms`].
-fn demands_ms(scenario: &Scenario, found: &WorkloadOutcome) -> SortedMap<String, f64> {
-    let mut demands: SortedMap<String, f64> = SortedMap::new();
-    for (host, usage) in scenario.hosts.iter().zip(&found.usage) {
-        let used = usage.iter().enumerate().filter(|(_, usage)| !usage.seen.is_zero());
-        for (place, usage) in used {
-            let demand = usage.seen.as_ms_f64() / (found.completed as f64).max(1.0);
-            *demands.entry(resource_name(host, Resource::at(place))).or_default() += demand;
-        }
-    }
-    demands
-}
-
-/// A resource and the peak throughput that it allows.
-struct Limit {
-    peak_rps: f64,
-    /// Its name: `brick3.disk0`.
-    resource: String,
 }
 
 #[cfg(test)]
