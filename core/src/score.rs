@@ -13,6 +13,8 @@ mod reasons;
 mod spread;
 #[cfg(feature = "files")]
 mod suite;
+#[cfg(feature = "files")]
+mod verdict;
 
 use std::borrow::Cow;
 
@@ -30,7 +32,9 @@ pub use judge::{Judge, Predicted, Scored};
 pub use reasons::reasons;
 pub use spread::{Spread, over_seeds, spread};
 #[cfg(feature = "files")]
-pub use suite::{ClassErrors, ScoredQuestion, Suite, Verdict, by_class};
+pub use suite::{ClassErrors, ScoredQuestion, Suite, by_class};
+#[cfg(feature = "files")]
+pub use verdict::Verdict;
 
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]

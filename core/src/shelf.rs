@@ -6,9 +6,10 @@ mod bench;
 use foretell_ati::Facts;
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Scenario, Storage};
+use foretell_sim::Drawn;
 use foretell_sorted::SortedMap;
 use foretell_units::Seed;
-use foretell_whatif::{Described, Measurement, Shelf, measurement_fact};
+use foretell_whatif::{Described, DescribedClient, Measurement, Shelf, measurement_fact};
 
 /// Number of requests of a described workload that are drawn for each client.
 const DRAWN: usize = 200_000;
@@ -43,18 +44,18 @@ impl Shelf for PartsShelf {
         &mut self,
         scenario: &Scenario,
         workload: usize,
-    ) -> Result<Vec<Vec<Described>>, String> {
+    ) -> Result<Vec<DescribedClient>, String> {
         let own = Scenario { seed: SEED, ..scenario.clone() };
         let streams = foretell_sim::drawn_requests(&own, workload, DRAWN)
             .map_err(|error| error.to_string())?;
-        let described = |stream: Vec<foretell_workloads::Request>| {
+        let described = |Drawn { requests, transactions }: Drawn| {
             let one = |request: foretell_workloads::Request| Described {
                 at: request.at,
                 op: request.access.op,
                 offset: request.access.offset,
                 size: request.access.size,
             };
-            stream.into_iter().map(one).collect()
+            DescribedClient { requests: requests.into_iter().map(one).collect(), transactions }
         };
         Ok(streams.into_iter().map(described).collect())
     }
@@ -67,9 +68,9 @@ mod tests {
     use super::*;
 
     /// The offsets that each client of `mail` requests first.
-    fn offsets(streams: &[Vec<Described>]) -> Vec<Vec<u64>> {
-        let first = |stream: &Vec<Described>| {
-            stream.iter().take(64).map(|request| request.offset.get()).collect()
+    fn offsets(streams: &[DescribedClient]) -> Vec<Vec<u64>> {
+        let first = |stream: &DescribedClient| {
+            stream.requests.iter().take(64).map(|request| request.offset.get()).collect()
         };
         streams.iter().map(first).collect()
     }
@@ -87,7 +88,7 @@ mod tests {
             let drawn = foretell_sim::drawn_requests(&scenario, mail, 64).unwrap();
             assert_eq!(found.len(), drawn.len());
             for (found, drawn) in found.iter().zip(drawn) {
-                let same = found.iter().zip(&drawn);
+                let same = found.iter().zip(&drawn.requests);
                 let same = same.filter(|(found, drawn)| **found == drawn.access.offset.get());
                 // there are thousands of blocks, so few are equal by chance
                 assert!(same.count() < 8, "seed {seed}: the run's own requests");

@@ -37,4 +37,4 @@ pub use cluster::{Cluster, Progress};
 pub use device::{array, curves, disk, ssd};
 pub use error::SimError;
 pub use foretell_systems::process;
-pub use load::drawn_requests;
+pub use load::{Drawn, drawn_requests};

@@ -395,6 +395,16 @@ pub(crate) fn warming(
     }
 }
 
+/// The first requests of a client.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The requests.
+    pub requests: Vec<Request>,
+    /// Number of transactions that they belong to; `None` if the client thinks, and waits for its next arrival, after
+    /// each request.
+    pub transactions: Option<usize>,
+}
+
 /// The first requests, at most `most`, that each client of a workload would issue. Those of a trace
 /// have its times, with the workload's speed-up.
 ///
@@ -403,7 +413,7 @@ pub fn drawn_requests(
     scenario: &Scenario,
     workload: usize,
     most: usize,
-) -> Result<Vec<Vec<Request>>, SimError> {
+) -> Result<Vec<Drawn>, SimError> {
     let id = WorkloadId::from(workload);
     let workload = &scenario.workloads[workload];
     let mut clients = Vec::new();
@@ -417,15 +427,16 @@ pub fn drawn_requests(
         let instance = &mut processes[0];
         let mut drawn = Vec::new();
         if instance.has_transactions() {
-            let mut steps = Vec::new();
+            let (mut steps, mut transactions) = (Vec::new(), 0);
             while drawn.len() < most && instance.next_transaction(&mut steps) {
+                transactions += 1;
                 let accesses = steps.drain(..).filter_map(|step| match step {
                     Step::Io(access) => Some(Request { at: None, access }),
                     Step::Cached(_) => None,
                 });
                 drawn.extend(accesses.take(most - drawn.len()));
             }
-            clients.push(drawn);
+            clients.push(Drawn { requests: drawn, transactions: Some(transactions) });
             continue;
         }
         while drawn.len() < most {
@@ -436,7 +447,7 @@ pub fn drawn_requests(
             };
             drawn.push(request);
         }
-        clients.push(drawn);
+        clients.push(Drawn { requests: drawn, transactions: None });
     }
     Ok(clients)
 }

@@ -11,7 +11,7 @@ use comfy_table::{CellAlignment, Table};
 use foretell_ati::open_run;
 use foretell_core::SCENARIO_FILE;
 use foretell_core::score::{
-    Comparison, Coverage, Judge, append_history, check_history, experience, over_seeds,
+    Comparison, Coverage, Judge, Verdict, append_history, check_history, experience, over_seeds,
 };
 use foretell_files::Scratch;
 use foretell_scenarios::Document;
@@ -30,6 +30,8 @@ struct Scores<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     assumed: &'a [String],
     comparisons: &'a [Comparison],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overload: Option<Verdict>,
     model: Model,
     changes: Vec<String>,
 }
@@ -62,11 +64,13 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     }
     let document = Document::load(directory.join(SCENARIO_FILE))?.seen_from("");
     let (mut learned, mut notes, mut assumed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut overload: Option<Verdict> = None;
     let mut model = Model::Replay;
     let mut once = |directory: &Path, document: &Document| -> Result<_, Failure> {
         let scored = judge.score(directory, document, &arguments.changes)?;
         learned.extend(scored.learned);
         (notes, assumed, model) = (scored.notes, scored.assumed, scored.model);
+        overload = overload.or(scored.overload);
         Ok(scored.comparisons)
     };
     let mut runs = vec![once(directory, &document)?];
@@ -84,10 +88,11 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     let text = if arguments.json {
         let changes = arguments.changes.iter().map(ToString::to_string).collect();
         let comparisons = &comparisons;
-        let scores = Scores { notes: &notes, assumed: &assumed, comparisons, model, changes };
+        let (notes, assumed) = (&notes[..], &assumed[..]);
+        let scores = Scores { notes, assumed, comparisons, overload, model, changes };
         crate::output::json(&scores)
     } else {
-        let about = about(model, &assumed, &comparisons, runs.len());
+        let about = about((model, overload), &assumed, &comparisons, runs.len());
         crate::output::notes(&notes) + &table(&comparisons) + &about
     };
     crate::output::print(&text)
@@ -101,10 +106,20 @@ fn figure(mean: f64, deviation: Option<f64>) -> String {
 
 /// Further information on a score: the model, its assumptions, and which figures lie outside the answer's
 /// intervals. Means over several runs have no interval.
-fn about(model: Model, assumed: &[String], comparisons: &[Comparison], runs: usize) -> String {
+fn about(
+    (model, overload): (Model, Option<Verdict>),
+    assumed: &[String],
+    comparisons: &[Comparison],
+    runs: usize,
+) -> String {
     let mut text = format!("\nModel: {model}\n");
     for assumed in assumed {
         let _ = writeln!(text, "Assumed: {assumed}");
+    }
+    if let Some(Verdict { predicted, measured }) = overload {
+        let word = |is: bool| if is { "yes" } else { "no" };
+        let (predicted, measured) = (word(predicted), word(measured));
+        let _ = writeln!(text, "Overload: predicted {predicted}, simulated {measured}");
     }
     let known = |found: &&Comparison| found.low.is_some() && found.high.is_some();
     let known: Vec<&Comparison> = comparisons.iter().filter(known).filter(|_| runs == 1).collect();

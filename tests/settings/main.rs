@@ -24,7 +24,8 @@ use foretell_scenarios::device::Device;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::{Change, Document};
 use foretell_sim::Cluster;
-use foretell_whatif::{Answer, Described, Measurement, Model, Observed, Shelf};
+use foretell_sim::Drawn;
+use foretell_whatif::{Answer, Described, DescribedClient, Measurement, Model, Observed, Shelf};
 use serde_json::Value;
 
 /// What a run of a scenario shows: the truth, and what its collectors posted. An error is something that
@@ -197,7 +198,7 @@ impl Shelf for Bare {
         &mut self,
         scenario: &Scenario,
         workload: usize,
-    ) -> Result<Vec<Vec<Described>>, String> {
+    ) -> Result<Vec<DescribedClient>, String> {
         let drawn =
             foretell_sim::drawn_requests(scenario, workload, 2000).map_err(|e| e.to_string())?;
         let one = |request: foretell_workloads::Request| Described {
@@ -206,7 +207,11 @@ impl Shelf for Bare {
             offset: request.access.offset,
             size: request.access.size,
         };
-        Ok(drawn.into_iter().map(|stream| stream.into_iter().map(one).collect()).collect())
+        let client = |Drawn { requests, transactions }: Drawn| DescribedClient {
+            requests: requests.into_iter().map(one).collect(),
+            transactions,
+        };
+        Ok(drawn.into_iter().map(client).collect())
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Clients {
     pub(crate) recorded_rps: f64,
     /// Number of all other clients.
     pub(crate) others: usize,
+    /// Mean number of requests of an arrival.
+    pub(crate) per_transaction: f64,
 }
 
 /// Arrivals of a workload.
@@ -32,9 +34,10 @@ pub(crate) struct Arriving {
 impl Arriving {
     /// The arrivals of these clients in a time; `None` if the arrivals have no rate.
     pub(crate) fn of(arrivals: Arrivals, clients: Clients, seconds: f64) -> Option<Self> {
-        let random_rps = arrivals.mean_rate_rps()? * clients.others as f64;
+        let each = clients.per_transaction;
+        let random_rps = arrivals.mean_rate_rps()? * clients.others as f64 * each;
         let rps = clients.recorded_rps + random_rps;
-        let deviation = (random_rps * seconds * dispersion(arrivals)).sqrt();
+        let deviation = (random_rps * seconds * dispersion(arrivals) * each).sqrt();
         Some(Self { rps, spread: HALF_WIDTH * deviation / (rps * seconds).max(1.0) })
     }
 }
@@ -67,16 +70,32 @@ mod tests {
     #[test]
     fn recorded_clients_are_known_and_others_are_random() {
         let poisson = Arrivals::Poisson { rate_rps: 50.0 };
-        let known =
-            Arriving::of(poisson, Clients { recorded_rps: 177.0, others: 1 }, 100.0).unwrap();
+        let known = Arriving::of(
+            poisson,
+            Clients { recorded_rps: 177.0, others: 1, per_transaction: 1.0 },
+            100.0,
+        )
+        .unwrap();
         assert!((known.rps - 227.0).abs() < 1e-9);
         // 5,000 of 22,700 arrivals are random
         assert!((known.spread - 1.645 * 5000.0_f64.sqrt() / 22_700.0).abs() < 1e-9);
         let regular = Arrivals::Deterministic { rate_rps: 50.0 };
-        let known = Arriving::of(regular, Clients { recorded_rps: 0.0, others: 3 }, 100.0).unwrap();
+        let known = Arriving::of(
+            regular,
+            Clients { recorded_rps: 0.0, others: 3, per_transaction: 1.0 },
+            100.0,
+        )
+        .unwrap();
         assert_eq!(known, Arriving { rps: 150.0, spread: 0.0 });
         let closed = Arrivals::Times { speed_up: 1.0 };
-        assert_eq!(Arriving::of(closed, Clients { recorded_rps: 0.0, others: 3 }, 100.0), None);
+        assert_eq!(
+            Arriving::of(
+                closed,
+                Clients { recorded_rps: 0.0, others: 3, per_transaction: 1.0 },
+                100.0
+            ),
+            None
+        );
     }
 
     #[test]

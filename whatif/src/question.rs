@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foretell_scenarios::device::Device;
-use foretell_scenarios::model::{Arrivals, Scenario, Storage, WorkloadKind};
+use foretell_scenarios::model::{Arrivals, Scenario, Storage, Workload, WorkloadKind};
 use foretell_scenarios::{Change, Document};
 use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
@@ -27,7 +27,16 @@ pub trait Shelf {
         &mut self,
         scenario: &Scenario,
         workload: usize,
-    ) -> Result<Vec<Vec<Described>>, String>;
+    ) -> Result<Vec<DescribedClient>, String>;
+}
+
+/// The first requests of a client of a workload that was not recorded.
+#[derive(Clone, Debug)]
+pub struct DescribedClient {
+    /// The requests.
+    pub requests: Vec<Described>,
+    /// Number of transactions that they belong to; `None` if each request is one.
+    pub transactions: Option<usize>,
 }
 
 /// A request of a workload that was not recorded.
@@ -51,6 +60,13 @@ pub(crate) struct Changed {
     pub(crate) measured: Vec<Vec<Arc<Measurement>>>,
     /// Assumptions about loads that were not recorded.
     pub(crate) assumed: Vec<String>,
+}
+
+impl Changed {
+    /// By workload: mean number of requests of a transaction.
+    pub(crate) fn per_transaction(&self) -> Vec<f64> {
+        self.requests.iter().map(|known| known.per_transaction.unwrap_or(1.0)).collect()
+    }
 }
 
 impl Observed {
@@ -84,6 +100,7 @@ impl Observed {
                     document: &document,
                     scenario: &scenario,
                 };
+                self.knows_arrivals(before, workload)?;
                 match asked.load(self, parts)? {
                     Some(load) => {
                         requests.push(load.requests);
@@ -99,24 +116,45 @@ impl Observed {
                     reason,
                 };
                 let described = parts.requests(&scenario, index).map_err(refused)?;
-                let of_clients = described.iter().map(|stream| recorded(stream)).collect();
+                let of_clients =
+                    described.iter().map(|client| recorded(&client.requests)).collect();
+                let per_transaction = Some(per_transaction(&described));
                 let whole = is_whole(workload.kind.name());
                 let (sharing, of_threads) = (Sharing::Shared, Vec::new());
                 let (creates, ended) = (false, false);
-                let thinks = 1.0;
                 requests.push(Streams {
                     of_clients,
                     sharing,
                     whole,
                     creates,
                     ended,
-                    thinks,
+                    per_transaction,
                     of_threads,
                 });
                 stretch.push(1.0);
             }
         }
         Ok(Changed { scenario, requests, stretch, measured, assumed })
+    }
+
+    /// Returns an error if a question about a recorded workload needs the number of requests of a transaction, and the
+    /// records do not show it.
+    fn knows_arrivals(&self, before: usize, workload: &Workload) -> Result<(), WhatIfError> {
+        let needs = match workload.arrivals {
+            Arrivals::Closed { think, .. } => !think.mean().is_zero(),
+            _ => workload.arrivals.mean_rate_rps().is_some(),
+        };
+        if !needs || self.requests[before].per_transaction.is_some() {
+            return Ok(());
+        }
+        let name = &workload.name;
+        Err(WhatIfError::Refused {
+            change: format!("workload.{name}.arrivals"),
+            reason: format!(
+                "the records of a run without think times and without a rate do not show how many requests a \
+                 transaction of `{name}` has; describe the workload again, `workload.{name}={{ ... }}`"
+            ),
+        })
     }
 
     /// The measurement of each disk, by host.
@@ -166,6 +204,14 @@ pub(crate) fn stretched(old: Arrivals, new: Arrivals) -> f64 {
         (_, Arrivals::Trace { .. }) => 1.0,
         _ => 0.0,
     }
+}
+
+/// Mean number of requests of a transaction.
+fn per_transaction(clients: &[DescribedClient]) -> f64 {
+    let requests: usize = clients.iter().map(|client| client.requests.len()).sum();
+    let of_client = |client: &DescribedClient| client.transactions.unwrap_or(client.requests.len());
+    let transactions: usize = clients.iter().map(of_client).sum();
+    if requests == 0 { 1.0 } else { requests as f64 / transactions.max(1) as f64 }
 }
 
 fn recorded(described: &[Described]) -> Arc<[Recorded]> {

@@ -11,7 +11,7 @@ use foretell_whatif::{
     WITH_EVENTS, WhatIfError,
 };
 
-use super::{Comparison, compare};
+use super::{Comparison, Verdict, compare};
 use crate::error::Error;
 use crate::jobs::Workers;
 use crate::shelf::PartsShelf;
@@ -85,11 +85,13 @@ impl Judge<'_> {
     ) -> Result<Scored, Error> {
         let observed = open(directory)?;
         let predicted = self.ask(&observed, changes)?;
-        let truth = self.simulate(&changed(document, changes)?)?;
+        let edited = changed(document, changes)?;
+        let truth = self.simulate(&edited)?;
+        let overload = Verdict::of(&predicted.answer, &edited.check()?, &truth);
         let learned = predicted.learned(changes, &truth);
         let comparisons = compare(&predicted.answer, &truth);
         let Answer { notes, assumed, model, .. } = predicted.answer;
-        Ok(Scored { comparisons, learned, notes, assumed, model })
+        Ok(Scored { comparisons, learned, notes, assumed, overload, model })
     }
 
     /// The truth, without keeping records.
@@ -141,6 +143,8 @@ pub struct Scored {
     pub notes: Vec<String>,
     /// What the answer assumes.
     pub assumed: Vec<String>,
+    /// The verdict on overload; `None` if there is none, neither predicted nor simulated.
+    pub overload: Option<Verdict>,
     /// The model that answered.
     pub model: Model,
 }

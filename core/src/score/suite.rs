@@ -15,7 +15,7 @@ use foretell_whatif::{Model, PastScore, WhatIfError};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{changed, open};
-use super::{Comparison, Judge, Spread, compare, reasons, spread};
+use super::{Comparison, Judge, Spread, Verdict, compare, reasons, spread};
 use crate::error::Error;
 
 /// A file of questions.
@@ -85,15 +85,6 @@ pub struct ScoredQuestion {
     /// What each model's answer adds to the past scores.
     #[serde(skip)]
     pub learned: Vec<PastScore>,
-}
-
-/// Whether requests arrive faster than they complete.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Verdict {
-    /// As predicted.
-    pub predicted: bool,
-    /// As simulated.
-    pub measured: bool,
 }
 
 impl Suite {
@@ -209,6 +200,7 @@ fn answered(
             (Ok(predicted), Some(truth)) => {
                 answered.model = Some(predicted.answer.model);
                 answered.comparisons = compare(&predicted.answer, &truth);
+                answered.overload = Verdict::of(&predicted.answer, &after, &truth);
                 answered.reasons = reasons(&predicted.answer, &truth);
                 answered.learned = predicted.learned(&changes, &truth);
             }

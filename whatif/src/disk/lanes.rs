@@ -20,6 +20,7 @@ use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 use super::buffer::{Buffer, by_size, most_per_s};
 use super::measurement::{Measurement, Mixed, Random, index};
 use super::rewrites::Rewrites;
+use super::runs::Runs;
 use super::{Served, Taken};
 
 /// Addresses within this number of bytes map to the same lane.
@@ -44,6 +45,8 @@ pub(super) struct Lanes {
     buffer: Option<Buffer>,
     /// For a drive on which it matters: what was written recently.
     rewrites: Option<Rewrites>,
+    /// For a drive on which it matters: sequential writes.
+    runs: Option<Runs>,
     /// Without a buffer, by share of reads: factor by which a mix of operations takes less of the device than
     /// the same operations alone.
     together: Vec<(f64, f64)>,
@@ -119,6 +122,7 @@ impl Lanes {
             line_free_at: shape.has_line.then_some(SimTime::ZERO),
             buffer: Buffer::new(measured, |bytes| costs[0].at(bytes).share),
             rewrites: Rewrites::new(measured),
+            runs: Runs::new(measured),
             together: together(&measured.mixed, &costs),
             costs,
             reads: 0.5,
@@ -150,8 +154,16 @@ impl Lanes {
         let mut cost = self.costs[index(op)].at(bytes as f64);
         let is_read = f64::from(u8::from(op == Op::Read));
         self.reads += (is_read - self.reads) * WEIGHT;
-        let rewrites = self.rewrites.as_mut().filter(|_| op == Op::Write);
-        let drained = rewrites.map_or(1.0, |known| known.write(lbn.get() * SECTOR_BYTES, bytes));
+        let mut drained = 1.0_f64;
+        if op == Op::Write {
+            let from = lbn.get() * SECTOR_BYTES;
+            if let Some(known) = &mut self.rewrites {
+                drained = known.write(from, bytes);
+            }
+            if let Some(known) = &mut self.runs {
+                drained = drained.min(known.write(from, bytes));
+            }
+        }
         if self.buffer.is_none() {
             cost.share *= drained / by_share(&self.together, self.reads);
         }

@@ -40,6 +40,9 @@ pub struct Measurement {
     /// For a solid-state drive: writes to data that it wrote recently.
     #[serde(default)]
     pub rewriting: Option<Rewriting>,
+    /// For a solid-state drive: a long run of sequential writes.
+    #[serde(default)]
+    pub long_writes: Option<LongWrites>,
     /// For a parallel device: writes until its buffer is full. `None`: they are no faster than in the steady state.
     #[serde(default)]
     pub write_buffer: Option<WriteBuffer>,
@@ -123,6 +126,7 @@ impl Measurement {
             ("random", self.random.iter().flatten().all(random)),
             ("beside", self.beside.iter().all(beside)),
             ("rewriting", self.rewriting.iter().flat_map(|known| &known.random).all(random)),
+            ("long_writes", self.long_writes.is_none_or(|known| rate(known.bytes_per_s))),
             ("buffered_writes", self.buffered_writes <= 1 << 24),
             ("joined_write_sectors", self.joined_write_sectors < 1 << 40),
             ("write_alone_ns", sizes(&self.write_alone_ns)),
@@ -229,6 +233,15 @@ pub struct WriteBuffer {
     pub burst: Vec<Random>,
 }
 
+/// A long run of sequential writes to a solid-state drive that was written at random.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LongWrites {
+    /// Bytes after which the rate is closer to the last one than to the first one.
+    pub after_bytes: u64,
+    /// The last rate, bytes/s.
+    pub bytes_per_s: f64,
+}
+
 /// Writes to a small part of a solid-state drive, again and again.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Rewriting {
@@ -314,6 +327,7 @@ pub(super) fn nothing() -> Measurement {
         random: [Vec::new(), Vec::new()],
         mixed: Vec::new(),
         rewriting: None,
+        long_writes: None,
         write_buffer: None,
         beside: Vec::new(),
         array: None,

@@ -13,6 +13,7 @@ mod lanes;
 mod measurement;
 mod rewrites;
 mod rotating;
+mod runs;
 mod trial;
 
 use std::sync::Arc;
@@ -25,8 +26,8 @@ use drive::Drive;
 pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
-    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, Measurement, Mixed,
-    Positioning, QUANTILES, Random, Rewriting, TAIL, WriteBuffer, WriteCacheFacts,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LongWrites, Measurement,
+    Mixed, Positioning, QUANTILES, Random, Rewriting, TAIL, WriteBuffer, WriteCacheFacts,
 };
 pub use trial::{Trial, trial};
 

@@ -102,7 +102,7 @@ pub(super) fn drawn(known: &Streams, drawn: &[Vec<Described>], open: bool) -> St
         whole: known.whole,
         creates: known.creates,
         ended: false,
-        thinks: known.thinks,
+        per_transaction: known.per_transaction,
         of_threads: Vec::new(),
     }
 }
@@ -123,8 +123,8 @@ mod tests {
         };
         let of_clients = vec![(0..20_000).map(one).collect()];
         let (whole, creates, ended, of_threads) = (false, false, false, Vec::new());
-        let (sharing, thinks) = (Sharing::Shared, 1.0);
-        Streams { of_clients, sharing, whole, creates, ended, thinks, of_threads }
+        let (sharing, per_transaction) = (Sharing::Shared, Some(1.0));
+        Streams { of_clients, sharing, whole, creates, ended, per_transaction, of_threads }
     }
 
     fn share(streams: &Streams) -> f64 {

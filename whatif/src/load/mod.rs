@@ -24,7 +24,7 @@ use foretell_units::{Bytes, SimSpan};
 
 use crate::error::WhatIfError;
 use crate::observed::{Observed, Recorded, Streams};
-use crate::question::Shelf;
+use crate::question::{Described, Shelf};
 use law::Law;
 
 /// The name of the option for changes, for error messages.
@@ -212,6 +212,7 @@ impl Asked<'_> {
         workload.requests = None;
         workload.arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
         let drawn = parts.requests(&scenario, self.workload).map_err(|why| self.refused(why))?;
+        let drawn: Vec<Vec<Described>> = drawn.into_iter().map(|client| client.requests).collect();
         let open =
             !matches!(self.scenario.workloads[self.workload].arrivals, Arrivals::Closed { .. });
         let requests = again::drawn(known, &drawn, open);

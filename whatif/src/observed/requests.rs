@@ -44,15 +44,21 @@ pub(crate) struct Streams {
     pub(crate) creates: bool,
     /// Whether every client had finished before the records end.
     pub(crate) ended: bool,
-    /// Mean number of think times after a completion. It is 1 if a client thinks after each request. It is less if
-    /// it thinks after transactions of several requests, and more if a guest's cache answers some of them.
-    pub(crate) thinks: f64,
+    /// Mean number of requests of a transaction, after which a client thinks or waits for its next arrival. It is 1 if
+    /// it does so after each request, and less if a guest's cache answers some of them. `None`: the records do not
+    /// show it.
+    pub(crate) per_transaction: Option<f64>,
     /// By position of the client: the requests of each of its threads. It is empty unless threads have their
     /// own work and something distinguishes them, as the block layer of a guest does.
     pub(crate) of_threads: Vec<Vec<Arc<[Recorded]>>>,
 }
 
 impl Streams {
+    /// Mean number of think times after a completion.
+    pub(crate) fn thinks(&self) -> f64 {
+        self.per_transaction.map_or(1.0, f64::recip)
+    }
+
     /// Requests of all clients.
     pub(crate) fn count(&self) -> usize {
         self.of_clients.iter().map(|stream| stream.len()).sum()
@@ -248,7 +254,8 @@ pub(super) fn read(
             let mut streams = of_workload(kind.as_deref(), clients, &threads, ended);
             if !thinks_after_each(kind.as_deref(), is_of_guests(scenario, workload)) {
                 progress.end(streams.ended);
-                streams.thinks = progress.thinks(workload, done.responses_ns.len());
+                streams.per_transaction =
+                    progress.per_transaction(workload, done.responses_ns.len());
             }
             streams
         },
@@ -272,7 +279,7 @@ fn of_workload(
         of_clients: clients.into_iter().map(Arc::from).collect(),
         sharing: kind.map_or(Sharing::Shared, Sharing::of_kind),
         whole: kind.is_some_and(is_whole),
-        thinks: 1.0,
+        per_transaction: Some(1.0),
     }
 }
 

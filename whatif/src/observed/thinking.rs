@@ -1,8 +1,8 @@
-//! How often the clients of a closed loop think.
+//! How many requests a client issues before it thinks, or waits for its next arrival.
 //!
 //! An operator knows the think time of a workload, and how many threads it has. Some benchmarks think after each
 //! request, others after a transaction of several requests. The records show which: all time in which a thread has no
-//! request outstanding is think time.
+//! request outstanding is think time. In an open loop they show it by the number of requests for each arrival.
 //!
 //! Left out: the time that clients compute between requests, which counts as think time here.
 
@@ -17,8 +17,14 @@ pub(super) fn thinks_after_each(kind: Option<&str>, is_of_guests: bool) -> bool 
     kind.is_some_and(has_own_concurrency) || !is_of_guests && !kind.is_some_and(has_threads)
 }
 
-/// A mean number of think times that is so close to one counts as one: the rest is chance.
-const THINKS_ONCE: f64 = 0.02;
+/// A number of requests that is so close to one counts as one: the rest is chance.
+const ONE: f64 = 0.02;
+/// Least mean number of think times after a completion.
+const LEAST_PAUSES: f64 = 1e-6;
+
+fn near_one(found: f64) -> f64 {
+    if (found - 1.0).abs() < ONE { 1.0 } else { found }
+}
 
 /// The requests of a workload in progress in the measured time.
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +34,20 @@ pub(super) struct InProgress {
     /// The latest time that was counted.
     at: SimTime,
     count: u32,
+    /// Number of requests that were issued in the measured time.
+    issued: u32,
     /// Time that its requests were in progress, all added up.
     busy_s: f64,
 }
 
 impl InProgress {
     pub(super) fn new(from: SimTime, until: SimTime) -> Self {
-        Self { from, until, at: from, count: 0, busy_s: 0.0 }
+        Self { from, until, at: from, count: 0, issued: 0, busy_s: 0.0 }
     }
 
     /// At a time, a request is issued or completes.
     pub(super) fn step(&mut self, now: SimTime, issued: bool) {
+        self.issued += u32::from(issued && now >= self.from && now <= self.until);
         let now = now.max(self.from).min(self.until);
         self.busy_s += f64::from(self.count) * now.saturating_since(self.at).as_secs_f64();
         self.at = self.at.max(now);
@@ -56,17 +65,22 @@ impl InProgress {
         }
     }
 
-    /// Mean number of think times after a completion, if `completed` requests of the workload completed.
-    pub(super) fn thinks(&self, workload: &Workload, completed: usize) -> f64 {
-        let Arrivals::Closed { outstanding, think } = workload.arrivals else { return 1.0 };
+    /// Mean number of requests of a transaction, if `completed` requests of the workload completed.
+    pub(super) fn per_transaction(&self, workload: &Workload, completed: usize) -> Option<f64> {
+        let Arrivals::Closed { outstanding, think } = workload.arrivals else {
+            let Some(rate_rps) = workload.arrivals.mean_rate_rps() else { return Some(1.0) };
+            let arrivals = rate_rps * workload.clients.len() as f64 * self.span_s();
+            let found = if self.issued == 0 { 1.0 } else { f64::from(self.issued) / arrivals };
+            return Some(near_one(found));
+        };
         let think_s = think.mean().as_secs_f64();
         if think_s <= 0.0 || completed == 0 {
-            return 1.0;
+            return None;
         }
         let threads = f64::from(outstanding) * workload.clients.len() as f64;
         let others_s = (threads * self.span_s() - self.busy_s).max(0.0);
-        let found = others_s / (completed as f64 * think_s);
-        if (found - 1.0).abs() < THINKS_ONCE { 1.0 } else { found }
+        let pauses = others_s / (completed as f64 * think_s);
+        Some(near_one(pauses.max(LEAST_PAUSES).recip()))
     }
 
     fn span_s(&self) -> f64 {

@@ -67,7 +67,9 @@ impl Prediction<'_> {
         let mut before = self.observed.scenario.workloads.iter();
         let before = before.find(|before| before.name == workload.name);
         let is_same = |a: f64, b: f64| (a / b - 1.0).abs() <= 1e-9;
-        let mut clients = Clients { recorded_rps: 0.0, others: workload.clients.len() };
+        let per_transaction = self.per_transaction_of(workload);
+        let others = workload.clients.len();
+        let mut clients = Clients { recorded_rps: 0.0, others, per_transaction };
         if let Some((before, was_rps)) =
             before.and_then(|before| Some((before, before.arrivals.mean_rate_rps()?)))
         {
@@ -81,10 +83,17 @@ impl Prediction<'_> {
                 clients = Clients {
                     recorded_rps: recorded.throughput_rps * kept as f64 / old,
                     others: workload.clients.len() - kept,
+                    ..clients
                 };
             }
         }
         Arriving::of(workload.arrivals, clients, self.seconds())
+    }
+
+    /// Mean number of requests of a transaction of a workload.
+    fn per_transaction_of(&self, workload: &Workload) -> f64 {
+        let mut all = self.scenario.workloads.iter().zip(&self.per_transaction);
+        all.find(|(known, _)| known.name == workload.name).map_or(1.0, |(_, found)| *found)
     }
 
     /// Number of clients of a workload that ran it in the recorded run, too.

@@ -43,6 +43,8 @@ pub struct Prediction<'a> {
     assumed: Vec<String>,
     /// By workload: what the question is about.
     about: Vec<About>,
+    /// By workload: mean number of requests of a transaction.
+    per_transaction: Vec<f64>,
     /// Whether only short stretches of the run were replayed, on both the changed and the recorded cluster.
     is_fast: bool,
 }
@@ -210,6 +212,7 @@ impl Observed {
         Ok(Ok(Prediction {
             observed: self,
             about: about(changes, cluster),
+            per_transaction: cluster.per_transaction(),
             scenario: cluster.scenario.clone(),
             outcome,
             is_changed: !changes.is_empty(),
@@ -280,6 +283,7 @@ impl Observed {
             })?
         };
         let notes = idle;
+        let per_transaction = cluster.per_transaction();
         let (scenario, assumed) = (cluster.scenario, cluster.assumed);
         let (observed, is_fast) = (self, false);
         let mut prediction = Prediction {
@@ -291,6 +295,7 @@ impl Observed {
             notes,
             assumed,
             about,
+            per_transaction,
             is_fast,
         };
         if differs && prediction.nothing_differs() {

@@ -129,6 +129,8 @@ impl Instance {
                     | Arrivals::Deterministic { .. }
                     | Arrivals::Bursty { .. } => {
                         let rate_rps = workload.arrivals.mean_rate_rps().unwrap_or(1.0);
+                        // transactions arrive; their requests are spread evenly
+                        let rate_rps = rate_rps * known.per_transaction.unwrap_or(1.0);
                         let mean = SimSpan::from_secs_f64(1.0 / rate_rps);
                         let gaps = match workload.arrivals {
                             Arrivals::Deterministic { .. } => Gaps::Regular(mean),
@@ -158,7 +160,7 @@ impl Instance {
                     whole: known.whole,
                     requests,
                     pace,
-                    thinks: known.thinks,
+                    thinks: known.thinks(),
                     left: workload.requests.into_iter().chain(recorded).min(),
                     done: false,
                     stream: stream("requests"),

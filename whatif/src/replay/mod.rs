@@ -53,6 +53,7 @@ pub(crate) use pass::Detail;
 use pass::{Period, Plan, SETTLING};
 use tally::Busy;
 use tally::Tally;
+pub use tally::falls_behind;
 pub(crate) use tally::{Outcome, ResourceOutcome, WorkloadOutcome};
 pub(crate) use tally::{Path, Usage};
 use tracking::Tracking;

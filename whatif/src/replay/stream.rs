@@ -144,7 +144,7 @@ impl Requests {
             whole: known.whole,
             creates: known.creates,
             ended: known.ended,
-            thinks: known.thinks,
+            per_transaction: known.per_transaction,
             of_threads: Vec::new(),
         };
         let mut all = Self::of_clients((name, &of_one), threads, volume, draws);
@@ -280,7 +280,15 @@ mod tests {
 
     fn streams(of_clients: Vec<Arc<[Recorded]>>, sharing: Sharing) -> Streams {
         let (whole, creates, ended, of_threads) = (false, false, false, Vec::new());
-        Streams { of_clients, sharing, whole, creates, ended, thinks: 1.0, of_threads }
+        Streams {
+            of_clients,
+            sharing,
+            whole,
+            creates,
+            ended,
+            per_transaction: Some(1.0),
+            of_threads,
+        }
     }
 
     /// The first `count` blocks that each client requests, on a volume of `volume` blocks.

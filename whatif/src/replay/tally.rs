@@ -87,6 +87,12 @@ const MORE_THAN_CHANCE: u64 = 50;
 /// An open loop keeps up if at most this many requests are issued per completion.
 const KEEPS_UP: f64 = 1.05;
 
+/// Issued requests per completed one, if an open loop that issued and completed these numbers does not keep up.
+pub fn falls_behind(issued: u64, completed: u64) -> Option<f64> {
+    let factor = issued as f64 / (completed as f64).max(1.0);
+    (factor > KEEPS_UP && issued > completed + MORE_THAN_CHANCE).then_some(factor)
+}
+
 impl WorkloadOutcome {
     /// The figures that past scores compare with the recorded run.
     pub(crate) fn figures(&self) -> Figures {
@@ -95,8 +101,7 @@ impl WorkloadOutcome {
 
     /// For an open loop that does not keep up: issued requests per completed one.
     pub(crate) fn overload(&self) -> Option<f64> {
-        let factor = self.issued as f64 / (self.completed as f64).max(1.0);
-        (factor > KEEPS_UP && self.issued > self.completed + MORE_THAN_CHANCE).then_some(factor)
+        falls_behind(self.issued, self.completed)
     }
 
     /// Share of the requests that are reads.

@@ -68,6 +68,7 @@ fn measure_now(name: &str, profile: &Profile) -> Measurement {
         random: steady.random,
         mixed: steady.mixed,
         rewriting: steady.rewriting,
+        long_writes: steady.long_writes,
         write_buffer: steady.write_buffer,
         beside: steady.beside,
         array: None,

@@ -8,7 +8,7 @@
 
 use foretell_scenarios::device::Device as Profile;
 use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};
-use foretell_whatif::{Beside, Mixed, QUANTILES, Random, Rewriting, TAIL, WriteBuffer};
+use foretell_whatif::{Beside, LongWrites, Mixed, QUANTILES, Random, Rewriting, TAIL, WriteBuffer};
 
 use super::rig::Bench;
 use super::{FEW_PLACES, array};
@@ -64,6 +64,10 @@ const PART_LEAST: (u64, u64) = (64 << 20, 4);
 const PART_MOST: u64 = 64;
 /// Bytes that are written to the part before it is measured. At most the capacity divided by the second number.
 const REWRITTEN: (u64, u64) = (4 << 30, 8);
+/// Bytes that are written one after the other: the least, the most, and the part of the capacity between them.
+const IN_A_RUN: (u64, u64, u64) = (1 << 30, 4 << 30, 512);
+/// Number of these writes after which their rate is noted.
+const PIECE: u64 = 512;
 /// Number of writes after which their rate is noted.
 const PIECES: u64 = 1 << 10;
 /// Sizes of the writes that are measured in the end.
@@ -77,6 +81,7 @@ pub(super) struct Steady {
     pub(super) random: [Vec<Random>; 2],
     pub(super) mixed: Vec<Mixed>,
     pub(super) rewriting: Option<Rewriting>,
+    pub(super) long_writes: Option<LongWrites>,
     pub(super) write_buffer: Option<WriteBuffer>,
     pub(super) beside: Vec<Beside>,
 }
@@ -190,11 +195,16 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     let stream_writes = bench.streams(Op::Write, places, 24);
     let (write_buffer, beside) = bench.buffering(profile, &filling, &random[1], idle);
     let rewriting = bench.rewriting(profile, write_buffer.as_ref());
+    // what is written again leaves blocks that are cheap to collect, so this needs a drive of its own
+    let mut bench = Bench::new(name, profile);
+    bench.fill(profile, FILLING.0);
+    let long_writes = bench.long_writes(profile);
     Steady {
         stream_bytes_per_s: [stream_reads, stream_writes],
         random,
         mixed,
         rewriting,
+        long_writes,
         write_buffer,
         beside,
     }
@@ -521,6 +531,45 @@ impl Bench {
         let middle = rates.first()?.1.midpoint(rates.last()?.1);
         let after_bytes = rates.iter().find(|(_, per_s)| *per_s >= middle)?.0;
         Some(Rewriting { after_bytes, random: random.into() })
+    }
+
+    /// For a solid-state drive that was written at random: a long run of sequential writes.
+    fn long_writes(&mut self, profile: &Profile) -> Option<LongWrites> {
+        let Profile::Ssd(ssd) = profile else { return None };
+        let (bytes, depth) = FILLING;
+        let sectors = bytes / SECTOR_BYTES;
+        let (least, most, part) = IN_A_RUN;
+        let length = (ssd.capacity.get() / part).clamp(least, most).min(ssd.capacity.get() / 8);
+        let pieces = length / (PIECE * bytes);
+        if pieces < 8 {
+            return None;
+        }
+        let from = self.sectors / 2 / sectors * sectors;
+        let mut next = 0;
+        let mut write = |bench: &mut Self, tag: u32| {
+            bench.submit(Op::Write, from + next * sectors, sectors, tag);
+            next += 1;
+        };
+        (0..depth).for_each(|tag| write(self, tag));
+        let mut rates = Vec::new();
+        for _ in 0..pieces {
+            let began = self.now;
+            for _ in 0..PIECE {
+                let tag = self.step(SimTime::from_ns(u64::MAX))?;
+                write(self, tag);
+            }
+            let seconds = (self.now - began).as_secs_f64();
+            rates.push((PIECE * bytes) as f64 / seconds.max(1e-9));
+        }
+        self.end();
+        // waves of collection: a quarter of the run has many of them
+        let quarter = rates.len() / 4;
+        let last = &rates[rates.len() - quarter..];
+        let bytes_per_s = quarter as f64 / last.iter().map(|rate| rate.recip()).sum::<f64>();
+        let middle = rates[0].midpoint(bytes_per_s);
+        let slow = rates.iter().rposition(|rate| *rate < middle.min(0.75 * bytes_per_s));
+        let after_bytes = slow.map_or(0, |place| (place as u64 + 1) * PIECE * bytes);
+        Some(LongWrites { after_bytes, bytes_per_s })
     }
 
     /// Times of single reads beside writes. The writes come at a fixed interval, or as fast as the device
