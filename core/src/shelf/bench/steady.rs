@@ -564,8 +564,8 @@ impl Bench {
         self.end();
         // waves of collection: a quarter of the run has many of them
         let quarter = rates.len() / 4;
-        let last = &rates[rates.len() - quarter..];
-        let bytes_per_s = quarter as f64 / last.iter().map(|rate| rate.recip()).sum::<f64>();
+        let final_rates = &rates[rates.len() - quarter..];
+        let bytes_per_s = quarter as f64 / final_rates.iter().map(|rate| rate.recip()).sum::<f64>();
         let middle = rates[0].midpoint(bytes_per_s);
         let slow = rates.iter().rposition(|rate| *rate < middle.min(0.75 * bytes_per_s));
         let after_bytes = slow.map_or(0, |place| (place as u64 + 1) * PIECE * bytes);
