@@ -5,7 +5,6 @@
 
 use foretell_algorithms::slab::Slab;
 use foretell_ati::Recorder;
-use foretell_scenarios::device;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{
@@ -668,7 +667,7 @@ impl Cluster {
 fn refuse_what_is_only_measured(scenario: &Scenario) -> Result<(), SimError> {
     let disks = scenario.hosts.iter().filter_map(|host| host.role.storage());
     for disk in disks.flat_map(foretell_scenarios::model::Storage::devices) {
-        if matches!(disk.device, device::Device::Measured { .. }) {
+        if disk.device.is_only_measured() {
             return Err(SimError::Impossible {
                 what: format!("device `{}`", disk.device_name),
                 reason: "only measurements of it are known, not its mechanics".to_owned(),

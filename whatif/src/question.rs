@@ -174,13 +174,18 @@ impl Observed {
                     here.push(Arc::clone(known));
                     continue;
                 }
-                let measured = match &disk.device {
-                    Device::Measured { .. } => None,
-                    device => parts.measure(name, device),
-                };
+                let device = Some(&disk.device).filter(|device| !device.is_only_measured());
+                let measured = device.and_then(|device| parts.measure(name, device));
                 let measured = measured.ok_or_else(|| WhatIfError::Refused {
-                    change: format!("device `{name}`"),
-                    reason: "nothing was measured of it".to_owned(),
+                    change: format!("device.{name}"),
+                    reason: match &disk.device {
+                        Device::Array(_) => {
+                            "its members were recorded, so they are known only by measurements; \
+                                             simulate the changed scenario"
+                        }
+                        _ => "nothing was measured of it",
+                    }
+                    .to_owned(),
                 })?;
                 let measured = Arc::new(measured);
                 new.insert(name.clone(), Arc::clone(&measured));

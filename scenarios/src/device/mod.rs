@@ -67,6 +67,15 @@ impl Device {
         }
     }
 
+    /// Whether it is, or consists of, devices that are known only by measurements.
+    pub fn is_only_measured(&self) -> bool {
+        match self {
+            Self::Measured { .. } => true,
+            Self::Array(array) => array.device.is_only_measured(),
+            _ => false,
+        }
+    }
+
     /// Whether it is, or consists of, disks with moving heads.
     pub fn has_heads(&self) -> bool {
         match self {
