@@ -2,7 +2,7 @@
 //!
 //! Data that were written one after the other lie in the same blocks. If all of them are written again, as a log
 //! does, whole blocks become free without a move. Random writes leave valid pages in each block, and the drive moves
-//! them. At the begin of a run the drive still collects blocks that the run has not reached. The measurement
+//! them. At the beginning of a run, the drive still collects blocks that the run has not reached. The measurement
 //! ([`LongWrites`]) has the rate of long runs, and the length after which it is reached. Before that, a write costs as
 //! much as a random one. Left out: the change from one to the other is gradual.
 

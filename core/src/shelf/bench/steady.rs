@@ -7,7 +7,7 @@
 #![allow(clippy::range_minus_one, clippy::range_plus_one, reason = "counts of rounds")]
 
 use foretell_scenarios::device::Device as Profile;
-use foretell_units::{Op, SECTOR_BYTES, SimSpan, SimTime};
+use foretell_units::{Bytes, Op, SECTOR_BYTES, SimSpan, SimTime};
 use foretell_whatif::{Beside, LongWrites, Mixed, QUANTILES, Random, Rewriting, TAIL, WriteBuffer};
 
 use super::rig::Bench;
@@ -195,10 +195,15 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     let stream_writes = bench.streams(Op::Write, places, 24);
     let (write_buffer, beside) = bench.buffering(profile, &filling, &random[1], idle);
     let rewriting = bench.rewriting(profile, write_buffer.as_ref());
-    // what is written again leaves blocks that are cheap to collect, so this needs a drive of its own
-    let mut bench = Bench::new(name, profile);
-    bench.fill(profile, FILLING.0);
-    let long_writes = bench.long_writes(profile);
+    let long_writes = match profile {
+        // what was written again leaves blocks that are cheap to collect, so this needs a drive of its own
+        Profile::Ssd(ssd) => {
+            let mut bench = Bench::new(name, profile);
+            bench.fill(profile, FILLING.0);
+            bench.long_writes(ssd.capacity)
+        }
+        _ => None,
+    };
     Steady {
         stream_bytes_per_s: [stream_reads, stream_writes],
         random,
@@ -534,12 +539,11 @@ impl Bench {
     }
 
     /// For a solid-state drive that was written at random: a long run of sequential writes.
-    fn long_writes(&mut self, profile: &Profile) -> Option<LongWrites> {
-        let Profile::Ssd(ssd) = profile else { return None };
+    fn long_writes(&mut self, capacity: Bytes) -> Option<LongWrites> {
         let (bytes, depth) = FILLING;
         let sectors = bytes / SECTOR_BYTES;
         let (least, most, part) = IN_A_RUN;
-        let length = (ssd.capacity.get() / part).clamp(least, most).min(ssd.capacity.get() / 8);
+        let length = (capacity.get() / part).clamp(least, most).min(capacity.get() / 8);
         let pieces = length / (PIECE * bytes);
         if pieces < 8 {
             return None;
