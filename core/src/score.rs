@@ -23,7 +23,7 @@ use foretell_whatif::Answer;
 use serde::Serialize;
 
 #[cfg(feature = "files")]
-pub use at_random::{ScoredCase, score_random};
+pub use at_random::{OverloadedCase, ScoredCase, score_random};
 pub use coverage::{Coverage, coverage};
 #[cfg(feature = "files")]
 pub use history::{append_history, check_history, experience};
@@ -34,7 +34,7 @@ pub use spread::{Spread, over_seeds, spread};
 #[cfg(feature = "files")]
 pub use suite::{ClassErrors, ScoredQuestion, Suite, by_class};
 #[cfg(feature = "files")]
-pub use verdict::Verdict;
+pub use verdict::{Verdict, Verdicts};
 
 /// A figure, predicted and measured.
 #[derive(Clone, Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use foretell_core::random::Draw;
 use foretell_core::score::{
-    Comparison, Coverage, Judge, ScoredCase, Spread, coverage, score_random, spread,
+    Comparison, Coverage, Judge, ScoredCase, Spread, Verdicts, coverage, score_random, spread,
 };
 
 use super::{append, costs, coverage_table, percent};
@@ -73,7 +73,8 @@ pub(super) fn score(
             })
             .collect();
         let document = serde_json::json!({
-            "model": arguments.model.name(), "errors": errors, "coverage": held, "cases": scored,
+            "model": arguments.model.name(), "errors": errors, "coverage": held,
+            "verdicts": Verdicts::of(&scored), "cases": scored,
         });
         crate::output::json(&document)
     } else {
@@ -106,6 +107,14 @@ fn of_many(scored: &[ScoredCase], spreads: &[(&str, Spread)], held: &[Coverage])
         let (some, of) = (refused().count(), scored.len());
         let _ = writeln!(text, "Questions without an answer: {some} of {of}. The first: {why}\n");
     }
+    let verdicts = Verdicts::of(scored);
+    let Verdicts { all, overloads, missed, false_alarms } = verdicts;
+    let _ = writeln!(
+        text,
+        "Verdicts on overload: {} of {all} right. {overloads} clusters were overloaded, {missed} of them predicted to \
+         keep up; {false_alarms} of the others predicted to be overloaded\n",
+        percent(verdicts.right()),
+    );
     let _ = write!(
         text,
         "{}\n\n{}\nThe worst cases, and the reasons for their errors\n",

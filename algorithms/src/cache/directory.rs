@@ -20,6 +20,7 @@
 use std::fmt::Debug;
 
 use super::index::{Index, hash};
+use super::store::Store;
 
 /// A queue's number: its sentinel's place in the slab.
 pub(crate) type Queue = u32;
@@ -28,16 +29,16 @@ pub(crate) type Queue = u32;
 const ABSENT: u32 = u32::MAX;
 
 /// What a policy keeps about each key.
-pub trait Mark: Clone + Debug + Default {}
+pub trait Mark: Copy + Debug + Default {}
 
-impl<T: Clone + Debug + Default> Mark for T {}
+impl<T: Copy + Debug + Default> Mark for T {}
 
 /// How many consecutive keys have their nodes in one leaf.
-pub trait Neighbours: Clone + Debug {
+pub trait Neighbours: Copy + Debug {
     /// The number's logarithm: the bits of a key, and of a node's number, that tell the nodes of a leaf apart.
     const BITS: u32;
     /// The nodes of a leaf.
-    type Nodes<T: Mark>: Clone + Debug + AsRef<[Node<T>]> + AsMut<[Node<T>]>;
+    type Nodes<T: Mark>: Copy + Debug + AsRef<[Node<T>]> + AsMut<[Node<T>]>;
 
     /// The nodes of a leaf, by their places.
     fn nodes<T: Mark>(each: impl FnMut(usize) -> Node<T>) -> Self::Nodes<T>;
@@ -57,7 +58,7 @@ impl<const N: usize> Neighbours for Together<N> {
 }
 
 /// Nodes of consecutive keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Leaf<T: Mark, N: Neighbours> {
     /// The keys without their lowest bits.
     group: u64,
@@ -78,7 +79,7 @@ pub struct Node<T> {
 #[derive(Clone, Debug)]
 pub struct Directory<T: Mark, N: Neighbours> {
     index: Index,
-    leaves: Vec<Leaf<T, N>>,
+    leaves: Store<Leaf<T, N>>,
     free: Vec<u32>,
     keys: usize,
     /// Number of nodes in the leaves of the sentinels.
@@ -103,7 +104,7 @@ impl<T: Mark, N: Neighbours> Directory<T, N> {
         };
         Self {
             index: Index::default(),
-            leaves: (0..leaves).map(of_sentinels).collect(),
+            leaves: (0..leaves).map(of_sentinels).collect::<Vec<_>>().into(),
             free: Vec::new(),
             keys: 0,
             first: leaves << N::BITS,
@@ -127,7 +128,7 @@ impl<T: Mark, N: Neighbours> Directory<T, N> {
     fn new_leaf(&mut self, group: u64) -> u32 {
         let absent = || Node { prev: ABSENT, next: ABSENT, mark: T::default() };
         let leaf = if let Some(leaf) = self.free.pop() {
-            self.leaves[leaf as usize].group = group;
+            self.leaves.at_mut(leaf as usize).group = group;
             leaf
         } else {
             let leaf = u32::try_from(self.leaves.len()).expect("fewer than 2^32 nodes");
@@ -164,7 +165,7 @@ impl<T: Mark, N: Neighbours> Directory<T, N> {
     }
 
     fn node_mut(&mut self, node: u32) -> &mut Node<T> {
-        let leaf = &mut self.leaves[(node >> N::BITS) as usize];
+        let leaf = self.leaves.at_mut((node >> N::BITS) as usize);
         &mut leaf.nodes.as_mut()[(node & Self::MASK) as usize]
     }
 

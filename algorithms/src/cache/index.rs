@@ -20,6 +20,10 @@
 //! Measured in an LRU cache against hashbrown's table with foldhash: 0.75 of its speed on Zipf
 //! references, equal on runs of pages with misses, 1.1 on runs that hit, 2.3 on a scan.
 
+use std::mem;
+
+use super::store::Store;
+
 /// Number of places of the smallest table.
 const SMALLEST: usize = 16;
 /// Distance from one place to the next that is tried.
@@ -31,13 +35,13 @@ const STEPS_PER_PLACE: usize = 0x8e38_e38e_38e3_8e39_u64 as usize;
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     /// Hash in the upper half, node number in the lower; zero if free.
-    places: Vec<u64>,
+    places: Store<u64>,
     len: usize,
 }
 
 impl Default for Index {
     fn default() -> Self {
-        Self { places: vec![0; SMALLEST], len: 0 }
+        Self { places: Store::filled(0, SMALLEST), len: 0 }
     }
 }
 
@@ -91,7 +95,7 @@ impl Index {
         while self.places[at & mask] != 0 {
             at += STEP;
         }
-        self.places[at & mask] = entry;
+        *self.places.at_mut(at & mask) = entry;
     }
 
     /// Grows the table for this number of entries in total, so that it need not grow later.
@@ -103,7 +107,8 @@ impl Index {
     }
 
     fn grow_to(&mut self, places: usize) {
-        for entry in std::mem::replace(&mut self.places, vec![0; places]) {
+        let before = mem::replace(&mut self.places, Store::filled(0, places));
+        for &entry in before.iter() {
             if entry != 0 {
                 self.place(entry);
             }
@@ -129,11 +134,11 @@ impl Index {
             // It may move into the gap unless its home lies after the gap.
             let home = (follower >> 32) as usize;
             if steps(home, at, mask) >= steps(gap, at, mask) {
-                self.places[gap] = follower;
+                *self.places.at_mut(gap) = follower;
                 gap = at;
             }
         }
-        self.places[gap] = 0;
+        *self.places.at_mut(gap) = 0;
         self.len -= 1;
     }
 }

@@ -29,6 +29,7 @@ mod one_queue;
 mod s3_fifo;
 mod shelves;
 mod sieve;
+mod store;
 mod two_q;
 mod weight;
 
@@ -42,6 +43,7 @@ pub use lru::Lru;
 pub use one_queue::OneQueue;
 pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
+pub(crate) use store::Store;
 pub use two_q::TwoQ;
 pub use weight::{BySize, Pages, Unit, Weight};
 

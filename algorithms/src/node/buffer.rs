@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use foretell_units::{Breadcrumb, Bytes, SimTime};
 use hashbrown::HashMap;
 
-use crate::cache::{Access, AnyPolicy, Pages, Policy};
+use crate::cache::{Access, AnyPolicy, Pages, Policy, Store};
 use crate::slab::Slab;
 
 /// A page of a file: the file number in the upper bits, the page number in the lower ones.
@@ -118,7 +118,7 @@ pub struct Buffer {
     dirty: DirtyRuns,
     dirty_pages: u64,
     /// The dirty run of each page, or [`NONE`], by slot of the policy. Slots beyond the end are clean.
-    dirty_run: Vec<u32>,
+    dirty_run: Store<u32>,
     /// Outstanding reads, in the order of their tickets.
     reads: Vec<Outstanding>,
     /// Tickets of the reads that bring pages, by slot.
@@ -148,7 +148,7 @@ impl Buffer {
             page,
             dirty: DirtyRuns::new(),
             dirty_pages: 0,
-            dirty_run: Vec::new(),
+            dirty_run: Store::from(Vec::new()),
             reads: Vec::new(),
             arriving: HashMap::with_hasher(FixedState::default()),
             next_ticket: 0,
@@ -336,16 +336,17 @@ impl Buffer {
 
     fn dirty_run_mut(&mut self, slot: u32) -> &mut u32 {
         let slot = slot as usize;
-        if slot >= self.dirty_run.len() {
-            self.dirty_run.resize(slot + 1, NONE);
-        }
-        &mut self.dirty_run[slot]
+        self.dirty_run.grow_to(slot + 1, NONE);
+        self.dirty_run.at_mut(slot)
     }
 
     /// The same; the page is clean from now on.
     fn take_dirty_run(&mut self, slot: u32) -> u32 {
-        let run = self.dirty_run.get_mut(slot as usize);
-        run.map_or(NONE, |run| std::mem::replace(run, NONE))
+        let run = self.dirty_run(slot);
+        if run != NONE {
+            *self.dirty_run_mut(slot) = NONE;
+        }
+        run
     }
 
     /// A page of a dirty run is clean or gone. Returns who had dirtied it.

@@ -1,13 +1,20 @@
 //! Accuracy of predictions in general: random questions about random clusters.
+//!
+//! Each case has an answer and a truth to compare. A changed cluster whose clients ask for more than it can do has
+//! no truth; it is kept as an [`OverloadedCase`], to score the verdict, and another case takes its number.
+
+use std::path::Path;
 
 use foretell_files::Scratch;
+use foretell_scenarios::Document;
+use foretell_sim::SimError;
 use foretell_sim::truth::PhaseTruth;
 use foretell_units::SimSpan;
 use foretell_whatif::{Observed, PastScore, WhatIfError};
 use serde::Serialize;
 
 use super::judge::changed;
-use super::{Comparison, Judge, compare, reasons};
+use super::{Comparison, Judge, Verdict, compare, reasons};
 use crate::error::Error;
 use crate::random::{Case, Draw, Generator, failures};
 
@@ -28,9 +35,15 @@ pub struct ScoredCase {
     pub changes: Vec<String>,
     /// The answer beside the truth. Empty if there is no answer.
     pub comparisons: Vec<Comparison>,
-    /// Why there is no answer: the model refuses the question, or more than a million requests pile up.
+    /// Why there is no answer: the model refuses the question, or predicts that requests pile up without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// Whether requests arrive faster than they complete, as predicted and as simulated. `None` if neither says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overload: Option<Verdict>,
+    /// Cases with this number that were drawn before this one, and whose changed clusters were overloaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overloaded: Vec<OverloadedCase>,
     /// Processor time of the prediction, seconds.
     pub predicted_in_s: f64,
     /// Processor time of the simulation, seconds.
@@ -40,6 +53,20 @@ pub struct ScoredCase {
     /// What each model's answer adds to the past scores.
     #[serde(skip)]
     pub learned: Vec<PastScore>,
+    /// The scenario, so that the case can be examined.
+    pub scenario: String,
+}
+
+/// A random question about a change after which the simulated cluster is overloaded.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverloadedCase {
+    /// The changes that the question asks about, each `PATH=VALUE`.
+    pub changes: Vec<String>,
+    /// Whether the answer says so.
+    pub predicted: bool,
+    /// Why there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// The scenario, so that the case can be examined.
     pub scenario: String,
 }
@@ -54,25 +81,31 @@ pub fn score_random(count: u32, draw: Draw, judge: Judge<'_>) -> Result<Vec<Scor
     judge.workers.perform(&cases, |index| one(draw, *index, judge)).all()
 }
 
-/// One case. If the changed cluster would be overloaded, another case with the same number is
-/// drawn.
+/// One case. If the changed cluster is overloaded, or if the case does not suit, another with the same number is drawn.
 fn one(draw: Draw, index: u32, judge: Judge<'_>) -> Result<ScoredCase, Error> {
     let mut attempt = draw;
+    let mut overloaded = Vec::new();
     loop {
         let case = attempt.case(index);
-        if let Some(scored) = try_one(&case, draw, index, judge)? {
-            return Ok(scored);
+        match try_one(&case, draw, index, judge)? {
+            Attempt::Scored(scored) => return Ok(ScoredCase { overloaded, ..*scored }),
+            Attempt::Overloaded(case) => overloaded.push(case),
+            Attempt::Unsuitable => {}
         }
         attempt.seed = attempt.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     }
 }
 
-fn try_one(
-    case: &Case,
-    draw: Draw,
-    index: u32,
-    judge: Judge<'_>,
-) -> Result<Option<ScoredCase>, Error> {
+/// What became of a drawn case.
+enum Attempt {
+    Scored(Box<ScoredCase>),
+    /// The changed cluster is overloaded.
+    Overloaded(OverloadedCase),
+    /// The cluster is overloaded before the change, or too few requests complete to compare anything.
+    Unsuitable,
+}
+
+fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Attempt, Error> {
     let mut document = case.document.clone();
     let brief = matches!(draw.generator, Generator::V3 | Generator::V4);
     let fails = draw.generator.fails();
@@ -81,16 +114,18 @@ fn try_one(
         document.set("duration", "3 s")?;
     }
     // a short run shows how long the measured time must be
-    let Some(pilot) = stable(judge.simulate(&document))? else { return Ok(None) };
+    let Truth::Stable(pilot) = stable(judge.simulate(&document))? else {
+        return Ok(Attempt::Unsuitable);
+    };
     let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
     let (slowest, all) = (rates().fold(f64::INFINITY, f64::min), rates().sum::<f64>());
     if slowest < 1.0 {
-        return Ok(None);
+        return Ok(Attempt::Unsuitable);
     }
     let seconds = if fails {
         let (least, most) = failures::RATES;
         if slowest < least || all > most {
-            return Ok(None);
+            return Ok(Attempt::Unsuitable);
         }
         document.set("warmup", failures::TIMES.0)?;
         None
@@ -105,15 +140,19 @@ fn try_one(
     let duration = seconds.map(|seconds| SimSpan::from_secs_f64(seconds).to_string());
     document.set("duration", duration.as_deref().unwrap_or(failures::TIMES.1))?;
     let directory = Scratch::new()?;
-    if stable(judge.record(&document, directory.path()))?.is_none() {
-        return Ok(None);
-    }
+    let Truth::Stable(()) = stable(judge.record(&document, directory.path()))? else {
+        return Ok(Attempt::Unsuitable);
+    };
     let changed = changed(&document, &case.changes)?;
     let start = cpu_time::ThreadTime::now();
-    let Some(truth) = stable(judge.simulate(&changed))? else { return Ok(None) };
+    let truth = match stable(judge.simulate(&changed))? {
+        Truth::Stable(truth) => truth,
+        Truth::Overload => return overloaded(case, &document, directory.path(), judge),
+        Truth::TooLittle => return Ok(Attempt::Unsuitable),
+    };
     let simulated_in_s = start.elapsed().as_secs_f64();
     if truth.workloads.values().any(|workload| workload.requests < 100) {
-        return Ok(None);
+        return Ok(Attempt::Unsuitable);
     }
     let phases = truth.outages.iter().flat_map(|outages| &outages.phases);
     let mut degraded = phases.filter(|phase| phase.phase == "degraded");
@@ -121,12 +160,12 @@ fn try_one(
         phase.workloads.values().any(|seen| seen.requests < failures::LEAST_DEGRADED)
     };
     if degraded.any(too_few) {
-        return Ok(None);
+        return Ok(Attempt::Unsuitable);
     }
     let start = cpu_time::ThreadTime::now();
     let observed = match Observed::open(directory.path()) {
         Ok(observed) => observed,
-        Err(WhatIfError::TooFew { .. }) => return Ok(None),
+        Err(WhatIfError::TooFew { .. }) => return Ok(Attempt::Unsuitable),
         Err(error) => return Err(error.into()),
     };
     let predicted = judge.ask(&observed, &case.changes);
@@ -136,6 +175,8 @@ fn try_one(
         changes: case.changes.iter().map(ToString::to_string).collect(),
         comparisons: Vec::new(),
         refused: None,
+        overload: None,
+        overloaded: Vec::new(),
         predicted_in_s,
         simulated_in_s,
         reasons: Vec::new(),
@@ -146,24 +187,63 @@ fn try_one(
         Ok(predicted) => {
             scored.comparisons = compare(&predicted.answer, &truth);
             scored.reasons = reasons(&predicted.answer, &truth);
+            scored.overload = Verdict::of(&predicted.answer, &changed.check()?, &truth);
             scored.learned = predicted.learned(&case.changes, &truth);
         }
-        Err(Error::WhatIf(
-            refused @ (WhatIfError::Refused { .. } | WhatIfError::Overload { .. }),
-        )) => scored.refused = Some(refused.to_string()),
+        Err(Error::WhatIf(refused @ WhatIfError::Refused { .. })) => {
+            scored.refused = Some(refused.to_string());
+        }
+        Err(Error::WhatIf(refused @ WhatIfError::Overload { .. })) => {
+            scored.refused = Some(refused.to_string());
+            scored.overload = Some(Verdict { predicted: true, measured: false });
+        }
         Err(error) => return Err(error),
     }
-    Ok(Some(scored))
+    Ok(Attempt::Scored(Box::new(scored)))
 }
 
-/// The truth. `None` if clients ask for more than the cluster can do.
-fn stable<T>(run: Result<T, Error>) -> Result<Option<T>, Error> {
+/// The verdict on a change that overloads the cluster.
+fn overloaded(
+    case: &Case,
+    document: &Document,
+    directory: &Path,
+    judge: Judge<'_>,
+) -> Result<Attempt, Error> {
+    let observed = match Observed::open(directory) {
+        Ok(observed) => observed,
+        Err(WhatIfError::TooFew { .. }) => return Ok(Attempt::Unsuitable),
+        Err(error) => return Err(error.into()),
+    };
+    let (predicted, refused) = match judge.ask(&observed, &case.changes) {
+        Ok(found) => (Verdict::is_overload(&found.answer), None),
+        Err(Error::WhatIf(WhatIfError::Overload { .. })) => (true, None),
+        Err(Error::WhatIf(refused @ WhatIfError::Refused { .. })) => {
+            (false, Some(refused.to_string()))
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Attempt::Overloaded(OverloadedCase {
+        changes: case.changes.iter().map(ToString::to_string).collect(),
+        predicted,
+        refused,
+        scenario: document.resolved()?,
+    }))
+}
+
+/// What a simulation found.
+enum Truth<T> {
+    Stable(T),
+    /// Clients ask for more than the cluster can do.
+    Overload,
+    /// Nothing completed in the measured time.
+    TooLittle,
+}
+
+fn stable<T>(run: Result<T, Error>) -> Result<Truth<T>, Error> {
     match run {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Run(
-            foretell_sim::SimError::Overload { .. }
-            | foretell_sim::SimError::NothingMeasured { .. },
-        )) => Ok(None),
+        Ok(found) => Ok(Truth::Stable(found)),
+        Err(Error::Run(SimError::Overload { .. })) => Ok(Truth::Overload),
+        Err(Error::Run(SimError::NothingMeasured { .. })) => Ok(Truth::TooLittle),
         Err(error) => Err(error),
     }
 }

@@ -151,11 +151,26 @@ fn changes(texts: &[String]) -> Result<Vec<Change>, Error> {
 
 /// Checks that every question is possible before the first is simulated.
 fn check(run: &Run, document: &Document) -> Result<(), Error> {
-    document.check()?;
+    document.check().map_err(|errors| {
+        Error::Invalid(format!("run `{}` of the suite: {}", run.name, errors.lines()))
+    })?;
     for question in &run.question {
-        changed(document, &changes(&question.what_if)?)?.check()?;
+        let possible = || -> Result<_, Error> {
+            Ok(changed(document, &changes(&question.what_if)?)?.check()?)
+        };
+        possible().map_err(|error| of_question(run, question, &error))?;
     }
     Ok(())
+}
+
+/// An error that says which question it is about.
+fn of_question(run: &Run, question: &Question, error: &Error) -> Error {
+    let changes = question.what_if.join("`, `");
+    Error::Invalid(format!(
+        "the question `{changes}` about run `{}` has no result: {}",
+        run.name,
+        error.lines()
+    ))
 }
 
 /// Simulates a run, keeps its records, and answers its questions.
@@ -215,7 +230,16 @@ fn answered(
         }
         Ok(answered)
     };
-    run.question.iter().map(one).collect()
+    let named = |question| {
+        one(question).map_err(|error| match error {
+            Error::WhatIf(_)
+            | Error::Run(SimError::NothingMeasured { .. } | SimError::Impossible { .. }) => {
+                of_question(run, question, &error)
+            }
+            other => other,
+        })
+    };
+    run.question.iter().map(named).collect()
 }
 
 /// The class in which the errors of a question are summarized. It is named after the question's hardest
@@ -295,11 +319,15 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_suite_says_why() {
-        let parse = |text| Suite::parse("mine.toml", text, Path::new(""));
+        let parse = |text: &str| Suite::parse("mine.toml", text, Path::new(""));
         let error = parse("[[run]]\nname = \"a\"\nquestions = []").err().unwrap();
         let error = error.to_string();
         assert!(error.starts_with("mine.toml is not a suite of questions"), "{error}");
         assert!(error.contains("questions"), "{error}");
+        let question = "[[run.question]]\nwhat_if = [\"node.brick.count=none\"]";
+        let run = format!("[[run]]\nname = \"a\"\nscenario = \"first-look\"\n{question}");
+        let error = parse(&run).err().unwrap().to_string();
+        assert!(error.contains("question `node.brick.count=none` about run `a`"), "{error}");
         let error = parse("[[run]]\nname = \"a\"\nquestion = []").err().unwrap().to_string();
         assert!(error.contains("run `a` of the suite needs a scenario"), "{error}");
     }
