@@ -72,6 +72,9 @@ pub struct Measurement {
     /// Whether read-ahead stops at that length until a reader has taken all of it.
     #[serde(default)]
     pub read_ahead_stops: bool,
+    /// Whether a read that hits the read-ahead of another stream ends the read-ahead in progress.
+    #[serde(default)]
+    pub hits_end_read_ahead: bool,
     /// Times of reads that hit the read-ahead, ns, by size in bytes.
     pub read_ahead_hit_ns: Vec<(u64, f64)>,
     /// Whether such a read waits until earlier writes are on the medium.
@@ -338,6 +341,7 @@ pub(super) fn nothing() -> Measurement {
         read_ahead_holds_read: false,
         read_ahead_streams: 0,
         read_ahead_stops: false,
+        hits_end_read_ahead: false,
         read_ahead_hit_ns: Vec::new(),
         reads_wait_for_writes: false,
         shape: LaneShape::default(),

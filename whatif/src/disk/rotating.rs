@@ -122,6 +122,8 @@ pub(super) struct Rotating {
     far: [Curve; 2],
     /// The read-ahead segments, latest first.
     segments: VecDeque<Segment>,
+    /// Whether a hit elsewhere has ended the latest read-ahead.
+    is_interrupted: bool,
     /// Time of a sector, ns, where short distances were measured.
     near_sector_ns: f64,
     /// Shortest positioning time, ns: that of a command.
@@ -201,6 +203,7 @@ impl Rotating {
             backwards: [curve(0, &backwards), curve(1, &backwards)],
             far: [curve(0, &far), curve(1, &far)],
             segments: VecDeque::new(),
+            is_interrupted: false,
             sectors: sectors as f64,
             radii,
             stream,
@@ -389,10 +392,15 @@ impl Rotating {
             segment.until = segment.reached(now, rate);
             segment.end = segment.until;
         }
+        self.is_interrupted = false;
     }
 
-    /// Whether read-ahead has stopped at its maximum length, so that the arm has lost its place.
+    /// Whether read-ahead has stopped, at its maximum length or because of a hit elsewhere, so that the arm has lost its
+    /// place.
     fn has_stopped(&self) -> bool {
+        if self.is_interrupted {
+            return true;
+        }
         let last = self.segments.front().filter(|_| self.measured.read_ahead_stops);
         last.is_some_and(|last| last.until == last.end && last.end == self.end.get())
     }
@@ -420,6 +428,12 @@ impl Rotating {
         let bytes = (sectors.get() * SECTOR_BYTES) as f64;
         let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
         let done = (now + hit).max(there);
+        if place > 0 && self.measured.hits_end_read_ahead {
+            let latest = self.segments[0];
+            let is_interrupted = self.is_interrupted || latest.reached(now, rate) < latest.end;
+            self.stop_reading_on(now);
+            self.is_interrupted = is_interrupted;
+        }
         if place == 0 {
             let ahead = self.measured.read_ahead_sectors;
             let end = self.reads_on_to(first, last);
@@ -613,6 +627,26 @@ mod tests {
         near(times_ms([9000, 9256, 9512, 9768]), [0.1, 0.1, 6.411, 7.722]);
         // at other places, each write waits until the previous one is on the medium
         near(times_ms([9000, 900, 19_000, 500]), [0.1, 6.411, 12.722, 19.032]);
+    }
+
+    #[test]
+    fn a_hit_elsewhere_may_end_read_ahead() {
+        for ends in [false, true] {
+            let measured =
+                Measurement { read_ahead_streams: 2, hits_end_read_ahead: ends, ..measurement() };
+            let mut disk = disk(measured);
+            let mut read = |at_ms: u64, lbn: u64| {
+                let now = SimTime::ZERO + SimSpan::from_ms(at_ms);
+                disk.serve(now, (Op::Read, Sectors(lbn), Sectors(8)), None).done - now
+            };
+            read(0, 0);
+            read(100, 1_000_000);
+            // a hit of the first stream, while the drive reads on behind the second
+            let hit = read(106, 8);
+            assert!(hit < SimSpan::from_ms(1), "{hit:?}");
+            let later = read(200, 1_000_400);
+            assert_eq!(later < SimSpan::from_ms(1), !ends, "{later:?}");
+        }
     }
 
     /// A disk whose buffer takes two writes. It has read the first 8 sectors, read ahead, and just

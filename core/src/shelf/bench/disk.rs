@@ -226,6 +226,21 @@ impl Bench {
         waits > 1
     }
 
+    /// Whether a read that hits the read-ahead of another stream ends the read-ahead in progress. `hit_ns` is the time
+    /// of a hit, `far` the number of sectors that the device reads ahead.
+    pub(super) fn hits_end_read_ahead(&mut self, hit_ns: f64, far: u64) -> bool {
+        const TRIALS: usize = 9;
+        let ended = (0..TRIALS).filter(|_| {
+            let other = self.read_somewhere(PIECE);
+            let lbn = self.anywhere(PIECE + far);
+            self.one(Op::Read, lbn, PIECE);
+            self.one(Op::Read, other, PIECE);
+            self.pause(SimSpan::from_ms(60));
+            self.one(Op::Read, lbn + far / 2, PIECE) > 5.0 * hit_ns
+        });
+        ended.count() > TRIALS / 2
+    }
+
     /// Whether a read of read-ahead data waits for an earlier write that was accepted but is not on the
     /// medium yet. `hit_ns` is the time of a read that does not wait.
     pub(super) fn reads_wait_for_writes(&mut self, hit_ns: f64) -> bool {

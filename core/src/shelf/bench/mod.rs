@@ -79,6 +79,7 @@ fn measure_now(name: &str, profile: &Profile) -> Measurement {
         read_ahead_holds_read: false,
         read_ahead_streams: 0,
         read_ahead_stops: false,
+        hits_end_read_ahead: false,
         read_ahead_hit_ns: Vec::new(),
         reads_wait_for_writes: false,
         shape: LaneShape::default(),
@@ -123,7 +124,10 @@ fn turning(measured: &mut Measurement, fresh: &dyn Fn() -> Bench) {
     });
     measured.continued = ops.map(|op| fresh().continued(op, rates[0]));
     measured.read_ahead_hit_ns = fresh().read_ahead_hits();
-    let waiting = || fresh().reads_wait_for_writes(measured.read_ahead_hit_ns[0].1);
+    let hit_ns = measured.read_ahead_hit_ns[0].1;
+    measured.hits_end_read_ahead =
+        measured.read_ahead_streams > 1 && fresh().hits_end_read_ahead(hit_ns, sectors);
+    let waiting = || fresh().reads_wait_for_writes(hit_ns);
     measured.reads_wait_for_writes = reads_on && is_soon_full && waiting();
 }
 
@@ -176,6 +180,8 @@ mod tests {
         assert_eq!((found.buffered_writes, found.joined_write_sectors), (1, 1024));
         // the device does nothing else until all data are written
         assert!(found.reads_wait_for_writes);
+        // a hit in another segment stops read-ahead
+        assert!(found.hits_end_read_ahead);
         // a write just before the last one waits for almost a whole turn of 8.3 ms
         let before = found.positioning[1].iter().find(|point| point.distance_sectors == -64);
         let middle_ms = before.unwrap().quantiles_ns[QUANTILES / 2] / 1e6;
