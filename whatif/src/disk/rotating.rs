@@ -246,13 +246,14 @@ impl Rotating {
         let distance = lbn.get().abs_diff(head.get());
         if distance > NEAR_SECTORS {
             let way = long_way((self.radius(lbn) - self.radius(head)).abs());
-            let chance = match command {
-                Some(command) if self.turn_ns > 0.0 => {
+            let known = Some(lbn).filter(|_| op == Op::Read).and_then(|lbn| self.angle_of(lbn));
+            let chance = match known.or(command.map(|command| command.angle)) {
+                Some(angle) if self.turn_ns > 0.0 => {
                     let arm_ns = self.far[index(op)].draw(way, 0.0) - ready_ns;
                     // the platter turns while a buffered write goes on, and while the arm moves
                     let begin = now.max(self.busy_until);
                     let turns = (begin.as_ns() as f64 + arm_ns) / self.turn_ns;
-                    (command.angle - turns).rem_euclid(1.0)
+                    (angle - turns).rem_euclid(1.0)
                 }
                 _ => self.stream.unit(),
             };
@@ -276,6 +277,18 @@ impl Rotating {
         } else {
             away_ns
         }
+    }
+
+    /// The angle of a place, as a part of a revolution, if a reader has just come there: the next sectors of a sequential
+    /// reader pass a revolution after they did so for the first time.
+    fn angle_of(&self, lbn: Sectors) -> Option<f64> {
+        let sector_ns = self.transfer_ns(lbn, Sectors(1));
+        let most = (self.turn_ns / sector_ns) as u64;
+        let mut behind =
+            self.segments.iter().map(|segment| (segment, lbn.get().wrapping_sub(segment.until)));
+        let (segment, sectors) = behind.find(|(_, sectors)| *sectors < most)?;
+        let passes_ns = segment.at.as_ns() as f64 + sectors as f64 * sector_ns;
+        Some((passes_ns / self.turn_ns).fract())
     }
 
     /// Draws the angle of a place, as a part of a revolution.
@@ -319,7 +332,8 @@ impl Rotating {
         // a buffered write is positioned for later, over the same distance
         let buffered = op == Op::Write && self.measured.buffered_writes > 0;
         let op = if buffered { self.mechanical } else { op };
-        if lbn == self.end && !self.wrote_last() {
+        let continues = lbn == self.end && !self.wrote_last();
+        if continues || op == Op::Read && self.holds(now, lbn) {
             0.0
         } else {
             self.positioning_ns(now, op, lbn, Some(held))
@@ -389,8 +403,13 @@ impl Rotating {
     fn stop_reading_on(&mut self, now: SimTime) {
         let rate = self.sectors_per_ns(self.end);
         if let Some(segment) = self.segments.front_mut() {
-            segment.until = segment.reached(now, rate);
-            segment.end = segment.until;
+            let reached = segment.reached(now, rate);
+            if reached > segment.until {
+                let passed = (reached - segment.until) as f64 / rate;
+                segment.at = now.min(segment.at + SimSpan::from_ns(passed as u64));
+            }
+            segment.until = reached;
+            segment.end = reached;
         }
         self.is_interrupted = false;
     }
@@ -407,6 +426,13 @@ impl Rotating {
 
     fn sectors_per_ns(&self, lbn: Sectors) -> f64 {
         1.0 / self.transfer_ns(lbn, Sectors(1))
+    }
+
+    /// Whether a sector is in the buffer, or is the next one of the read-ahead.
+    fn holds(&self, now: SimTime, lbn: Sectors) -> bool {
+        let (sector, rate) = (lbn.get(), self.sectors_per_ns(lbn));
+        let mut known = self.segments.iter().filter(|segment| segment.from <= sector);
+        known.any(|segment| sector <= segment.reached(now, rate) && sector < segment.end)
     }
 
     /// Serves a read from read-ahead, if its data are there or about to be.
