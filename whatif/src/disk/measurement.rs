@@ -18,6 +18,7 @@ pub const QUANTILES: usize = 17;
 pub const TAIL: [f64; 4] = [0.96, 0.98, 0.99, 0.997];
 
 /// The measurement of a device.
+#[expect(clippy::struct_excessive_bools, reason = "each was found by a measurement of its own")]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measurement {
     /// Capacity in bytes.
