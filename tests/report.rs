@@ -438,6 +438,36 @@ fn answers_and_scores_are_shown() {
 }
 
 #[test]
+fn a_measured_cluster_is_shown_beside_its_twin() {
+    let place = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/pages/twin");
+    let (config, points) = (root.join("config.json"), root.join("points.csv"));
+    let [config, points] = [config, points].map(|path| path.to_str().unwrap().to_owned());
+    let twin = place.path().join("twin").display().to_string();
+    succeed(["import", "cluster", &config, "--points", &points, "-o", &twin]);
+    let document = succeed(["validate", &twin, "--points", &points, "--json"]);
+    let file = place.path().join("twin.json");
+    fs::write(&file, &document).unwrap();
+    let (html, outline) = page(&[&file]);
+    assert_eq!(headings(&outline), ["Measured and simulated", "Load curves", "Points"]);
+    assert_eq!(table(&outline, "All points")["rows"].as_array().unwrap().len(), 10);
+    let document: Value = serde_json::from_str(&document).unwrap();
+    // four depths of reads, and of writes
+    let reads = chart_data(&html, "rep2, random reads of 4 KiB");
+    assert_eq!(reads["xs"], json!([1.0, 4.0, 16.0, 64.0]));
+    let series = &reads["views"][0]["series"];
+    assert_eq!(series[0]["values"], json!([1200.0, 4700.0, 17000.0, 52000.0]));
+    let simulated = series[1]["values"][0].as_f64().unwrap();
+    let truth = document["rows"][0]["predicted"]["iops"].as_f64().unwrap();
+    assert!((simulated / truth - 1.0).abs() < 1e-3, "{simulated}, not {truth}");
+    assert!(chart(&outline, "Measured against simulated").is_some());
+    // the output of a calibration holds the same document
+    let calibrated = json!({ "fitted": "twin/fitted.toml", "predicted": document });
+    fs::write(&file, calibrated.to_string()).unwrap();
+    assert_eq!(page(&[&file]).1["sections"], outline["sections"]);
+}
+
+#[test]
 fn caches_are_shown() {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("blocks.txt");

@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub struct ReportArguments {
     /// Results to show: the directory of a run, a sweep, a reproduction or an imported Ceph cluster; or a file
-    /// with the `--json` output of `score`, `ask` or `replay-cache`. Several runs are compared.
+    /// with the `--json` output of `score`, `ask`, `validate` or `replay-cache`. Several runs are compared.
     #[arg(required = true, value_name = "DIR")]
     pub results: Vec<PathBuf>,
     /// The page: one HTML file, which needs no network.

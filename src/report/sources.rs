@@ -25,8 +25,7 @@ const SWEEP_FILE: &str = "sweep.json";
 pub(super) const FILES: [&str; 5] = [STORE_FILE, TRUTH_FILE, SUMMARY_FILE, SWEEP_FILE, MAP_FILE];
 
 /// What can be shown, besides stores.
-const SHOWN: &str =
-    "the directory of a result, or the output of `score`, `ask` or `replay-cache` with `--json`";
+const SHOWN: &str = "the directory of a result, or the output of `score`, `ask`, `validate` or `replay-cache` with `--json`";
 
 /// Limit of a document printed by a command.
 const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
@@ -113,6 +112,12 @@ fn document(path: &Path, name: &str) -> Result<Source, Failure> {
     }
     if has("references") && (has("curve") || has("results")) {
         return Ok(Source::Cache(name, document));
+    }
+    if has("rows") && has("errors") {
+        return Ok(Source::Validation(name, document));
+    }
+    if document["predicted"]["rows"].is_array() {
+        return Ok(Source::Validation(name, document["predicted"].clone()));
     }
     if has("workloads") && has("utilization") {
         return Ok(Source::Answer(name, document));

@@ -9,6 +9,7 @@ mod reproduction;
 mod run;
 mod score;
 mod sweep;
+mod validation;
 
 use serde_json::Value;
 
@@ -29,6 +30,8 @@ pub enum Source {
     Answer(String, Value),
     /// `replay-cache --json`.
     Cache(String, Value),
+    /// `validate --json`, or `calibrate cluster --predict --json`.
+    Validation(String, Value),
     /// A data set of a sweep.
     Sweep(Sweep),
     /// The output of `reproduce`.
@@ -41,7 +44,10 @@ impl Source {
     fn name(&self) -> &str {
         match self {
             Self::Run(run) => &run.name,
-            Self::Score(name, _) | Self::Answer(name, _) | Self::Cache(name, _) => name,
+            Self::Score(name, _)
+            | Self::Answer(name, _)
+            | Self::Cache(name, _)
+            | Self::Validation(name, _) => name,
             Self::Sweep(sweep) => &sweep.name,
             Self::Reproduction(reproduction) => &reproduction.name,
             Self::Ceph(cluster) => &cluster.name,
@@ -54,6 +60,7 @@ impl Source {
             Self::Score(..) => "a scored prediction",
             Self::Answer(..) => "a prediction",
             Self::Cache(..) => "caches of a trace",
+            Self::Validation(..) => "a measured cluster and its twin",
             Self::Sweep(_) => "a sweep",
             Self::Reproduction(_) => "a reproduction",
             Self::Ceph(_) => "a Ceph cluster",
@@ -66,6 +73,7 @@ impl Source {
             Self::Score(_, document) => score::sections(document),
             Self::Answer(_, document) => answer::sections(document),
             Self::Cache(_, document) => cache::sections(document),
+            Self::Validation(_, document) => validation::sections(document),
             Self::Sweep(sweep) => sweep::sections(sweep),
             Self::Reproduction(reproduction) => reproduction::sections(reproduction),
             Self::Ceph(cluster) => ceph::sections(cluster),
