@@ -454,9 +454,9 @@ fn a_measured_cluster_is_shown_beside_its_twin() {
     let document: Value = serde_json::from_str(&document).unwrap();
     // four depths of reads, and of writes
     let reads = chart_data(&html, "rep2, random reads of 4 KiB");
-    assert_eq!(reads["xs"], json!([1.0, 4.0, 16.0, 64.0]));
+    assert_eq!(reads["xs"], json!([1, 4, 16, 64]));
     let series = &reads["views"][0]["series"];
-    assert_eq!(series[0]["values"], json!([1200.0, 4700.0, 17000.0, 52000.0]));
+    assert_eq!(series[0]["values"], json!([1200, 4700, 17000, 52000]));
     let simulated = series[1]["values"][0].as_f64().unwrap();
     let truth = document["rows"][0]["predicted"]["iops"].as_f64().unwrap();
     assert!((simulated / truth - 1.0).abs() < 1e-3, "{simulated}, not {truth}");
