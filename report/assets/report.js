@@ -422,7 +422,7 @@
     const mean = named(/^(?!.*half).*response_time_mean|mean_ms/), rate = named(/throughput_rps$/);
     if (mean >= 0) y = mean;
     if (rate >= 0 && mean >= 0) x = rate;
-    let senses = [better(columns[x]), better(columns[y])], front = true, u, rows = [], drawn = 0, at = -1, hits = new Set();
+    let senses = [better(columns[x]), better(columns[y])], front = spec.front, u, rows = [], drawn = 0, at = -1, hits = new Set();
     const filters = new Map();
     const text = (column, value) => (value === null ? 'unknown' : column.levels ? column.levels[value] : withUnit(value, column.unit));
     const told = (row) => [columns[x], columns[y], ...factors.filter((column) => column !== columns[x] && column !== columns[y])]
@@ -487,7 +487,8 @@
       });
       place.plot.append(place.tip);
       keysBox.replaceChildren(...split.map(([label], index) => key(label, index, (on) => u.setSeries(index + 1, { show: on }), true)));
-      counted.textContent = `${rows.length} of ${count} runs are shown.` + (front ? ` ${hits.size} of them are on the Pareto front: no other is better in both.` : '');
+      counted.textContent = `${rows.length} of ${count} points are shown.` + (front ? ` ${hits.size} of them are on the Pareto front: no other is better in both.` : '');
+      table.hidden = !front;
       const list = rows.filter((row) => hits.has(row)).slice(0, 50);
       const shown = [columns[x], columns[y], ...factors.filter((column) => column !== columns[x] && column !== columns[y])];
       table.replaceChildren(make('table', {}, make('caption', { textContent: front ? 'The Pareto front' : 'No front is shown' }),
@@ -507,7 +508,7 @@
       choice('Horizontal', names, (index) => { x = index; set(0, columns[x]); }, x),
       choice('Vertical', names, (index) => { y = index; set(1, columns[y]); }, y),
       choice('Colour', ['none', ...names], (index) => { colour = index - 1; draw(); }, colour + 1));
-    const check = make('input', { type: 'checkbox', checked: true });
+    const check = make('input', { type: 'checkbox', checked: front });
     check.addEventListener('change', () => { front = check.checked; draw(); });
     place.controls.append(make('label', {}, check, 'Pareto front'), ...sense);
     const filterBox = make('details', {}, make('summary', { textContent: 'Filters' })), inner = make('div', { className: 'controls' });

@@ -57,6 +57,8 @@ pub enum Chart {
     Explore {
         /// The columns, all of the same length.
         columns: Vec<Column>,
+        /// Whether the Pareto front is marked at first.
+        front: bool,
     },
 }
 

@@ -75,6 +75,10 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
         count(columns.len() as u64 - factors, "result of each", "results of each"),
     );
     let mut explore = Section::new("Explore");
-    explore.chart("Any factor against any result", summary, Chart::Explore { columns });
+    explore.chart(
+        "Any factor against any result",
+        summary,
+        Chart::Explore { columns, front: true },
+    );
     vec![section, explore]
 }

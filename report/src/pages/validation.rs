@@ -24,7 +24,8 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
     let rows: Vec<&Value> = document["rows"].as_array().into_iter().flatten().collect();
     let mut section = Section::new("Measured and simulated");
     let fitted = rows.iter().filter(|row| row["calibration"] == Value::Bool(true)).count();
-    let all = count(rows.len() as u64, "measured point", "measured points");
+    let measured = rows.iter().filter(|row| figure(row, "measured", "iops").is_some()).count();
+    let all = count(measured as u64, "measured point", "measured points");
     let of = text(document, &["source"]).map_or_else(String::new, |name| format!(" of {name}"));
     section.text(match fitted {
         0 => format!("{all}{of}. No parameter was fitted to them."),
@@ -69,22 +70,6 @@ fn figure(row: &Value, of: &str, key: &str) -> Option<f64> {
 
 /// All points, any column against any other.
 fn explore(rows: &[&Value], section: &mut Section) {
-    let mut columns = Vec::new();
-    for (key, _, name, unit) in FIGURES {
-        for (of, word) in [("measured", "measured"), ("predicted", "simulated")] {
-            let values: Vec<Option<f64>> = rows.iter().map(|row| figure(row, of, key)).collect();
-            if values.iter().any(Option::is_some) {
-                let name = format!("{word} {name}");
-                columns.push(Column {
-                    name,
-                    unit: unit.to_owned(),
-                    role: "result",
-                    levels: None,
-                    values,
-                });
-            }
-        }
-    }
     let texts = |name: &str, key: &str| {
         let mut levels: Vec<String> =
             rows.iter().filter_map(|row| text(row, &[key])).map(short_name).collect();
@@ -110,16 +95,29 @@ fn explore(rows: &[&Value], section: &mut Section) {
         levels: None,
         values: rows.iter().map(|row| at(row, &[key])).collect(),
     };
-    columns.push(texts("configuration", "config"));
-    columns.push(texts("pattern", "pattern"));
+    let figures = |of: &'static str, word: &'static str, role: &'static str| {
+        FIGURES.map(|(key, _, name, unit)| Column {
+            name: format!("{word} {name}"),
+            unit: unit.to_owned(),
+            role,
+            levels: None,
+            values: rows.iter().map(|row| figure(row, of, key)).collect(),
+        })
+    };
+    // at first, the page draws the first result over the first factor, coloured by the second
+    let [throughput, others @ ..] = figures("measured", "measured", "factor");
+    let mut columns =
+        vec![throughput, texts("configuration", "config"), texts("pattern", "pattern")];
     columns.push(numbers("share of reads", "op_mix", ""));
     columns.push(numbers("request size", "block_bytes", "bytes"));
     columns.push(numbers("queue depth", "iodepth", ""));
     columns.push(numbers("clients", "clients", ""));
+    columns.extend(others);
+    columns.extend(figures("predicted", "simulated", "result"));
     columns.retain(|column| column.values.iter().any(Option::is_some));
     let summary = "Each point of the table. Choose what is drawn: where measured and simulated figures are equal, \
                    points lie on the diagonal.";
-    section.chart("Measured against simulated", summary, Chart::Explore { columns });
+    section.chart("Measured against simulated", summary, Chart::Explore { columns, front: false });
 }
 
 /// What the points of a load curve have in common.
@@ -176,7 +174,13 @@ fn load_curves(rows: &[&Value], section: &mut Section) {
         }
         let x = Axis::new("outstanding requests", "").scaled(Scale::Log);
         let y = Axis::new("throughput", "requests/s");
-        let summary = format!("{} points.", points.len());
+        let ends = points.values().next_back();
+        let last = |of| known(ends.and_then(|row| figure(row, of, "iops")), number);
+        let summary = format!(
+            "At the highest load, {} requests/s were measured, and {} simulated.",
+            last("measured"),
+            last("predicted")
+        );
         section.chart(name.clone(), summary, Chart::Lines { x, y, xs, views });
     }
 }
@@ -198,7 +202,9 @@ fn table(rows: &[&Value]) -> Table {
     let mut table = Table::new("All points", 2, &header);
     for row in rows {
         let shown = |of, key| known(figure(row, of, key), number);
-        let error = |key| known(at(row, &["error", key]), percent);
+        // a space that does not break keeps cells on one line
+        let error =
+            |key| known(at(row, &["error", key]), |share| format!("{:+.0}\u{a0}%", 100.0 * share));
         let mut cells =
             vec![known(at(row, &["row"]), number), curve_of(row), known(outstanding(row), number)];
         cells.extend([shown("measured", "iops"), shown("predicted", "iops"), error("iops")]);
