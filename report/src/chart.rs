@@ -176,6 +176,33 @@ pub struct Column {
     pub values: Vec<Option<f64>>,
 }
 
+/// Maximum number of cells of the columns of a page.
+const MOST_CELLS: usize = 240_000;
+
+/// Columns with every k-th row, and k: the smallest for which a page has room.
+pub(crate) fn thinned(columns: Vec<Column>) -> (Vec<Column>, usize) {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let step = (rows * columns.len()).div_ceil(MOST_CELLS).max(1);
+    let thin = |column: Column| {
+        let values = column.values.into_iter().step_by(step).collect();
+        Column { values, ..column }
+    };
+    (columns.into_iter().map(thin).collect(), step)
+}
+
+/// The different texts in order, and the place of each text among them.
+pub fn levels(texts: &[Option<String>]) -> (Vec<String>, Vec<Option<f64>>) {
+    let mut levels: Vec<String> = texts.iter().flatten().cloned().collect();
+    levels.sort();
+    levels.dedup();
+    let place = |text: &Option<String>| {
+        let place = levels.binary_search(text.as_ref()?).ok()?;
+        Some(place as f64)
+    };
+    let places = texts.iter().map(place).collect();
+    (levels, places)
+}
+
 /// Rounds to four digits: an eye can see no more, and more digits would make a page large.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {

@@ -228,26 +228,10 @@ type Levels = (Option<Vec<String>>, Vec<Option<f64>>);
 
 /// Cells as indexes of texts; `None` if there are too many different texts.
 fn levels(cells: &[Cell]) -> Option<Levels> {
-    let mut names: Vec<String> = Vec::new();
-    let texts: Vec<Option<String>> = cells
-        .iter()
-        .map(|cell| if *cell == Cell::Missing { None } else { Some(cell.to_string()) })
-        .collect();
-    for text in texts.iter().flatten() {
-        if !names.contains(text) {
-            if names.len() == MOST_LEVELS {
-                return None;
-            }
-            names.push(text.clone());
-        }
-    }
-    names.sort();
-    let place = |text: &Option<String>| {
-        let text = text.as_ref()?;
-        names.iter().position(|name| name == text).map(|index| index as f64)
-    };
-    let values = texts.iter().map(place).collect();
-    Some((Some(names), values))
+    let text = |cell: &Cell| (*cell != Cell::Missing).then(|| cell.to_string());
+    let texts: Vec<Option<String>> = cells.iter().map(text).collect();
+    let (names, places) = foretell_report::chart::levels(&texts);
+    (names.len() <= MOST_LEVELS).then_some((Some(names), places))
 }
 
 fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {

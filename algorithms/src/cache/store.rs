@@ -2,8 +2,8 @@
 //!
 //! A question is answered on a copy of filled caches, and changes a small part of it. So a copy notes which of its
 //! places it changes. When it is dropped, its memory returns to the array it was made from, and the next copy is that
-//! memory with the changed places restored. Restoring a few thousand places takes a millisecond, copying five caches of
-//! 1 GiB takes 15.
+//! memory with the changed places restored. Measured with five caches of 1 GiB: a question of the fast model takes 28 ms,
+//! and 36 ms if the caches are copied whole.
 //!
 //! An array that was never copied, and is no copy, only checks that.
 

@@ -148,7 +148,7 @@ impl Buffer {
             page,
             dirty: DirtyRuns::new(),
             dirty_pages: 0,
-            dirty_run: Store::from(Vec::new()),
+            dirty_run: Store::default(),
             reads: Vec::new(),
             arriving: HashMap::with_hasher(FixedState::default()),
             next_ticket: 0,

@@ -3,8 +3,6 @@
 //! Each case has an answer and a truth to compare. A changed cluster whose clients ask for more than it can do has
 //! no truth; it is kept as an [`OverloadedCase`], to score the verdict, and another case takes its number.
 
-use std::path::Path;
-
 use foretell_files::Scratch;
 use foretell_scenarios::Document;
 use foretell_sim::SimError;
@@ -145,9 +143,16 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
     };
     let changed = changed(&document, &case.changes)?;
     let start = cpu_time::ThreadTime::now();
+    let observed = match Observed::open(directory.path()) {
+        Ok(observed) => observed,
+        Err(WhatIfError::TooFew { .. }) => return Ok(Attempt::Unsuitable),
+        Err(error) => return Err(error.into()),
+    };
+    let opened_in_s = start.elapsed().as_secs_f64();
+    let start = cpu_time::ThreadTime::now();
     let truth = match stable(judge.simulate(&changed))? {
         Truth::Stable(truth) => truth,
-        Truth::Overload => return overloaded(case, &document, directory.path(), judge),
+        Truth::Overload => return overloaded(case, &document, &observed, judge),
         Truth::TooLittle => return Ok(Attempt::Unsuitable),
     };
     let simulated_in_s = start.elapsed().as_secs_f64();
@@ -163,13 +168,8 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
         return Ok(Attempt::Unsuitable);
     }
     let start = cpu_time::ThreadTime::now();
-    let observed = match Observed::open(directory.path()) {
-        Ok(observed) => observed,
-        Err(WhatIfError::TooFew { .. }) => return Ok(Attempt::Unsuitable),
-        Err(error) => return Err(error.into()),
-    };
     let predicted = judge.ask(&observed, &case.changes);
-    let predicted_in_s = start.elapsed().as_secs_f64();
+    let predicted_in_s = opened_in_s + start.elapsed().as_secs_f64();
     let mut scored = ScoredCase {
         case: index,
         changes: case.changes.iter().map(ToString::to_string).collect(),
@@ -195,7 +195,7 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
         }
         Err(Error::WhatIf(refused @ WhatIfError::Overload { .. })) => {
             scored.refused = Some(refused.to_string());
-            scored.overload = Some(Verdict { predicted: true, measured: false });
+            scored.overload = Some(Verdict::of_overload(&changed.check()?, Some(&truth)));
         }
         Err(error) => return Err(error),
     }
@@ -206,15 +206,10 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
 fn overloaded(
     case: &Case,
     document: &Document,
-    directory: &Path,
+    observed: &Observed,
     judge: Judge<'_>,
 ) -> Result<Attempt, Error> {
-    let observed = match Observed::open(directory) {
-        Ok(observed) => observed,
-        Err(WhatIfError::TooFew { .. }) => return Ok(Attempt::Unsuitable),
-        Err(error) => return Err(error.into()),
-    };
-    let (predicted, refused) = match judge.ask(&observed, &case.changes) {
+    let (predicted, refused) = match judge.ask(observed, &case.changes) {
         Ok(found) => (Verdict::is_overload(&found.answer), None),
         Err(Error::WhatIf(WhatIfError::Overload { .. })) => (true, None),
         Err(Error::WhatIf(refused @ WhatIfError::Refused { .. })) => {

@@ -221,7 +221,7 @@ fn answered(
             }
             (Ok(predicted), None) => answered.model = Some(predicted.answer.model),
             (Err(Error::WhatIf(WhatIfError::Overload { .. })), truth) => {
-                answered.overload = Some(Verdict { predicted: true, measured: truth.is_none() });
+                answered.overload = Some(Verdict::of_overload(&after, truth.as_ref()));
             }
             (Err(Error::WhatIf(error @ WhatIfError::Refused { .. })), _) => {
                 answered.refused = Some(error.to_string());

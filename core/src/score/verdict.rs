@@ -23,16 +23,27 @@ impl Verdict {
     /// chance. The rule is that of predictions.
     pub(super) fn of(answer: &Answer, scenario: &Scenario, truth: &Truth) -> Option<Self> {
         let predicted = Self::is_overload(answer);
+        let measured = Self::is_measured(scenario, truth);
+        (predicted || measured).then_some(Self { predicted, measured })
+    }
+
+    /// The verdict if the model predicts that requests pile up without limit. Without a truth, they did.
+    pub(super) fn of_overload(scenario: &Scenario, truth: Option<&Truth>) -> Self {
+        let measured = truth.is_none_or(|truth| Self::is_measured(scenario, truth));
+        Self { predicted: true, measured }
+    }
+
+    /// Whether a simulation has an overload.
+    fn is_measured(scenario: &Scenario, truth: &Truth) -> bool {
         let open = scenario.workloads.iter();
         let mut open = open.filter(|one| !matches!(one.arrivals, Arrivals::Closed { .. }));
-        let measured = open.any(|one| {
+        open.any(|one| {
             let found = truth.workloads.get(&one.name);
             found.is_some_and(|found| {
                 let issued = found.requests + found.unfinished.requests;
                 falls_behind(issued, found.requests).is_some()
             })
-        });
-        (predicted || measured).then_some(Self { predicted, measured })
+        })
     }
 
     /// Whether an answer says that requests arrive faster than they complete.

@@ -1,11 +1,8 @@
 //! Sections of a sweep: any column against any other, with filters and the Pareto front.
 
-use crate::chart::{Chart, Column};
+use crate::chart::{Chart, Column, thinned};
 use crate::page::{Part, Section, Table};
 use crate::words::{count, of_all, short_name};
-
-/// Maximum number of cells in a page; of larger data sets it holds every n-th run.
-const MOST_CELLS: usize = 240_000;
 
 /// Maximum number of columns in a page; factors come first.
 const MOST_COLUMNS: usize = 300;
@@ -50,14 +47,7 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
         section.push(Part::Gap("The data set has no runs.".to_owned()));
         return vec![section];
     }
-    let step = (runs * columns.len()).div_ceil(MOST_CELLS).max(1);
-    let columns: Vec<Column> = columns
-        .into_iter()
-        .map(|column| Column {
-            values: column.values.into_iter().step_by(step).collect(),
-            ..column
-        })
-        .collect();
+    let (columns, step) = thinned(columns);
     let thinned = if step > 1 {
         format!(" The page holds one run in {step}; the data set has all.")
     } else {

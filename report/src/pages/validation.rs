@@ -3,7 +3,7 @@
 use foretell_sorted::SortedMap;
 use serde_json::Value;
 
-use crate::chart::{Axis, Chart, Column, Scale, Series, View};
+use crate::chart::{Axis, Chart, Column, Scale, Series, View, levels, thinned};
 use crate::page::{Part, Section, Table};
 use crate::words::{at, count, known, number, of_all, percent, short_name, text};
 
@@ -71,22 +71,11 @@ fn figure(row: &Value, of: &str, key: &str) -> Option<f64> {
 /// All points, any column against any other.
 fn explore(rows: &[&Value], section: &mut Section) {
     let texts = |name: &str, key: &str| {
-        let mut levels: Vec<String> =
-            rows.iter().filter_map(|row| text(row, &[key])).map(short_name).collect();
-        levels.sort();
-        levels.dedup();
-        let place = |row: &&Value| {
-            let name = short_name(text(row, &[key])?);
-            levels.iter().position(|level| *level == name).map(|place| place as f64)
-        };
-        let values = rows.iter().map(place).collect();
-        Column {
-            name: name.to_owned(),
-            unit: String::new(),
-            role: "factor",
-            levels: Some(levels.clone()),
-            values,
-        }
+        let texts: Vec<Option<String>> =
+            rows.iter().map(|row| text(row, &[key]).map(short_name)).collect();
+        let (levels, values) = levels(&texts);
+        let (name, unit) = (name.to_owned(), String::new());
+        Column { name, unit, role: "factor", levels: Some(levels), values }
     };
     let numbers = |name: &str, key: &str, unit: &str| Column {
         name: name.to_owned(),
@@ -115,8 +104,11 @@ fn explore(rows: &[&Value], section: &mut Section) {
     columns.extend(others);
     columns.extend(figures("predicted", "simulated", "result"));
     columns.retain(|column| column.values.iter().any(Option::is_some));
-    let summary = "Each point of the table. Choose what is drawn: where measured and simulated figures are equal, \
-                   points lie on the diagonal.";
+    let (columns, step) = thinned(columns);
+    let part = if step > 1 { format!("One point in {step}.") } else { "All points.".to_owned() };
+    let summary = format!(
+        "{part} Choose what is drawn: where measured and simulated figures are equal, points lie on the diagonal."
+    );
     section.chart("Measured against simulated", summary, Chart::Explore { columns, front: false });
 }
 

@@ -246,7 +246,7 @@ impl Rotating {
         let distance = lbn.get().abs_diff(head.get());
         if distance > NEAR_SECTORS {
             let way = long_way((self.radius(lbn) - self.radius(head)).abs());
-            let known = Some(lbn).filter(|_| op == Op::Read).and_then(|lbn| self.angle_of(lbn));
+            let known = if op == Op::Read { self.angle_of(lbn) } else { None };
             let chance = match known.or(command.map(|command| command.angle)) {
                 Some(angle) if self.turn_ns > 0.0 => {
                     let arm_ns = self.far[index(op)].draw(way, 0.0) - ready_ns;
