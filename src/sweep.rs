@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use foretell_core::sweep::Tables;
 use foretell_datasets::{
-    Content, DataError, Format, Journals, MANIFEST_FILE, Manifest, Sweep, finish,
+    Content, DataError, Format, JOURNAL, Journals, MANIFEST_FILE, Manifest, SHARDS, Sweep, finish,
+    journals,
 };
 use foretell_files::{Access, Directory, Purpose};
 use foretell_input::Limit;
@@ -30,13 +31,9 @@ use crate::{interrupt, jobs, output};
 /// Version of the program; results of other versions may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Directory of the journals of all shards.
-const SHARDS: &str = "shards";
 /// Copies of the files from which a sweep was made.
 const SWEEP: &str = "sweep.toml";
 const SCENARIO: &str = "scenario.toml";
-/// The journal of a shard, in the directory named after it.
-const JOURNAL: &str = "runs.journal";
 /// Other files that a sweep writes; foreign files of these names must not be in the way.
 const OUTCOME: [&str; 6] =
     [MANIFEST_FILE, SWEEP, SCENARIO, "README.md", "croissant.json", "content.json"];
@@ -269,25 +266,6 @@ impl Place {
     fn all(&self) -> Vec<PathBuf> {
         std::iter::once(self.journal.clone()).chain(self.others.iter().cloned()).collect()
     }
-}
-
-/// The journals of all shards in a directory, by name.
-fn journals(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let shards = directory.join(SHARDS);
-    let entries = match std::fs::read_dir(&shards) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Failure::file("read", &shards)(error)),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let journal = entry.map_err(Failure::file("read", &shards))?.path().join(JOURNAL);
-        if journal.exists() {
-            found.push(journal);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Keeps the sweep file and the base scenario in the data set, so that it can be made again from them.

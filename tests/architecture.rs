@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("test-data", &[]),
     ("scenarios", &["units", "sorted", "algorithms", "input", "ceph-maps", "no-schema"]),
     ("laboratory", &["scenarios"]),
-    ("serve", &["scenarios", "report", "core"]),
+    ("serve", &["files", "scenarios", "report", "datasets", "core"]),
     ("web", &["core"]),
     ("systems", &["units", "sorted", "algorithms", "scenarios"]),
     ("workloads", &["units", "algorithms", "input"]),

@@ -519,6 +519,23 @@ fn a_sweep_can_be_explored() {
 }
 
 #[test]
+fn a_sweep_under_way_shows_the_runs_that_are_over() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("sweep.toml");
+    fs::write(&file, include_str!("../.ci/pages/sweep.toml").replace("1 s", "200 ms")).unwrap();
+    let data = place.path().join("data");
+    let of_shard = ["--shard", "1/3", "-o", data.to_str().unwrap()];
+    run([["sweep", file.to_str().unwrap()].as_slice(), &of_shard].concat());
+    let (html, _) = page(&[&data]);
+    assert!(html.contains("The sweep is not complete: of 12 runs, 4 are over."));
+    let chart = chart_data(&html, "Any factor against any result");
+    let columns = chart["columns"].as_array().unwrap();
+    let of = |name: &str| columns.iter().find(|column| column["name"] == name).unwrap();
+    assert_eq!(of("outstanding")["values"], json!([1, 8, 4, 2]));
+    assert_eq!(of("mail_throughput_rps")["values"].as_array().unwrap().len(), 4);
+}
+
+#[test]
 fn a_reproduction_shows_its_claims_and_pictures_that_cannot_run() {
     let place = tempfile::tempdir().unwrap();
     let summary = json!({ "paper": "a paper", "rows": [

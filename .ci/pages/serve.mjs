@@ -1,11 +1,12 @@
 // Uses the served page in headless Chromium as people do: a fault is shown in place, a run makes progress, a slider
 // asks, a curve is drawn, the path of a request is shown; nothing is loaded from elsewhere, nothing fails, the keyboard
 // reaches all, and axe-core finds no serious fault.
-//   node serve.mjs FORETELL DIR
+// A sweep is followed while it runs.
+//   node serve.mjs FORETELL DIR SWEEP
 import { spawn } from 'node:child_process';
 import { isDrawn, isUsable, launch, watch } from './common.mjs';
 
-const [program, directory] = process.argv.slice(2);
+const [program, directory, sweep] = process.argv.slice(2);
 const faults = [];
 const server = spawn(program, ['serve', directory, '--port', '0']);
 const url = await new Promise((found, failed) => {
@@ -92,6 +93,23 @@ async function use(width, colorScheme) {
   await again.goto(address);
   await again.waitForFunction(() => document.querySelector('#text').value.includes('"20 s"'), undefined, { timeout: 5_000 }).catch(() => fault('the address does not bring the scenario back'));
   await again.close();
+
+  // a sweep that another process makes: at first it is under way, and it ends while the page looks on
+  if (width === 1440) spawn(program, ['sweep', sweep, '-o', `${directory}/grid`, '--jobs', '1'], { stdio: 'ignore' });
+  const grid = '#sweep-list .run[data-id="grid"]';
+  await page.waitForSelector(grid, { timeout: 60_000 });
+  if (width === 1440 && !/ of 12 runs/.test(await page.locator(grid).textContent())) fault('the sweep is not seen under way');
+  await page.click(`${grid} button:has-text("Explore")`);
+  await page.selectOption('#sweep-x', 'encoding');
+  await page.selectOption('#sweep-y', 'mail_throughput_rps');
+  await page.waitForFunction((grid) => /12 runs/.test(document.querySelector(grid).textContent) && !document.querySelector(`${grid} progress`), grid, { timeout: 120_000 })
+    .catch(() => fault('the end of the sweep is not seen'));
+  await page.waitForFunction(() => document.querySelector('#points-said').textContent.startsWith('Each of the 12 points'), undefined, { timeout: 20_000 })
+    .catch(() => fault('the chart does not follow the sweep'));
+  if (!await isDrawn(page, '#points canvas')) fault('the chart of the sweep is blank');
+  const [explorer] = await Promise.all([context.waitForEvent('page'), page.click(`${grid} button:has-text("Report")`)]);
+  await explorer.waitForFunction(() => Number(document.documentElement.dataset.drawn) > 0, undefined, { timeout: 20_000 }).catch(() => fault('the report of the sweep draws no charts'));
+  await explorer.close();
 
   // axe-core is not the page's own script
   await (await context.newCDPSession(page)).send('Page.setBypassCSP', { enabled: true });

@@ -302,23 +302,55 @@ impl InOrder {
             .seek(SeekFrom::Start(frame.start))
             .and_then(|_| self.contents.read_exact(&mut content))
             .map_err(DataError::file("read", path))?;
-        let fault = |fault: String| DataError::Format {
-            path: path.clone(),
-            wanted: "a journal",
-            fault: format!("run {}: {fault}", frame.run),
-        };
-        let decoded = zstd::stream::read::Decoder::new(&content[..]);
-        let mut text = Vec::new();
-        decoded
-            .and_then(|decoded| limited(decoded, LIMIT).read_to_end(&mut text))
-            .map_err(|error| fault(error.to_string()))?;
-        if let Some(many) = too_much(&text) {
-            return Err(fault(format!("it has {many} a run")));
-        }
-        let mut entry: Entry = serde_json::from_slice(&text).map_err(|e| fault(e.to_string()))?;
-        entry.run = frame.run;
-        Ok(entry)
+        decoded(frame.run, &content, path)
     }
+}
+
+/// The run whose content in the journal at `path` is given.
+fn decoded(run: u64, content: &[u8], path: &Path) -> Result<Entry, DataError> {
+    let fault = |fault: String| DataError::Format {
+        path: path.to_owned(),
+        wanted: "a journal",
+        fault: format!("run {run}: {fault}"),
+    };
+    let decoder = zstd::stream::read::Decoder::new(content);
+    let mut text = Vec::new();
+    decoder
+        .and_then(|decoder| limited(decoder, LIMIT).read_to_end(&mut text))
+        .map_err(|error| fault(error.to_string()))?;
+    if let Some(many) = too_much(&text) {
+        return Err(fault(format!("it has {many} a run")));
+    }
+    let mut entry: Entry = serde_json::from_slice(&text).map_err(|e| fault(e.to_string()))?;
+    entry.run = run;
+    Ok(entry)
+}
+
+/// How far a journal that may still grow has been read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Place(u64);
+
+/// Calls `each` with the complete runs of a journal behind `place`, in the order of writing. Returns the new
+/// place; `None` if the journal is shorter than `place`, so that it was begun again.
+pub(crate) fn read_on(
+    path: &Path,
+    fingerprint: &str,
+    place: Place,
+    mut each: impl FnMut(Entry),
+) -> Result<Option<Place>, DataError> {
+    let mut frames = Frames::open(path, Some(fingerprint))?;
+    if frames.end < place.0 {
+        return Ok(None);
+    }
+    if place.0 > frames.at {
+        let to = SeekFrom::Start(place.0);
+        frames.reader.seek(to).map_err(DataError::file("read", path))?;
+        frames.at = place.0;
+    }
+    while let Some(frame) = frames.next()? {
+        each(decoded(frame.run, &frames.content, path)?);
+    }
+    Ok(Some(Place(frames.at)))
 }
 
 /// Several journals merged into one, in the order of runs.

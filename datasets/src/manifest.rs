@@ -6,7 +6,7 @@ use foretell_files::Directory;
 use foretell_input::{Limit, MOST_COLUMNS};
 use serde::{Deserialize, Serialize};
 
-use crate::column::TableSchema;
+use crate::column::{Column, Role, TableSchema};
 use crate::error::DataError;
 use crate::sweep::Sweep;
 
@@ -119,6 +119,15 @@ impl Manifest {
     /// Number of runs of the sweep.
     pub fn runs(&self) -> u64 {
         self.points * self.replicates
+    }
+
+    /// The columns of the table `runs` that are worth looking at: factors first, then observations. Half-widths are
+    /// left out, because they are parts of other columns.
+    pub fn explorable(&self) -> impl Iterator<Item = &Column> {
+        let columns = self.tables.first().map(|table| table.columns.as_slice()).unwrap_or_default();
+        let of = |role: Role| columns.iter().filter(move |column| column.role == role);
+        of(Role::Factor)
+            .chain(of(Role::Observed).filter(|column| !column.name.contains("half_width")))
     }
 
     /// Reads the manifest of a directory.

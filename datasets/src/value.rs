@@ -39,6 +39,25 @@ impl Value {
     }
 }
 
+/// Cells as numbers: flags are 0 and 1, and cells may be missing. `None` if one is a text.
+pub fn numbers(cells: &[Value]) -> Option<Vec<Option<f64>>> {
+    let mut numbers = Vec::with_capacity(cells.len());
+    for cell in cells {
+        numbers.push(match cell {
+            Value::Missing => None,
+            Value::Flag(flag) => Some(f64::from(u8::from(*flag))),
+            cell => Some(cell.as_f64()?),
+        });
+    }
+    Some(numbers)
+}
+
+/// Cells as texts; they may be missing.
+pub fn texts(cells: &[Value]) -> Vec<Option<String>> {
+    let text = |cell: &Value| (*cell != Value::Missing).then(|| cell.to_string());
+    cells.iter().map(text).collect()
+}
+
 impl From<Option<f64>> for Value {
     fn from(value: Option<f64>) -> Self {
         value.map_or(Self::Missing, Self::number)

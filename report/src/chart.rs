@@ -176,6 +176,8 @@ pub struct Column {
     pub values: Vec<Option<f64>>,
 }
 
+/// Maximum number of different texts of a column to choose from.
+const MOST_LEVELS: usize = 200;
 /// Maximum number of cells of the columns of a page.
 const MOST_CELLS: usize = 240_000;
 
@@ -190,8 +192,33 @@ pub(crate) fn thinned(columns: Vec<Column>) -> (Vec<Column>, usize) {
     (columns.into_iter().map(thin).collect(), step)
 }
 
+impl Column {
+    /// A column of numbers; `role` is `factor` or `result`.
+    pub fn of_numbers(
+        name: &str,
+        unit: &str,
+        role: &'static str,
+        values: Vec<Option<f64>>,
+    ) -> Self {
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        Self { name, unit, role, levels: None, values }
+    }
+
+    /// A column of texts; `None` if it has too many different texts to choose from.
+    pub fn of_texts(
+        name: &str,
+        unit: &str,
+        role: &'static str,
+        texts: &[Option<String>],
+    ) -> Option<Self> {
+        let (levels, values) = levels(texts);
+        let fits = levels.len() <= MOST_LEVELS;
+        fits.then(|| Self { levels: Some(levels), ..Self::of_numbers(name, unit, role, values) })
+    }
+}
+
 /// The different texts in order, and the place of each text among them.
-pub fn levels(texts: &[Option<String>]) -> (Vec<String>, Vec<Option<f64>>) {
+pub(crate) fn levels(texts: &[Option<String>]) -> (Vec<String>, Vec<Option<f64>>) {
     let mut levels: Vec<String> = texts.iter().flatten().cloned().collect();
     levels.sort();
     levels.dedup();

@@ -241,6 +241,119 @@ at("compare").addEventListener("click", () => {
   open("/api/report?" + [...picked].map((id) => `run=${encodeURIComponent(id)}`).join("&"), "_blank");
 });
 
+// --- sweeps ---
+
+const EVERY_MS = 3000;
+let explored = null;
+let drawn = null;
+
+/** Seconds as people say them. */
+function span(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 129600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+}
+
+function sweepRow(sweep) {
+  const count = (number) => number.toLocaleString("en");
+  const over = sweep.succeeded + sweep.failed + sweep.left_out;
+  const words = sweep.state === "unreadable" ? [sweep.error] : [
+    sweep.state === "done" ? `${count(sweep.succeeded)} runs` : `${count(over)} of ${count(sweep.runs)} runs`,
+    sweep.failed ? `${count(sweep.failed)} failed` : "",
+    sweep.left_out ? `${count(sweep.left_out)} left out` : "",
+    sweep.state === "under_way" && sweep.left_s !== null && over < sweep.runs ? `about ${span(sweep.left_s)} left` : "",
+    sweep.state === "under_way" && sweep.idle_s !== null ? `the last ended ${span(sweep.idle_s)} ago` : "",
+  ];
+  return make("div", { class: "run", "data-id": sweep.id },
+    make("span", {}),
+    make("span", {}, make("b", {}, sweep.title), " ",
+      make("span", { class: sweep.state === "unreadable" ? "wrong" : "" }, words.filter(Boolean).join(", "))),
+    make("span", {}, sweep.state === "unreadable" ? "" : make("button", { type: "button", onclick: () => explore(sweep) }, "Explore"), " ",
+      sweep.state === "unreadable" ? "" : make("button", { type: "button", onclick: () => open(path("sweeps", sweep.id, "report"), "_blank") }, "Report")),
+    sweep.state === "under_way" ? make("progress", { class: "more", max: String(Math.max(sweep.runs, 1)), value: String(over), "aria-label": `Progress of ${sweep.title}` }) : "");
+}
+
+async function listSweeps() {
+  const { sweeps } = await call("/api/sweeps");
+  at("sweeps").hidden = sweeps.length === 0;
+  // buttons that did not change keep their focus
+  for (const sweep of sweeps) {
+    const row = sweepRow(sweep);
+    const old = document.querySelector(`#sweep-list .run[data-id="${CSS.escape(sweep.id)}"]`);
+    if (!old) at("sweep-list").append(row);
+    else if (old.contains(document.activeElement)) {
+      const which = [...old.querySelectorAll("button")].indexOf(document.activeElement);
+      old.replaceWith(row);
+      row.querySelectorAll("button")[which]?.focus();
+    } else old.replaceWith(row);
+  }
+  for (const row of at("sweep-list").querySelectorAll(".run")) {
+    if (!sweeps.some((sweep) => sweep.id === row.dataset.id)) row.remove();
+  }
+  const now = sweeps.find((sweep) => sweep.id === explored?.id);
+  if (explored && !now) { explored = null; at("explore").hidden = true; }
+  if (now && (now.state !== explored.state || now.succeeded !== explored.succeeded)) {
+    explored = { ...explored, state: now.state, succeeded: now.succeeded };
+    drawPoints();
+  }
+}
+
+async function explore(sweep) {
+  try {
+    const found = await call(path("sweeps", sweep.id));
+    explored = found;
+    at("explore").hidden = false;
+    at("explored").textContent = found.title;
+    at("about").textContent = found.description;
+    const fill = (id, role) => at(id).replaceChildren(...["factor", "result"].sort((a) => a === role ? -1 : 1)
+      .map((group) => make("optgroup", { label: `${group}s` }, ...found.columns.filter((column) => column.role === group)
+        .map((column) => make("option", { value: column.name, title: column.description }, column.name)))));
+    fill("sweep-x", "factor");
+    fill("sweep-y", "result");
+    drawPoints();
+  } catch (error) { say(error.message); }
+}
+for (const id of ["sweep-x", "sweep-y"]) at(id).addEventListener("change", () => drawPoints());
+
+let pointing = null;
+async function drawPoints() {
+  pointing?.abort();
+  pointing = new AbortController();
+  const { id } = explored;
+  const axes = ["x", "y"].map((axis) => `${axis}=${encodeURIComponent(at(`sweep-${axis}`).value)}`).join("&");
+  let found;
+  try { found = await call(`${path("sweeps", id, "points")}?${axes}`, undefined, pointing.signal); } catch (error) {
+    if (error.name !== "AbortError") at("points-said").textContent = error.message;
+    return;
+  }
+  if (explored?.id !== id) return;
+  const { x, y } = found;
+  const points = x.values.map((value, index) => [value, y.values[index]])
+    .filter(([a, b]) => a !== null && a !== undefined && b !== null && b !== undefined).sort((a, b) => a[0] - b[0]);
+  drawn?.destroy();
+  drawn = null;
+  at("points").replaceChildren();
+  const all = found.succeeded;
+  at("points-said").textContent = points.length === 0 ? "No run has both values yet."
+    : `Each of the ${points.length.toLocaleString("en")} points is a run${x.values.length < all ? `, of ${all.toLocaleString("en")} that succeeded` : ""}.`;
+  if (points.length === 0) return;
+  const plot = at("points");
+  const axis = (column) => ({
+    stroke: getComputedStyle(document.body).color, grid: { stroke: "#8884" }, label: column.name, size: column === y ? 80 : 50,
+    ...column.levels ? { splits: () => column.levels.map((_, index) => index), values: (_, splits) => splits.map((at) => column.levels[at] ?? "") } : {},
+  });
+  // numbers that cannot be negative begin at zero, and a level has room beside it
+  const range = (column) => (_, min, max) => column.levels ? [-0.5, column.levels.length - 0.5]
+    : min >= 0 && column === y ? [0, 1.05 * max || 1] : min === max ? [min - 1, max + 1] : [min - 0.03 * (max - min), max + 0.03 * (max - min)];
+  const shown = (column) => (_, value) => value === null || value === undefined ? "–" : column.levels ? column.levels[value] ?? "" : three(value);
+  drawn = new uPlot({
+    width: Math.max(300, Math.min(plot.clientWidth, 1100)), height: 340,
+    scales: { x: { time: false, range: range(x) }, y: { range: range(y) } },
+    series: [{ label: x.name, value: shown(x) }, { label: y.name, value: shown(y), stroke: "#0072b2", paths: () => null, points: { show: true, size: 6, fill: "#0072b280" } }],
+    axes: [axis(x), axis(y)],
+  }, [points.map((point) => point[0]), points.map((point) => point[1])], plot);
+}
+
 // --- questions ---
 
 let question = null;
@@ -435,4 +548,7 @@ at("shipped").addEventListener("change", async (event) => {
   }
   check();
   list();
+  listSweeps();
+  // sweeps are done by other processes, which do not say when a run ends
+  setInterval(() => { if (!document.hidden) listSweeps().catch((error) => say(error.message)); }, EVERY_MS);
 })();

@@ -29,6 +29,7 @@ use tokio_stream::{Stream, StreamExt};
 use crate::guard::{self, Guard};
 use crate::problem::{self, Problem};
 use crate::runs::{Listed, Runs, changes};
+use crate::sweeps::{Points, Shown, Sweeps};
 use crate::{Tools, limits, settings};
 
 /// Time limit of a request; simulations have their own limit.
@@ -41,6 +42,7 @@ const OPENAPI: &str = include_str!("../page/openapi.json");
 /// State shared by all requests.
 struct Server {
     runs: Arc<Runs>,
+    sweeps: Sweeps,
     tools: Arc<dyn Tools>,
     /// Turns of questions for the fast model, so that these do not wait for replays. There are as many turns as cores:
     /// more questions at a time would only make each of them slower.
@@ -58,10 +60,16 @@ type Question = (String, String, Vec<String>);
 type Shared = State<Arc<Server>>;
 
 /// The routes.
-pub(crate) fn router(runs: Arc<Runs>, tools: Arc<dyn Tools>, guard: Arc<Guard>) -> Router {
+pub(crate) fn router(
+    runs: Arc<Runs>,
+    sweeps: Sweeps,
+    tools: Arc<dyn Tools>,
+    guard: Arc<Guard>,
+) -> Router {
     let turns = std::thread::available_parallelism().map_or(1, NonZero::get);
     let server = Arc::new(Server {
         runs,
+        sweeps,
         tools,
         asking_fast: Semaphore::new(turns),
         asking: Semaphore::new(turns),
@@ -92,6 +100,10 @@ pub(crate) fn router(runs: Arc<Runs>, tools: Arc<dyn Tools>, guard: Arc<Guard>) 
         .route("/api/runs/{id}/ask", post(ask))
         .route("/api/runs/{id}/requests/{number}", get(trace))
         .route("/api/report", get(report))
+        .route("/api/sweeps", get(list_sweeps))
+        .route("/api/sweeps/{id}", get(show_sweep))
+        .route("/api/sweeps/{id}/points", get(points))
+        .route("/api/sweeps/{id}/report", get(report_of_sweep))
         .fallback(async || Problem::missing("such page"))
         .method_not_allowed_fallback(async || {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this page takes other methods")
@@ -363,17 +375,60 @@ async fn report(State(server): Shared, RawQuery(query): RawQuery) -> Result<Resp
         let named = query.split('&').filter_map(|pair| pair.strip_prefix("run="));
         let named: Vec<String> = named.map(|name| name.replace("%20", " ")).collect();
         if named.is_empty() || named.len() > limits::COMPARED {
-            return Err(Problem::bad(format!("name 1 to {} runs, as `?run=served-1`", limits::COMPARED)));
+            return Err(Problem::bad(format!(
+                "name 1 to {} runs, as `?run=served-1`",
+                limits::COMPARED
+            )));
         }
         let paths: Vec<PathBuf> =
             named.iter().map(|id| server.runs.find(id)).collect::<Result<_, _>>()?;
-        let html = server.tools.report(&paths).map_err(Problem::bad)?;
-        // the page contains its own script and style, and may load nothing
-        let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      img-src data: blob:; font-src data:; sandbox allow-scripts allow-downloads; frame-ancestors 'none'";
-        let headers: [(HeaderName, &str); 2] =
-            [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, policy)];
-        Ok((headers, html).into_response())
+        page(&server, &paths)
     })
     .await
+}
+
+/// The page of `foretell report` about these results.
+fn page(server: &Server, results: &[PathBuf]) -> Result<Response, Problem> {
+    let html = server.tools.report(results).map_err(Problem::bad)?;
+    // the page contains its own script and style, and may load nothing
+    let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                  img-src data: blob:; font-src data:; sandbox allow-scripts allow-downloads; frame-ancestors 'none'";
+    let headers: [(HeaderName, &str); 2] = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    Ok((headers, html).into_response())
+}
+
+async fn list_sweeps(State(server): Shared) -> Result<Json<Value>, Problem> {
+    aside(move || Ok(Json(json!({ "sweeps": server.sweeps.list() })))).await
+}
+
+async fn show_sweep(State(server): Shared, Path(id): Path<String>) -> Result<Json<Shown>, Problem> {
+    aside(move || server.sweeps.show(&id).map(Json)).await
+}
+
+async fn points(
+    State(server): Shared,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Points>, Problem> {
+    aside(move || {
+        let query = query.unwrap_or_default();
+        let column = |axis: &str| {
+            let found = query.split('&').find_map(|pair| pair.strip_prefix(axis));
+            found.ok_or_else(|| {
+                Problem::bad("name two columns, as `?x=nodes&y=load_throughput_rps`")
+            })
+        };
+        server.sweeps.points(&id, column("x=")?, column("y=")?).map(Json)
+    })
+    .await
+}
+
+async fn report_of_sweep(
+    State(server): Shared,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    aside(move || page(&server, &[server.sweeps.readable(&id)?])).await
 }

@@ -2,14 +2,16 @@
 //! progress, asked about by sliders, and compared.
 //!
 //! The server offers the library's functions over HTTP and JSON, described by `/api/openapi.json`, and one page
-//! that uses nothing else. Runs are kept below the served directory, so they outlive the server.
+//! that uses nothing else. Runs are kept below the served directory, so they outlive the server. Sweeps in that
+//! directory are followed while `foretell sweep` does their runs ([`sweeps`]).
 //!
 //! Access ([`guard`]): without a token the server listens only on this machine, and answers only requests with its
 //! own `Host` and `Origin`. So no other page in the user's browser can use it. With a token every request must
 //! carry it. A scenario may read files of the served directory only. Sizes, times and numbers are limited
 //! ([`limits`]).
 //!
-//! Left out: several users with separate rights, encryption (use a reverse proxy for it), saving scenarios.
+//! Left out: several users with separate rights, encryption (use a reverse proxy for it), saving scenarios, beginning
+//! sweeps.
 
 mod api;
 pub mod guard;
@@ -17,6 +19,7 @@ pub mod limits;
 mod problem;
 mod runs;
 mod settings;
+mod sweeps;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,11 +30,12 @@ use thiserror::Error;
 
 use guard::Guard;
 use runs::Runs;
+use sweeps::Sweeps;
 
 /// Functions that the server needs from the program around it.
 pub trait Tools: Send + Sync + 'static {
-    /// The page of `foretell report` about runs in these directories.
-    fn report(&self, runs: &[PathBuf]) -> Result<String, String>;
+    /// The page of `foretell report` about the results in these directories.
+    fn report(&self, results: &[PathBuf]) -> Result<String, String>;
     /// The document of `foretell trace --json` about a request of a run.
     fn trace(&self, run: &Path, request: u64) -> Result<String, String>;
 }
@@ -120,7 +124,8 @@ pub fn serve(
         let listener = tokio::net::TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let guard = Guard::new(address, options.token.as_deref());
-        let router = api::router(Arc::new(runs), Arc::new(tools), guard);
+        let sweeps = Sweeps::new(&directory);
+        let router = api::router(Arc::new(runs), sweeps, Arc::new(tools), guard);
         ready(address);
         axum::serve(listener, router).await.map_err(ServeError::Ended)
     })

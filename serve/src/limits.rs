@@ -22,5 +22,11 @@ pub const QUEUED: usize = 64;
 pub const BLOCKING_THREADS: usize = 16;
 /// Maximum number of runs on a page.
 pub const COMPARED: usize = 4;
+/// Maximum number of sweeps that are followed at a time.
+pub const SWEEPS: usize = 8;
+/// Maximum number of listed sweeps.
+pub const LISTED_SWEEPS: usize = 200;
+/// Maximum number of points of a sweep's chart.
+pub const POINTS: usize = 5_000;
 /// Maximum number of clients that follow the progress of runs.
 pub const FOLLOWERS: usize = 64;

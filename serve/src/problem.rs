@@ -42,6 +42,11 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, format!("there is no {what}"))
     }
 
+    /// What is wrong, for people.
+    pub(crate) fn message(&self) -> &str {
+        &self.error
+    }
+
     pub(crate) fn busy(error: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, error)
     }

@@ -164,7 +164,7 @@ impl Runs {
                 status: Status::Done,
             });
         }
-        let own = own_runs(&self.directory).into_iter().map(|name| Listed {
+        let own = own(&self.directory, is_run).into_iter().map(|name| Listed {
             id: name.clone(),
             path: name.clone(),
             title: name,
@@ -255,7 +255,7 @@ impl Runs {
     }
 }
 
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     // a panicking thread breaks no invariant, so the lock is still usable
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -268,6 +268,11 @@ fn listed(entry: &Entry) -> Listed {
         served: true,
         status: entry.status.borrow().clone(),
     }
+}
+
+/// Whether an id can be the name of a user's own directory. It then leads nowhere else.
+pub(crate) fn is_own_name(id: &str) -> bool {
+    matches!(name(id), Some(Name::Own(_)))
 }
 
 /// Parses an id; `None` if it names nothing, for example if it would lead out of the directory.
@@ -284,13 +289,16 @@ fn name(id: &str) -> Option<Name<'_>> {
 
 /// Whether a path is a directory, not a link, with a complete run in it.
 fn is_run(path: &Path) -> bool {
+    holds(path, &[TRUTH_FILE, SCENARIO_FILE, STORE_FILE])
+}
+
+/// Whether a path is a directory, not a link, with these files in it, which are no links either.
+pub(crate) fn holds(path: &Path, files: &[&str]) -> bool {
     let is = |path: &Path, wanted: fn(&fs::FileType) -> bool| {
         fs::symlink_metadata(path).is_ok_and(|found| wanted(&found.file_type()))
     };
     is(path, fs::FileType::is_dir)
-        && [TRUTH_FILE, SCENARIO_FILE, STORE_FILE]
-            .iter()
-            .all(|file| is(&path.join(file), fs::FileType::is_file))
+        && files.iter().all(|file| is(&path.join(file), fs::FileType::is_file))
 }
 
 /// Names of directories in a directory.
@@ -306,10 +314,9 @@ fn numbers(directory: &Path) -> impl Iterator<Item = u64> + use<> {
     names.filter(move |number| is_run(&served.join(format!("run-{number}"))))
 }
 
-/// Runs that the user has made in the directory.
-fn own_runs(directory: &Path) -> Vec<String> {
-    let is_own =
-        |id: &String| matches!(name(id), Some(Name::Own(_))) && is_run(&directory.join(id));
+/// What the user has made in the directory and `is_wanted`, by name.
+pub(crate) fn own(directory: &Path, is_wanted: impl Fn(&Path) -> bool) -> Vec<String> {
+    let is_own = |id: &String| is_own_name(id) && is_wanted(&directory.join(id));
     let mut found: Vec<String> = directories(directory).filter(is_own).collect();
     found.sort();
     found

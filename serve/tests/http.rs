@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use foretell_datasets::{EncodedEntry, Entry, JournalWriter, Value as Cell};
 use foretell_serve::{Options, ServeError, Tools, serve};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -400,4 +401,109 @@ fn runs_outlive_the_server_and_a_long_one_is_stopped() {
     assert_eq!(later.send("DELETE", &format!("/api/runs/{long}"), "", "").status, 204);
     later.wait(long, "stopped");
     assert!(later.files().iter().all(|file| !file.contains("run-2/run.db")), "{:?}", later.files());
+}
+
+/// A sweep's directory without runs.
+fn sweep(directory: &Path) {
+    let column = |name: &str, role: &str| json!({ "name": name, "kind": "number", "role": role, "unit": "", "description": "" });
+    let columns = [column("run", "identity"), column("nodes", "factor"), column("rps", "observed")];
+    let table = |name: &str| json!({ "name": name, "description": "", "columns": columns.clone(), "rows_per_file": 9 });
+    let manifest = json!({
+        "fingerprint": "a".repeat(64), "tool_version": "", "title": "Nodes <b>", "description": "",
+        "license": "", "design": "full", "points": 4, "replicates": 1, "seed": 1, "factors": [],
+        "constraints": [], "split": "", "tables": [table("runs"), table("failures")],
+    });
+    fs::create_dir_all(directory.join("shards/1-of-1")).unwrap();
+    fs::write(directory.join("sweep.json"), manifest.to_string()).unwrap();
+}
+
+/// Appends runs to a sweep's journal.
+fn append(directory: &Path, runs: std::ops::Range<u64>) {
+    let path = directory.join("shards/1-of-1/runs.journal");
+    let file = foretell_files::grow(&path).unwrap();
+    let mut journal = JournalWriter::open(file, &path, &"a".repeat(64)).unwrap();
+    for run in runs {
+        let row = [run, 2 * run, 100 * run].map(Cell::count).to_vec();
+        let tables = vec![if run == 2 { vec![] } else { vec![row] }, vec![]];
+        let entry = Entry { run, split: "train".to_owned(), tables };
+        journal.append(&EncodedEntry::new(&entry).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_sweep_under_way_is_followed() {
+    let server = Server::new();
+    assert_eq!(server.get("/api/sweeps").json(), json!({ "sweeps": [] }));
+    let place = server.directory.path().join("grid");
+    sweep(&place);
+    append(&place, 0..1);
+    let listed = || server.get("/api/sweeps").json()["sweeps"][0].clone();
+    let first = listed();
+    assert_eq!(
+        (&first["id"], &first["title"], &first["state"]),
+        (&json!("grid"), &json!("Nodes <b>"), &json!("under_way"))
+    );
+    assert_eq!((&first["runs"], &first["succeeded"]), (&json!(4), &json!(1)));
+    assert_eq!(first["left_s"], Value::Null, "no pace is known yet");
+    append(&place, 1..4);
+    let later = listed();
+    assert_eq!((&later["succeeded"], &later["failed"]), (&json!(3), &json!(1)));
+    assert_eq!(later["left_s"], 0.0);
+    assert!(later["idle_s"].as_f64().unwrap() < 60.0);
+    let shown = server.get("/api/sweeps/grid").json();
+    assert_eq!(shown["columns"][0]["name"], "nodes");
+    assert_eq!(shown["columns"][1]["role"], "result");
+    let points = server.get("/api/sweeps/grid/points?x=nodes&y=rps").json();
+    assert_eq!(points["x"]["values"], json!([0, 2, 6]));
+    assert_eq!(points["y"]["values"], json!([0, 100, 300]));
+    assert_eq!(server.get("/api/sweeps/grid/report").status, 200);
+    // a sweep that is begun again, and one that is gone
+    fs::remove_dir_all(place.join("shards")).unwrap();
+    assert_eq!(listed()["succeeded"], 0);
+    fs::remove_dir_all(&place).unwrap();
+    assert_eq!(server.get("/api/sweeps/grid").status, 404);
+}
+
+#[test]
+fn no_sweep_leads_elsewhere_and_a_damaged_one_hurts_no_other() {
+    let server = Server::new();
+    let directory = server.directory.path();
+    let outside = tempfile::tempdir().unwrap();
+    sweep(outside.path());
+    std::os::unix::fs::symlink(outside.path(), directory.join("link")).unwrap();
+    sweep(&directory.join("good"));
+    sweep(&directory.join("inside"));
+    fs::remove_dir_all(directory.join("inside/shards")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("shards"), directory.join("inside/shards"))
+        .unwrap();
+    fs::create_dir(directory.join("bad")).unwrap();
+    fs::write(directory.join("bad/sweep.json"), "{").unwrap();
+    let found = server.get("/api/sweeps").json();
+    let states: Vec<(&str, &str)> = found["sweeps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|sweep| (sweep["id"].as_str().unwrap(), sweep["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, [("bad", "unreadable"), ("good", "under_way"), ("inside", "unreadable")]);
+    for path in [
+        "/api/sweeps/link",
+        "/api/sweeps/inside/points?x=nodes&y=rps",
+        "/api/sweeps/inside/report",
+        "/api/sweeps/..",
+        "/api/sweeps/%2e%2e",
+        "/api/sweeps/..%2fgood",
+        "/api/sweeps/good%2f..%2fgood",
+        "/api/sweeps/served-1",
+        "/api/sweeps/bad",
+        "/api/sweeps/bad/report",
+        "/api/sweeps/good/points",
+        "/api/sweeps/good/points?x=nodes",
+        "/api/sweeps/good/points?x=nodes&y=nothing",
+        "/api/sweeps/good/points?x=run&y=rps",
+    ] {
+        let found = server.get(path);
+        assert_eq!(found.status / 100, 4, "{path}: {} {}", found.status, found.body);
+    }
+    assert_eq!(server.send("DELETE", "/api/sweeps/good", "", "").status, 405);
 }

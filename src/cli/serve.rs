@@ -8,8 +8,8 @@ use clap::Args;
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArguments {
-    /// Directory whose runs the page offers. New runs are kept in its subdirectory `served`. Scenarios may
-    /// name files in it and below.
+    /// Directory whose runs and sweeps the page offers. New runs are kept in its subdirectory `served`.
+    /// Scenarios may name files in it and below.
     #[arg(default_value = ".", value_name = "DIR")]
     pub directory: PathBuf,
     /// Port to listen on; 0 takes any free port.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use foretell_ati::{RunDb, STORE_FILE, open_run};
-use foretell_datasets::{Manifest, Role, Value as Cell, read_columns};
+use foretell_datasets::{FollowedSweep, Role, numbers, texts};
 use foretell_input::Limit;
 use foretell_report::chart::Column;
 use foretell_report::{
@@ -33,8 +33,6 @@ const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
 const PICTURE: Limit = Limit::new(4 << 20, "a picture");
 /// Maximum number of pictures of a reproduction.
 const MOST_PICTURES: usize = 64;
-/// Maximum number of different texts of a column to choose from.
-const MOST_LEVELS: usize = 200;
 
 /// The name of each result: the last part of its path, or the whole path if two names would be
 /// equal.
@@ -182,56 +180,30 @@ fn paths(
 }
 
 fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
-    let manifest = Manifest::read(path)?;
-    let known = manifest.tables.first().map(|table| table.columns.as_slice()).unwrap_or_default();
-    // factors first; half-widths are parts of other columns, so they are left out
-    let of = |role: Role| known.iter().filter(move |column| column.role == role);
-    let wanted: Vec<_> = of(Role::Factor)
-        .chain(of(Role::Observed).filter(|column| !column.name.contains("half_width")))
-        .collect();
+    let followed = FollowedSweep::open(path)?;
+    let manifest = followed.manifest();
+    let wanted: Vec<_> = manifest.explorable().collect();
     let names: Vec<String> = wanted.iter().map(|column| column.name.clone()).collect();
-    let cells = read_columns(path, &names, &[])?;
+    let cells = followed.cells(&names)?;
     let columns = wanted.iter().zip(&cells).filter_map(|(column, cells)| {
         let role = if column.role == Role::Factor { "factor" } else { "result" };
-        let (levels, values) = match numbers(cells) {
-            Some(values) => (None, values),
-            None => levels(cells)?,
-        };
-        let (name, unit) = (column.name.clone(), column.unit.clone());
-        Some(Column { name, unit, role, levels, values })
+        let (name, unit) = (&column.name, &column.unit);
+        match numbers(cells) {
+            Some(values) => Some(Column::of_numbers(name, unit, role, values)),
+            None => Column::of_texts(name, unit, role, &texts(cells)),
+        }
     });
     let columns = columns.collect();
+    let progress = followed.progress();
+    let under_way = (!progress.is_complete).then(|| (progress.over(), manifest.runs()));
     Ok(Source::Sweep(Sweep {
         name: name.to_owned(),
-        title: manifest.title,
-        description: manifest.description,
-        factors: manifest.factors,
+        title: manifest.title.clone(),
+        description: manifest.description.clone(),
+        factors: manifest.factors.clone(),
+        under_way,
         columns,
     }))
-}
-
-/// Cells as numbers, some of which may be missing; `None` if one is a text.
-fn numbers(cells: &[Cell]) -> Option<Vec<Option<f64>>> {
-    let mut numbers = Vec::with_capacity(cells.len());
-    for cell in cells {
-        numbers.push(match cell {
-            Cell::Missing => None,
-            Cell::Flag(flag) => Some(f64::from(u8::from(*flag))),
-            cell => Some(cell.as_f64()?),
-        });
-    }
-    Some(numbers)
-}
-
-/// The different texts, and the cells as indexes into them.
-type Levels = (Option<Vec<String>>, Vec<Option<f64>>);
-
-/// Cells as indexes of texts; `None` if there are too many different texts.
-fn levels(cells: &[Cell]) -> Option<Levels> {
-    let text = |cell: &Cell| (*cell != Cell::Missing).then(|| cell.to_string());
-    let texts: Vec<Option<String>> = cells.iter().map(text).collect();
-    let (names, places) = foretell_report::chart::levels(&texts);
-    (names.len() <= MOST_LEVELS).then_some((Some(names), places))
 }
 
 fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use foretell_core::sweep;
-use foretell_datasets::{Content, Manifest, finish, missing as missing_runs};
+use foretell_datasets::{Content, Manifest, SHARDS, finish, journals, missing as missing_runs};
 use foretell_files::Directory;
 use foretell_input::Limit;
 use serde_json::json;
 
-use super::{OUTCOME, SCENARIO, SHARDS, SWEEP, SWEEPING, format_of, journals, print_whole, whole};
+use super::{OUTCOME, SCENARIO, SWEEP, SWEEPING, format_of, print_whole, whole};
 use crate::cli::{MergeArguments, MissingArguments};
 use crate::failure::Failure;
 use crate::{interrupt, output};

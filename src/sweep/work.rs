@@ -7,7 +7,9 @@ use std::sync::Mutex;
 
 use foretell_core::Simulation;
 use foretell_core::sweep::PointFacts;
-use foretell_datasets::{EncodedEntry, Entry, Invalid, JournalWriter, Journals, Run, hex_of};
+use foretell_datasets::{
+    EncodedEntry, Entry, Invalid, JOURNAL, JournalWriter, Journals, Run, hex_of,
+};
 use foretell_sim::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -25,7 +27,7 @@ pub(super) fn perform(
 ) -> Result<u64, Failure> {
     interrupt::watch();
     let fingerprint = &prepared.manifest.fingerprint;
-    let file = place.own.grow(super::JOURNAL)?;
+    let file = place.own.grow(JOURNAL)?;
     let journal = JournalWriter::open(file, &place.journal, fingerprint)?;
     let before = count(place, fingerprint)?;
     let mut done = Done::open(place, fingerprint)?;

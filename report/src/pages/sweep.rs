@@ -18,6 +18,8 @@ pub struct Sweep {
     pub description: String,
     /// The factors that are varied: a column, and its values in words.
     pub factors: Vec<(String, String)>,
+    /// Of a sweep that is not complete: the number of runs that are over, and of all runs.
+    pub under_way: Option<(u64, u64)>,
     /// Factors first, then results.
     pub columns: Vec<Column>,
 }
@@ -26,6 +28,10 @@ pub struct Sweep {
 pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
     let mut section = Section::new("The sweep");
     section.text(format!("{}. {}", sweep.title.trim_end_matches('.'), sweep.description));
+    if let Some((over, all)) = sweep.under_way {
+        let over = count(over, "is", "are");
+        section.text(format!("The sweep is not complete: of {all} runs, {over} over."));
+    }
     let mut table = Table::new("What was varied", 2, &["factor", "values"]);
     table.rows =
         sweep.factors.iter().map(|(name, values)| vec![short_name(name), values.clone()]).collect();
@@ -44,7 +50,7 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
         .collect();
     let runs = columns.first().map_or(0, |column| column.values.len());
     if runs == 0 {
-        section.push(Part::Gap("The data set has no runs.".to_owned()));
+        section.push(Part::Gap("No run has ended yet without a failure.".to_owned()));
         return vec![section];
     }
     let (columns, step) = thinned(columns);

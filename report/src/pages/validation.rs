@@ -77,20 +77,14 @@ fn explore(rows: &[&Value], section: &mut Section) {
         let (name, unit) = (name.to_owned(), String::new());
         Column { name, unit, role: "factor", levels: Some(levels), values }
     };
-    let numbers = |name: &str, key: &str, unit: &str| Column {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        role: "factor",
-        levels: None,
-        values: rows.iter().map(|row| at(row, &[key])).collect(),
+    let numbers = |name: &str, key: &str, unit: &str| {
+        let values = rows.iter().map(|row| at(row, &[key])).collect();
+        Column::of_numbers(name, unit, "factor", values)
     };
     let figures = |of: &'static str, word: &'static str, role: &'static str| {
-        FIGURES.map(|(key, _, name, unit)| Column {
-            name: format!("{word} {name}"),
-            unit: unit.to_owned(),
-            role,
-            levels: None,
-            values: rows.iter().map(|row| figure(row, of, key)).collect(),
+        FIGURES.map(|(key, _, name, unit)| {
+            let values = rows.iter().map(|row| figure(row, of, key)).collect();
+            Column::of_numbers(&format!("{word} {name}"), unit, role, values)
         })
     };
     // at first, the page draws the first result over the first factor, coloured by the second

@@ -8,7 +8,7 @@ use foretell_algorithms::io_scheduler::{Choice, Io, Request, Scheduler, Schedule
 use foretell_units::{Sectors, SimSpan, SimTime, Stream};
 
 use super::lanes::Lanes;
-use super::rotating::{Held, Rotating};
+use super::rotating::{Begun, Held, Rotating};
 use super::{Done, Measurement, Served, Taken};
 
 /// A device and its scheduler.
@@ -146,7 +146,7 @@ impl Drive {
                 Choice::Serve(request) => {
                     self.head = request.end();
                     match &mut self.device {
-                        Device::Lanes(_) => self.serve(now, request, None),
+                        Device::Lanes(_) => self.serve(now, request, Begun::default()),
                         Device::Rotating(disk) => {
                             let angle = if self.depth > 1 { disk.any_angle() } else { 0.0 };
                             let held = Held { since: now, angle };
@@ -163,8 +163,8 @@ impl Drive {
         }
         if self.in_service() == 0 && !self.waiting.is_empty() {
             let (chosen, reach_ns) = self.reached_first(now);
-            let request = self.waiting.remove(chosen).request;
-            self.serve(now, request, reach_ns);
+            let Waiting { request, held } = self.waiting.remove(chosen);
+            self.serve(now, request, Begun { reach_ns, held: now - held.since });
         }
     }
 
@@ -176,7 +176,7 @@ impl Drive {
         }
         let mut best = (0, f64::INFINITY);
         for (index, Waiting { request, held }) in self.waiting.iter().enumerate() {
-            let reach = disk.reach_ns(now, request.op, request.lbn, *held);
+            let reach = disk.reach_ns(now, (request.op, request.lbn, request.sectors), *held);
             if reach < best.1 {
                 best = (index, reach);
             }
@@ -184,10 +184,10 @@ impl Drive {
         (best.0, Some(best.1))
     }
 
-    fn serve(&mut self, now: SimTime, request: Request<u32>, reach_ns: Option<f64>) {
+    fn serve(&mut self, now: SimTime, request: Request<u32>, begun: Begun) {
         let what = (request.op, request.lbn, request.sectors);
         let Served { done, taken } = match &mut self.device {
-            Device::Rotating(disk) => disk.serve(now, what, reach_ns),
+            Device::Rotating(disk) => disk.serve(now, what, begun),
             Device::Lanes(lanes) => lanes.serve(now, what),
         };
         self.busy += taken.service;

@@ -120,6 +120,10 @@ impl Measurement {
             point.quantiles_ns.iter().chain(tail).all(|ns| time(*ns))
                 && (tail.is_empty() || tail.len() == TAIL.len())
         };
+        let is_run = |known: &LongWrites| {
+            !known.rates.is_empty()
+                && known.rates.iter().all(|(bytes, per_s)| *bytes < 1 << 62 && rate(*per_s))
+        };
         let streams = |rates: &Vec<f64>| rates.len() >= 2 && rates.iter().all(|per_s| rate(*per_s));
         let checks = [
             ("capacity_bytes", (SECTOR_BYTES..1 << 62).contains(&self.capacity_bytes)),
@@ -130,7 +134,7 @@ impl Measurement {
             ("random", self.random.iter().flatten().all(random)),
             ("beside", self.beside.iter().all(beside)),
             ("rewriting", self.rewriting.iter().flat_map(|known| &known.random).all(random)),
-            ("long_writes", self.long_writes.is_none_or(|known| rate(known.bytes_per_s))),
+            ("long_writes", self.long_writes.as_ref().is_none_or(is_run)),
             ("buffered_writes", self.buffered_writes <= 1 << 24),
             ("joined_write_sectors", self.joined_write_sectors < 1 << 40),
             ("write_alone_ns", sizes(&self.write_alone_ns)),
@@ -238,12 +242,11 @@ pub struct WriteBuffer {
 }
 
 /// A long run of sequential writes to a solid-state drive that was written at random.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LongWrites {
-    /// Bytes after which the rate is closer to the last one than to the first one.
-    pub after_bytes: u64,
-    /// The last rate, bytes/s.
-    pub bytes_per_s: f64,
+    /// For each part of the run: the bytes from the beginning of the run to the middle of the part, and the rate in the
+    /// part, bytes/s.
+    pub rates: Vec<(u64, f64)>,
 }
 
 /// Writes to a small part of a solid-state drive, again and again.

@@ -109,6 +109,15 @@ pub(super) struct Held {
     pub(super) angle: f64,
 }
 
+/// What is known about a command when the drive begins it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Begun {
+    /// Its positioning time, if already drawn.
+    pub(super) reach_ns: Option<f64>,
+    /// How long the drive has held it.
+    pub(super) held: SimSpan,
+}
+
 /// The arm and the medium, modelled from a measurement.
 #[derive(Debug)]
 pub(super) struct Rotating {
@@ -328,24 +337,30 @@ impl Rotating {
     }
 
     /// Draws the positioning time of an operation that the drive holds, from the arm's present place.
-    pub(super) fn reach_ns(&mut self, now: SimTime, op: Op, lbn: Sectors, held: Held) -> f64 {
+    /// Of a read in part of the buffer, the first sector that is missing counts.
+    pub(super) fn reach_ns(
+        &mut self,
+        now: SimTime,
+        (op, lbn, sectors): (Op, Sectors, Sectors),
+        held: Held,
+    ) -> f64 {
         // a buffered write is positioned for later, over the same distance
         let buffered = op == Op::Write && self.measured.buffered_writes > 0;
         let op = if buffered { self.mechanical } else { op };
         let continues = lbn == self.end && !self.wrote_last();
-        if continues || op == Op::Read && self.holds(now, lbn) {
-            0.0
-        } else {
-            self.positioning_ns(now, op, lbn, Some(held))
+        if continues {
+            return 0.0;
         }
+        let wanted = if op == Op::Read { self.missing(now, lbn, sectors) } else { Some(lbn) };
+        wanted.map_or(0.0, |wanted| self.positioning_ns(now, op, wanted, Some(held)))
     }
 
-    /// Serves an operation. `reach_ns`: its positioning time, if already drawn.
+    /// Serves an operation.
     pub(super) fn serve(
         &mut self,
         now: SimTime,
         (op, lbn, sectors): (Op, Sectors, Sectors),
-        reach_ns: Option<f64>,
+        Begun { reach_ns, held }: Begun,
     ) -> Served {
         let mut taken_at = self.room_at(now);
         if op == Op::Write && self.measured.buffered_writes > 0 {
@@ -355,7 +370,7 @@ impl Rotating {
             taken_at = taken_at.max(self.busy_until);
         }
         if op == Op::Read
-            && let Some(done) = self.read_on(taken_at, lbn, sectors)
+            && let Some(done) = self.read_on(taken_at, lbn, sectors, held)
         {
             let service = done - now;
             return Served { done, taken: Taken { service, work: service, alone: service } };
@@ -428,15 +443,26 @@ impl Rotating {
         1.0 / self.transfer_ns(lbn, Sectors(1))
     }
 
-    /// Whether a sector is in the buffer, or is the next one of the read-ahead.
-    fn holds(&self, now: SimTime, lbn: Sectors) -> bool {
-        let (sector, rate) = (lbn.get(), self.sectors_per_ns(lbn));
-        let mut known = self.segments.iter().filter(|segment| segment.from <= sector);
-        known.any(|segment| sector <= segment.reached(now, rate) && sector < segment.end)
+    /// The first sector of a read that is neither in the buffer nor on its way to it; `None` if there is none.
+    fn missing(&self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<Sectors> {
+        let (first, rate) = (lbn.get(), self.sectors_per_ns(lbn));
+        let holds = |segment: &&Segment| {
+            segment.from <= first && first <= segment.reached(now, rate) && first < segment.end
+        };
+        let Some(segment) = self.segments.iter().find(holds) else { return Some(lbn) };
+        let reached = segment.reached(now, rate);
+        let is_there = reached < segment.end || first + sectors.get() <= reached;
+        (!is_there).then_some(Sectors(reached))
     }
 
-    /// Serves a read from read-ahead, if its data are there or about to be.
-    fn read_on(&mut self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<SimTime> {
+    /// Serves a read from read-ahead, if its data are there or about to be. `held`: how long the drive has held it.
+    fn read_on(
+        &mut self,
+        now: SimTime,
+        lbn: Sectors,
+        sectors: Sectors,
+        held: SimSpan,
+    ) -> Option<SimTime> {
         let (first, last) = (lbn.get(), (lbn + sectors).get());
         let place = self.segments.iter().position(|s| first >= s.from && last <= s.end)?;
         let rate = self.sectors_per_ns(lbn);
@@ -452,7 +478,10 @@ impl Rotating {
         // only the latest segment still grows
         let there = segment.at + SimSpan::from_ns(missing as u64);
         let bytes = (sectors.get() * SECTOR_BYTES) as f64;
-        let hit = span(alone_ns(&self.measured.read_ahead_hit_ns, bytes));
+        let hits = &self.measured.read_ahead_hit_ns;
+        // the drive prepares a command while it holds it, so that only the transfer remains
+        let prepared_ns = alone_ns(hits, 0.0).min(held.as_ns() as f64);
+        let hit = span(alone_ns(hits, bytes) - prepared_ns);
         let done = (now + hit).max(there);
         if place > 0 && self.measured.hits_end_read_ahead {
             let latest = self.segments[0];
@@ -588,9 +617,10 @@ mod tests {
     /// Time of a read of 8 sectors at `lbn`, a pause after a read of the first 8, ms.
     fn after_ms(lbn: u64, pause: SimSpan) -> f64 {
         let mut disk = disk(measurement());
-        let first = disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), None).done;
+        let first =
+            disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), Begun::default()).done;
         let then = first + pause;
-        let served = disk.serve(then, (Op::Read, Sectors(lbn), Sectors(8)), None);
+        let served = disk.serve(then, (Op::Read, Sectors(lbn), Sectors(8)), Begun::default());
         (served.done - then).as_ms_f64()
     }
 
@@ -619,8 +649,8 @@ mod tests {
         let second_ms = |reach_ns: Option<f64>| {
             let mut disk = disk(buffered.clone());
             let write = |lbn: u64| (Op::Write, Sectors(lbn), Sectors(8));
-            disk.serve(SimTime::ZERO, write(100_000), reach_ns);
-            let second = disk.serve(SimTime::ZERO, write(200_000), None);
+            disk.serve(SimTime::ZERO, write(100_000), Begun { reach_ns, ..Begun::default() });
+            let second = disk.serve(SimTime::ZERO, write(200_000), Begun::default());
             (second.done - SimTime::ZERO).as_ms_f64()
         };
         // the drawn time if the scheduler chose it; otherwise the measured one
@@ -641,7 +671,8 @@ mod tests {
             let mut disk = disk(buffered.clone());
             lbns.map(|lbn| {
                 let write = (Op::Write, Sectors(lbn), Sectors(256));
-                (disk.serve(SimTime::ZERO, write, None).done - SimTime::ZERO).as_ms_f64()
+                (disk.serve(SimTime::ZERO, write, Begun::default()).done - SimTime::ZERO)
+                    .as_ms_f64()
             })
         };
         let near = |found: [f64; 4], expected: [f64; 4]| {
@@ -663,7 +694,7 @@ mod tests {
             let mut disk = disk(measured);
             let mut read = |at_ms: u64, lbn: u64| {
                 let now = SimTime::ZERO + SimSpan::from_ms(at_ms);
-                disk.serve(now, (Op::Read, Sectors(lbn), Sectors(8)), None).done - now
+                disk.serve(now, (Op::Read, Sectors(lbn), Sectors(8)), Begun::default()).done - now
             };
             read(0, 0);
             read(100, 1_000_000);
@@ -692,10 +723,11 @@ mod tests {
         measured.positioning[1].extend([-1, -64, 32].map(near));
         let mut disk = disk(measured);
         disk.turn_ns = 8.0 * MS;
-        let read = disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), None).done;
+        let read =
+            disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), Begun::default()).done;
         let begin = read + SimSpan::from_ms(2);
         let write = (Op::Write, Sectors(9000), Sectors(8));
-        let written = disk.serve(begin, write, None).done;
+        let written = disk.serve(begin, write, Begun::default()).done;
         assert!(((written - begin).as_ms_f64() - 0.1).abs() < 0.001);
         (disk, begin)
     }
@@ -706,7 +738,7 @@ mod tests {
         for (waits, expected_ms) in [(true, 5.141), (false, 0.2)] {
             let (mut disk, begin) = after_a_write(waits);
             let now = begin + SimSpan::from_us(100);
-            let hit = disk.serve(now, (Op::Read, Sectors(8), Sectors(8)), None).done;
+            let hit = disk.serve(now, (Op::Read, Sectors(8), Sectors(8)), Begun::default()).done;
             assert!(((hit - begin).as_ms_f64() - expected_ms).abs() < 0.001, "{hit:?}");
         }
     }
@@ -716,7 +748,8 @@ mod tests {
         for (pause_ms, expected_ms) in [(5, 7.041), (7, 5.082), (13, 7.082)] {
             let (mut disk, begin) = after_a_write(true);
             let now = begin + SimSpan::from_ms(pause_ms);
-            let near = disk.serve(now, (Op::Read, Sectors(8950), Sectors(8)), None).done;
+            let near =
+                disk.serve(now, (Op::Read, Sectors(8950), Sectors(8)), Begun::default()).done;
             // from the end of the write, or from now, whichever is later
             let from = now.max(begin + SimSpan::from_us(5041));
             let took = (near - from).as_ms_f64();
@@ -740,7 +773,7 @@ mod tests {
         for (now_ms, expected_ms) in [(0, 4.0), (2, 2.0), (4, 8.0), (12, 8.0)] {
             let now = SimTime::ZERO + SimSpan::from_ms(now_ms);
             let held = Held { since: now, angle: 0.5 };
-            let reach_ms = disk.reach_ns(now, Op::Read, place, held) / MS;
+            let reach_ms = disk.reach_ns(now, (Op::Read, place, Sectors(8)), held) / MS;
             assert!((reach_ms - expected_ms).abs() < 0.001, "{now_ms}: {reach_ms}");
         }
     }
@@ -765,8 +798,8 @@ mod tests {
             let mut disk = disk(measured.clone());
             disk.turn_ns = 8.0 * MS;
             let read = |lbn: u64| (Op::Read, Sectors(lbn), Sectors(8));
-            let from = disk.serve(SimTime::ZERO, read(first), None).done + pause;
-            let done = disk.serve(from, read(first + 8 + 64), None).done;
+            let from = disk.serve(SimTime::ZERO, read(first), Begun::default()).done + pause;
+            let done = disk.serve(from, read(first + 8 + 64), Begun::default()).done;
             (done - from).as_ms_f64()
         };
         for (pause_us, expected_ms) in [(0, 1.0), (600, 0.4), (1600, 7.4), (9600, 7.4)] {
@@ -783,9 +816,10 @@ mod tests {
         let (mut disk, begin) = after_a_write(true);
         let (next, held) = (Sectors(9008), Held { since: begin, angle: 0.5 });
         // while the write is in progress, its continuation takes no positioning
-        assert!(disk.reach_ns(begin, Op::Read, next, held).abs() < 1.0);
+        assert!(disk.reach_ns(begin, (Op::Read, next, Sectors(8)), held).abs() < 1.0);
         // the write ends after 5.041 ms, and a revolution takes 8
-        let reach_ms = disk.reach_ns(begin + SimSpan::from_ms(7), Op::Read, next, held) / MS;
+        let reach_ms =
+            disk.reach_ns(begin + SimSpan::from_ms(7), (Op::Read, next, Sectors(8)), held) / MS;
         assert!((reach_ms - (8.0 - 1.959)).abs() < 0.001, "{reach_ms}");
     }
 }

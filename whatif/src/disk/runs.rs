@@ -3,8 +3,8 @@
 //! Data that were written one after the other lie in the same blocks. If all of them are written again, as a log
 //! does, whole blocks become free without a move. Random writes leave valid pages in each block, and the drive moves
 //! them. At the beginning of a run, the drive still collects blocks that the run has not reached. The measurement
-//! ([`LongWrites`]) has the rate of long runs, and the length after which it is reached. Before that, a write costs as
-//! much as a random one. Left out: the change from one to the other is gradual.
+//! ([`LongWrites`]) has the rate by the length of the run. Left out: other writes leave valid pages in the blocks of a
+//! run.
 
 use foretell_units::Op;
 
@@ -25,9 +25,8 @@ const FOLLOWED: usize = 32;
 pub(super) struct Runs {
     /// By size in bytes: time of a random write, ns.
     random_ns: Vec<(f64, f64)>,
-    /// Bytes after which a run is long.
-    long: u64,
-    bytes_per_s: f64,
+    /// By length of the run, bytes: its rate, bytes/s.
+    rates: Vec<(f64, f64)>,
     /// Where a run ends, and its length, bytes; the latest first.
     ends: Vec<(u64, u64)>,
 }
@@ -35,10 +34,11 @@ pub(super) struct Runs {
 impl Runs {
     /// `None`: the rate of long sequential writes is not known.
     pub(super) fn new(measured: &Measurement) -> Option<Self> {
-        let LongWrites { after_bytes, bytes_per_s } = measured.long_writes?;
+        let LongWrites { rates } = measured.long_writes.as_ref()?;
+        let rates = rates.iter().map(|(bytes, per_s)| (*bytes as f64, *per_s)).collect();
         let random = most_per_s(&measured.random[index(Op::Write)]);
         let random_ns = random.into_iter().map(|(bytes, per_s)| (bytes, 1e9 / per_s)).collect();
-        Some(Self { random_ns, long: after_bytes.max(LONG), bytes_per_s, ends: Vec::new() })
+        Some(Self { random_ns, rates, ends: Vec::new() })
     }
 
     /// Notes a write. Returns its time as a share of that of a random write.
@@ -51,11 +51,21 @@ impl Runs {
             self.ends.remove(short.unwrap_or(FOLLOWED - 1));
         }
         self.ends.insert(0, (end.max(from + bytes), before + bytes));
-        if before < self.long {
+        if before < LONG {
             return 1.0;
         }
         let random_ns = by_size(&self.random_ns, bytes as f64);
-        (bytes as f64 / self.bytes_per_s * 1e9 / random_ns.max(1.0)).min(1.0)
+        let per_s = self.rate_at(before as f64);
+        (bytes as f64 / per_s * 1e9 / random_ns.max(1.0)).min(1.0)
+    }
+
+    /// The rate of a run of this length, bytes/s: linear between the parts that were measured.
+    fn rate_at(&self, length: f64) -> f64 {
+        let above = self.rates.partition_point(|(bytes, _)| *bytes < length);
+        let last = self.rates.len() - 1;
+        let (low, high) = (self.rates[above.saturating_sub(1)], self.rates[above.min(last)]);
+        let part = if high.0 > low.0 { (length - low.0) / (high.0 - low.0) } else { 0.0 };
+        low.1 * (1.0 - part) + high.1 * part
     }
 }
 
@@ -69,7 +79,11 @@ mod tests {
         let random = Random { bytes: 65_536, depth: 16, mean_ns: 1e6, per_s: 1000.0, steady: true };
         let measured = Measurement {
             random: [Vec::new(), vec![random]],
-            long_writes: Some(LongWrites { after_bytes: LONG, bytes_per_s: 4.0 * 65_536_000.0 }),
+            long_writes: Some(LongWrites {
+                rates: [(LONG, 4.0), (2 * LONG, 8.0)]
+                    .map(|(bytes, times)| (bytes, times * 65_536_000.0))
+                    .to_vec(),
+            }),
             ..nothing()
         };
         let mut runs = Runs::new(&measured).unwrap();
@@ -81,7 +95,13 @@ mod tests {
             runs.write(number * 177 * 65_536, 65_536);
         }
         assert!((runs.write(log + 65_536, 65_536) - 0.25).abs() < 1e-9);
-        assert!((runs.write(log, 65_536) - 0.25).abs() < 1e-9);
+        assert!((runs.write(log, 65_536) - 0.25).abs() < 0.002);
+        // it gets faster with its length
+        for _ in 0..LONG / 65_536 {
+            log += 65_536;
+            runs.write(log, 65_536);
+        }
+        assert!((runs.write(log + 65_536, 65_536) - 0.125).abs() < 0.002);
         // another run begins
         assert!((runs.write(log + NEAR + (1 << 20), 65_536) - 1.0).abs() < 1e-9);
     }

@@ -255,7 +255,7 @@ pub(super) fn read(
             if !thinks_after_each(kind.as_deref(), is_of_guests(scenario, workload)) {
                 progress.end(streams.ended);
                 streams.per_transaction =
-                    progress.per_transaction(workload, done.responses_ns.len());
+                    progress.per_transaction(workload, kind.as_deref(), done.responses_ns.len());
             }
             streams
         },

@@ -144,8 +144,11 @@ pub(super) fn measure(name: &str, profile: &Profile, depth: u32) -> Steady {
     let mut bench = Bench::new(name, profile);
     let sectors = bench.sectors;
     let load = |bytes: u64, depth: u32, read_share: f64| Load { bytes, depth, read_share, sectors };
+    // the last number is what the device holds at once, if that is less than the highest of the list
     let within = |depths: &[u32]| -> Vec<u32> {
-        depths.iter().copied().filter(|&at| at == 1 || at <= depth.max(1)).collect()
+        let most = depths.iter().copied().max().unwrap_or(1).min(depth.max(1));
+        let fewer = depths.iter().copied().filter(|&at| at < most);
+        fewer.chain([most]).collect()
     };
     let mut random = [Vec::new(), Vec::new()];
     for bytes in SIZES {
@@ -566,14 +569,18 @@ impl Bench {
             rates.push((PIECE * bytes) as f64 / seconds.max(1e-9));
         }
         self.end();
-        // waves of collection: a quarter of the run has many of them
-        let quarter = rates.len() / 4;
-        let final_rates = &rates[rates.len() - quarter..];
-        let bytes_per_s = quarter as f64 / final_rates.iter().map(|rate| rate.recip()).sum::<f64>();
-        let middle = rates[0].midpoint(bytes_per_s);
-        let slow = rates.iter().rposition(|rate| *rate < middle.min(0.75 * bytes_per_s));
-        let after_bytes = slow.map_or(0, |place| (place as u64 + 1) * PIECE * bytes);
-        Some(LongWrites { after_bytes, bytes_per_s })
+        // a drive collects in waves, which get longer with the run; the parts do so, too
+        let piece_bytes = PIECE * bytes;
+        let bounds = [0, 16, 8, 4, 2, 1].map(|part| if part == 0 { 0 } else { rates.len() / part });
+        let mean = |part: &[f64]| {
+            part.len() as f64 / part.iter().map(|rate| rate.recip()).sum::<f64>().max(1e-12)
+        };
+        let parts = bounds.windows(2).filter(|ends| ends[0] < ends[1]);
+        let parts = parts.map(|ends| {
+            let middle = (ends[0] + ends[1]) as u64 * piece_bytes / 2;
+            (middle, mean(&rates[ends[0]..ends[1]]))
+        });
+        Some(LongWrites { rates: parts.collect() })
     }
 
     /// Times of single reads beside writes. The writes come at a fixed interval, or as fast as the device

@@ -7,7 +7,7 @@ use foretell_units::{Bytes, SimSpan, SimTime};
 use super::Ssd;
 use super::blocks::{ENOUGH_ROOM, Writer};
 use super::buffer::{Buffer, Stage};
-use super::geometry::{Address, Unit};
+use super::geometry::{Address, Geometry, Unit};
 use super::translation::Place;
 
 /// Rows that may wait at a die, besides the one that it is programming.
@@ -71,6 +71,21 @@ struct Collection {
     victim: u32,
     /// The next row to examine.
     row: u32,
+    /// Valid units of the victim when it was chosen.
+    valid: u32,
+    /// Units of the rows that have been programmed for it.
+    programmed: u32,
+}
+
+impl Collection {
+    /// Units to add to the room of the die for the collection so far. Its gain in the end counts as spread evenly over
+    /// the victim, so rows that it has programmed do not count against the room. Otherwise a victim whose valid
+    /// data lie together would stop the host's writes until all of them are moved.
+    fn gained(&self, geometry: &Geometry) -> u32 {
+        let (block, rows) = (u64::from(geometry.block()), u64::from(geometry.rows));
+        let gain = block.saturating_sub(u64::from(self.valid));
+        self.programmed + (gain * u64::from(self.row) / rows) as u32
+    }
 }
 
 impl Die {
@@ -254,16 +269,19 @@ impl<T: Copy> Ssd<T> {
         }
         let geometry = *self.translation.geometry();
         let collection = self.dies[die as usize].collection;
-        let emptied = collection.map_or(0, |collection| collection.row * geometry.row);
-        let room = self.translation.blocks(die).room() + emptied;
+        let gained = collection.map_or(0, |collection| collection.gained(&geometry));
+        let room = self.translation.blocks(die).room() + gained;
         if room >= ENOUGH_ROOM * geometry.block() {
             return false;
         }
         if collection.is_some() {
             return true;
         }
-        let Some(victim) = self.translation.blocks(die).choose_victim() else { return false };
-        self.dies[die as usize].collection = Some(Collection { victim, row: 0 });
+        let blocks = self.translation.blocks(die);
+        let Some(victim) = blocks.choose_victim() else { return false };
+        let valid = blocks.valid_in(victim);
+        self.dies[die as usize].collection =
+            Some(Collection { victim, row: 0, valid, programmed: 0 });
         true
     }
 
@@ -275,6 +293,8 @@ impl<T: Copy> Ssd<T> {
         let state = &mut self.dies[die as usize];
         let mut collection = state.collection.expect("it was chosen to be collected");
         if state.found.len() >= row {
+            collection.programmed += geometry.row;
+            state.collection = Some(collection);
             let moved = state.found.drain(..row).map(|(unit, from)| (unit, Some(from)));
             state.moving.extend(moved);
             let units = state.moving.iter().map(|(unit, _)| *unit);
@@ -285,7 +305,7 @@ impl<T: Copy> Ssd<T> {
         }
         let before = state.found.len();
         while state.found.len() == before && collection.row < geometry.rows {
-            let Collection { victim, row } = collection;
+            let Collection { victim, row, .. } = collection;
             self.translation.valid_units(die, victim, row, &mut state.found);
             collection.row += 1;
         }

@@ -8,7 +8,8 @@
 //!   die's own transfers. Dies on a channel share it, first come, first served;
 //! - **translation**: one entry for each *unit* (a page or a part of one). Data are written to dies in
 //!   round-robin order, over channels first, then chips, then dies in a chip. Each die collects garbage
-//!   greedily and at the pace of writing: it empties a row when it has room for less than three blocks;
+//!   greedily and at the pace of writing: when it has room for less than three blocks, each row from the host
+//!   waits for as much of the collection of a block as frees a row on average;
 //! - **write buffer**: a write is done when it is in the buffer, which keeps data without power. Data leave
 //!   the buffer for flash at once, a row at a time. On a drive without power-loss protection, a write is done
 //!   when all its data are in flash (`durable.rs`). A write of part of a unit first reads the rest. A write

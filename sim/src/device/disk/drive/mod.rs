@@ -193,9 +193,7 @@ impl Drive {
     /// Serves a command that the drive has held since `since`: the controller's overhead before any movement has been
     /// done meanwhile.
     pub fn serve_held(&mut self, now: SimTime, since: SimTime, command: Command) -> Served {
-        let total = self.mechanics.layout.total();
-        let first = command.lbn.get().min(total - 1);
-        let next = first.saturating_add(command.sectors.get().max(1)).min(total);
+        let (first, next) = self.sectors_of(command);
         let held = now - since;
         let at = now + self.overhead.command.saturating_sub(held);
         self.made_ready = held.saturating_sub(self.overhead.command);
@@ -208,8 +206,9 @@ impl Drive {
         Served { finish: served.finish.max(now + SimSpan::from_ns(1)), ..served }
     }
 
-    /// Chooses the command that the drive could begin first if it started at `now`: one whose first sector is in the
-    /// buffer, or comes under the head first. Ties go to the first; `None` without commands.
+    /// Chooses the command that the drive could begin first if it started at `now`: one whose sectors are in the
+    /// buffer or on their way to it, or whose first missing sector comes under the head first. Ties go to the first;
+    /// `None` without commands.
     ///
     /// No command begins before the write-behind in progress is done.
     pub fn reaches_first(
@@ -225,24 +224,36 @@ impl Drive {
 
     /// Earliest time at which the drive could begin a command.
     fn reaches(&self, now: SimTime, command: Command) -> SimTime {
-        let first = command.lbn.get().min(self.mechanics.layout.total() - 1);
+        let (first, next) = self.sectors_of(command);
         let (from, free) = match &self.background {
             Background::Nothing => (self.position, now),
             Background::Reading(reading) => (reading.position, now),
             Background::Writing(writing) => (self.position, now.max(writing.done)),
         };
-        if command.op == Op::Read && self.cache.enabled && self.holds_or_reads(first) {
-            return free;
-        }
-        let approach = self.mechanics.approach(from, free, first, command.op);
+        let wanted = match command.op {
+            Op::Read => self.missing(first, next),
+            Op::Write => Some(first),
+        };
+        let Some(wanted) = wanted else { return free };
+        let approach = self.mechanics.approach(from, free, wanted, command.op);
         approach.settled + approach.wait
     }
 
-    /// Whether a sector is in the buffer, or is the next one of the read-ahead.
-    fn holds_or_reads(&self, sector: u64) -> bool {
-        let comes_next = |segment| self.segments.get(segment).end == sector;
-        self.segments.find(sector, sector + 1, None).is_some()
-            || self.cache.hits_on_next && self.reading_into().is_some_and(comes_next)
+    /// The first sector of a read that is neither in the buffer nor on its way to it; `None` if there is none.
+    fn missing(&self, first: u64, next: u64) -> Option<u64> {
+        let (segment, is_whole) = match self.find(first, next) {
+            Some(found) => found,
+            None => return Some(first),
+        };
+        let is_there = is_whole || self.reading_into() == Some(segment);
+        (!is_there).then(|| self.segments.get(segment).end)
+    }
+
+    /// The first sector of a command, and the one after its last. Sectors beyond the end of the disk are left out.
+    fn sectors_of(&self, command: Command) -> (u64, u64) {
+        let total = self.mechanics.layout.total();
+        let first = command.lbn.get().min(total - 1);
+        (first, first.saturating_add(command.sectors.get().max(1)).min(total))
     }
 
     /// Remaining part of an overhead for the command in service.

@@ -39,7 +39,7 @@ impl Drive {
         let hit = now + self.preparing(self.overhead.read_hit) + self.overhead.data_preparation;
         let left = ready + self.after(self.overhead.read_disconnect);
         let mut read = Read { first, next, connected: Some(hit), left, ready, free: now };
-        let mut found = self.find(&read);
+        let mut found = self.find(first, next);
         if let Background::Writing(writing) = self.background {
             let cache = &self.cache;
             match found {
@@ -52,7 +52,7 @@ impl Drive {
                     self.written(writing);
                     read.free = writing.done.max(now);
                     read.connected = None;
-                    found = self.find(&read);
+                    found = self.find(first, next);
                 }
             }
         } else if self.is_held(now) {
@@ -65,7 +65,7 @@ impl Drive {
             if !at_once && !found.is_some_and(of_it) {
                 read.free = self.stop(now);
                 read.connected = None;
-                found = self.find(&read);
+                found = self.find(first, next);
             }
         }
         let (sent, buffer_use) = match found {
@@ -77,15 +77,15 @@ impl Drive {
     }
 
     /// The segment that serves a read, and whether it serves all of it.
-    fn find(&self, read: &Read) -> Option<(usize, bool)> {
+    pub(super) fn find(&self, first: u64, next: u64) -> Option<(usize, bool)> {
         if !self.cache.enabled {
             return None;
         }
-        if let Some(segment) = self.segments.find(read.first, read.next, self.reading_into()) {
-            return Some((segment, self.segments.get(segment).end >= read.next));
+        if let Some(segment) = self.segments.find(first, next, self.reading_into()) {
+            return Some((segment, self.segments.get(segment).end >= next));
         }
         let segment = self.reading_into().filter(|_| self.cache.hits_on_next)?;
-        (self.segments.get(segment).end == read.first).then_some((segment, false))
+        (self.segments.get(segment).end == first).then_some((segment, false))
     }
 
     /// Costs of sending `sectors` sectors.

@@ -425,6 +425,23 @@ fn a_drive_that_reads_along_takes_up_what_continues_it() {
     }
 }
 
+#[test]
+fn a_drive_takes_up_a_read_in_part_by_the_first_sector_that_is_missing() {
+    let held = |lbn| Command { op: Op::Read, lbn: Sectors(lbn), sectors: Sectors(8) };
+    let mut spec = caching();
+    spec.cache.read_ahead = ReadAhead::Off;
+    let mut drive = drive(&spec);
+    let first = read(&mut drive, at_us(0), 0, 8);
+    // sectors 4 to 7 are in the buffer; sector 8 has passed, and comes again in a revolution
+    let commands = [held(4), held(30)];
+    let chosen = drive.reaches_first(first.finish, commands.into_iter()).unwrap();
+    assert_eq!(commands[chosen].lbn, Sectors(30));
+    // all of a read in the buffer is served at once
+    let commands = [held(30), Command { sectors: Sectors(4), ..held(4) }];
+    let chosen = drive.reaches_first(first.finish, commands.into_iter()).unwrap();
+    assert_eq!(commands[chosen].lbn, Sectors(4));
+}
+
 proptest! {
     #[test]
     fn oracle_runs_come_as_sector_after_sector(
