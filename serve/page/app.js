@@ -276,10 +276,11 @@ function sweepRow(sweep) {
 async function listSweeps() {
   const { sweeps } = await call("/api/sweeps");
   at("sweeps").hidden = sweeps.length === 0;
-  // buttons that did not change keep their focus
+  // rows that did not change stay, and buttons keep their focus
   for (const sweep of sweeps) {
     const row = sweepRow(sweep);
     const old = document.querySelector(`#sweep-list .run[data-id="${CSS.escape(sweep.id)}"]`);
+    if (old?.outerHTML === row.outerHTML) continue;
     if (!old) at("sweep-list").append(row);
     else if (old.contains(document.activeElement)) {
       const which = [...old.querySelectorAll("button")].indexOf(document.activeElement);

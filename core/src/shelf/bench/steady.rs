@@ -571,7 +571,7 @@ impl Bench {
         self.end();
         // a drive collects in waves, which get longer with the run; the parts do so, too
         let piece_bytes = PIECE * bytes;
-        let bounds = [0, 16, 8, 4, 2, 1].map(|part| if part == 0 { 0 } else { rates.len() / part });
+        let bounds = [0, 1, 2, 4, 8, 16].map(|sixteenths| rates.len() * sixteenths / 16);
         let mean = |part: &[f64]| {
             part.len() as f64 / part.iter().map(|rate| rate.recip()).sum::<f64>().max(1e-12)
         };

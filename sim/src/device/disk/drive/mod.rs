@@ -241,10 +241,7 @@ impl Drive {
 
     /// The first sector of a read that is neither in the buffer nor on its way to it; `None` if there is none.
     fn missing(&self, first: u64, next: u64) -> Option<u64> {
-        let (segment, is_whole) = match self.find(first, next) {
-            Some(found) => found,
-            None => return Some(first),
-        };
+        let Some((segment, is_whole)) = self.find(first, next) else { return Some(first) };
         let is_there = is_whole || self.reading_into() == Some(segment);
         (!is_there).then(|| self.segments.get(segment).end)
     }
