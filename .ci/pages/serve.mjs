@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { isDrawn, isUsable, launch, watch } from './common.mjs';
 
 const [program, directory, sweep] = process.argv.slice(2);
+let sweeping = null;
 const faults = [];
 const server = spawn(program, ['serve', directory, '--port', '0']);
 const url = await new Promise((found, failed) => {
@@ -19,6 +20,7 @@ try {
 } finally {
   await browser.close();
   server.kill();
+  sweeping?.kill();
 }
 if (faults.length) {
   console.error(faults.join('\n'));
@@ -95,7 +97,7 @@ async function use(width, colorScheme) {
   await again.close();
 
   // a sweep that another process makes: at first it is under way, and it ends while the page looks on
-  if (width === 1440) spawn(program, ['sweep', sweep, '-o', `${directory}/grid`, '--jobs', '1'], { stdio: 'ignore' });
+  if (width === 1440) sweeping = spawn(program, ['sweep', sweep, '-o', `${directory}/grid`, '--jobs', '1'], { stdio: 'ignore' });
   const grid = '#sweep-list .run[data-id="grid"]';
   await page.waitForSelector(grid, { timeout: 60_000 });
   if (width === 1440 && !/ of 12 runs/.test(await page.locator(grid).textContent())) fault('the sweep is not seen under way');

@@ -30,6 +30,17 @@ pub enum Role {
     Observed,
 }
 
+impl Role {
+    /// Its word on pages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Factor => "factor",
+            Self::Observed => "result",
+        }
+    }
+}
+
 /// A column. Its name ends with its unit (`response_time_mean_ms`), if it has one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Column {

@@ -97,6 +97,11 @@ impl DataError {
         move |error| Self::File { what, path, error }
     }
 
+    /// Whether a file was not there.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::File { error, .. } if error.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// For `map_err`: the Parquet library could not write.
     #[cfg(feature = "parquet")]
     pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> Self + use<> {

@@ -77,6 +77,9 @@ impl Content {
         };
         let content: Self =
             serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        if content.runs.max(content.failures).max(content.left_out) > MOST {
+            return Err(fault("it has more runs than any sweep".to_owned()));
+        }
         for file in &content.files {
             check_name(directory, &file.path)?;
             if file.rows.max(file.bytes) > MOST {

@@ -1,16 +1,18 @@
 //! A sweep that is followed while its runs end: their number, and a sample of their rows.
 //!
-//! Each look reads only what the journals have gained. At most [`MOST_ROWS`] rows are kept: those of every run
-//! first, then those of every second run, every fourth, and so on. So memory is limited, and the kept runs are
-//! spread over the whole design.
+//! Each look reads only what the journals have gained. Of the kept rows there are at most [`MOST_ROWS`]: those of every
+//! run first, then those of about half of the runs, of a quarter, and so on. Runs are chosen by a hash of their numbers,
+//! so the kept ones are spread over the whole design. A run that is in two journals counts twice.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use foretell_units::Seed;
+
 use crate::error::DataError;
 use crate::finish::Content;
-use crate::journal::{self, Entry, Place, Row};
+use crate::journal::{self, Entry, Place, ReadOn, Row};
 use crate::manifest::Manifest;
 use crate::read::read_columns;
 use crate::shards::journals;
@@ -18,6 +20,8 @@ use crate::value::Value;
 
 /// Maximum number of kept rows.
 const MOST_ROWS: usize = 2_000;
+/// Maximum bytes of the texts of a kept row.
+const MOST_TEXT: usize = 1 << 16;
 
 /// How far a sweep is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -47,31 +51,37 @@ pub struct FollowedSweep {
     directory: PathBuf,
     manifest: Manifest,
     progress: Progress,
-    places: BTreeMap<PathBuf, Place>,
-    sample: Sample,
+    places: BTreeMap<PathBuf, Option<Place>>,
+    /// `None`: runs are only counted.
+    sample: Option<Sample>,
 }
 
 /// Rows of some runs, by the run's number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Sample {
     rows: BTreeMap<u64, Row>,
-    /// Runs whose number is a multiple of this are kept.
-    stride: u64,
+    /// Runs of this level are kept.
+    level: u32,
+}
+
+/// Whether a number belongs to a pseudorandom sample of about one in 2^`level` numbers. Each sample contains the next one.
+pub fn is_sampled(number: u64, level: u32) -> bool {
+    Seed(1).child(number).0.leading_zeros() >= level
 }
 
 impl FollowedSweep {
-    /// Opens a directory, and looks at it.
+    /// Opens a directory, and looks at it. `with_rows`: rows of runs are kept for [`FollowedSweep::cells`].
     ///
     /// # Errors
     ///
     /// If it holds no sweep, or a damaged one.
-    pub fn open(directory: &Path) -> Result<Self, DataError> {
+    pub fn open(directory: &Path, with_rows: bool) -> Result<Self, DataError> {
         let mut sweep = Self {
             directory: directory.to_owned(),
             manifest: Manifest::read(directory)?,
             progress: Progress::default(),
             places: BTreeMap::new(),
-            sample: Sample { rows: BTreeMap::new(), stride: 1 },
+            sample: with_rows.then(Sample::default),
         };
         sweep.look()?;
         Ok(sweep)
@@ -91,29 +101,40 @@ impl FollowedSweep {
     ///
     /// # Errors
     ///
-    /// If the directory holds no sweep any more, or a damaged one.
+    /// If the directory holds no sweep any more, or a damaged one. The next look then begins again.
     pub fn look(&mut self) -> Result<Progress, DataError> {
-        // a sweep that is begun again in this directory shortens or removes its journals
-        if !self.read_new()? {
-            self.manifest = Manifest::read(&self.directory)?;
-            self.begin_again();
-            self.read_new()?;
+        let read = self.read_new();
+        if matches!(read, Ok(Look::Followed)) {
+            return Ok(self.progress);
         }
-        Ok(self.progress)
+        // another sweep was begun in this directory, the same one was begun again, or it became complete meanwhile
+        let before = std::mem::replace(&mut self.manifest, Manifest::read(&self.directory)?);
+        self.begin_again();
+        match read {
+            Err(error) if before == self.manifest && !error.is_missing() => return Err(error),
+            _ => {}
+        }
+        let again = self.read_new();
+        if again.is_err() {
+            self.begin_again();
+        }
+        again.map(|_| self.progress)
     }
 
     fn begin_again(&mut self) {
         self.progress = Progress::default();
         self.places.clear();
-        self.sample = Sample { rows: BTreeMap::new(), stride: 1 };
+        self.sample = self.sample.take().map(|_| Sample::default());
     }
 
-    /// Reads what is new; `false` if the sweep has begun again.
-    fn read_new(&mut self) -> Result<bool, DataError> {
+    /// Reads what is new.
+    fn read_new(&mut self) -> Result<Look, DataError> {
         let paths = journals(&self.directory)?;
         // a data set is complete before its journals are removed, so it is looked for after them
         if let Some(content) = Content::read(&self.directory)? {
-            let same = Manifest::read(&self.directory)? == self.manifest;
+            if Manifest::read(&self.directory)? != self.manifest {
+                return Ok(Look::BeganAgain);
+            }
             self.begin_again();
             self.progress = Progress {
                 succeeded: content.runs,
@@ -122,19 +143,17 @@ impl FollowedSweep {
                 is_complete: true,
                 last: None,
             };
-            return Ok(same);
+            return Ok(Look::Followed);
         }
-        if self.progress.is_complete || self.places.keys().any(|known| !paths.contains(known)) {
-            return Ok(false);
+        let is_there = |known: &PathBuf| paths.binary_search(known).is_ok();
+        if self.progress.is_complete || !self.places.keys().all(is_there) {
+            return Ok(Look::BeganAgain);
         }
         for path in paths {
-            let place = self.places.get(&path).copied().unwrap_or_default();
-            let (sample, progress) = (&mut self.sample, &mut self.progress);
-            let take = |entry| take(sample, progress, entry);
-            let Some(reached) = journal::read_on(&path, &self.manifest.fingerprint, place, take)?
-            else {
-                return Ok(false);
-            };
+            let place = self.places.get(&path).copied().flatten();
+            let fingerprint = self.manifest.fingerprint.clone();
+            let reached = journal::read_on(&path, &fingerprint, place, |entry| self.take(entry))?;
+            let ReadOn::To(reached) = reached else { return Ok(Look::BeganAgain) };
             if reached != place {
                 let changed = std::fs::metadata(&path).and_then(|found| found.modified());
                 let changed = changed.map_err(DataError::file("look at", &path))?;
@@ -142,7 +161,37 @@ impl FollowedSweep {
             }
             self.places.insert(path, reached);
         }
-        Ok(true)
+        Ok(Look::Followed)
+    }
+
+    /// Counts a run, and keeps its row if it belongs to the sample.
+    fn take(&mut self, mut entry: Entry) -> Result<(), DataError> {
+        let known = &self.manifest.tables[0].columns;
+        let fault = |fault: String| DataError::Format {
+            path: self.directory.clone(),
+            wanted: "a sweep",
+            fault,
+        };
+        if entry.run >= self.manifest.runs() {
+            return Err(fault(format!("a journal has run {}", entry.run)));
+        }
+        let Some(runs) = entry.tables.first_mut() else {
+            self.progress.left_out += 1;
+            return Ok(());
+        };
+        let Some(row) = runs.pop() else {
+            self.progress.failed += 1;
+            return Ok(());
+        };
+        let text = |cell: &Value| if let Value::Text(text) = cell { text.len() } else { 0 };
+        if row.len() != known.len() || row.iter().map(text).sum::<usize>() > MOST_TEXT {
+            return Err(fault(format!("the row of run {} does not fit its columns", entry.run)));
+        }
+        self.progress.succeeded += 1;
+        if let Some(sample) = &mut self.sample {
+            sample.keep(entry.run, row);
+        }
+        Ok(())
     }
 
     /// The cells of these columns of the table `runs`, by row: of all successful runs of a complete data set, and
@@ -156,6 +205,7 @@ impl FollowedSweep {
             return read_columns(&self.directory, columns, &[]);
         }
         let known = &self.manifest.tables[0].columns;
+        let rows = || self.sample.iter().flat_map(|sample| sample.rows.values());
         let mut found = Vec::new();
         for name in columns {
             let place = known.iter().position(|column| column.name == *name);
@@ -164,36 +214,30 @@ impl FollowedSweep {
                 wanted: "a sweep with this column",
                 fault: format!("column `{name}` is missing"),
             })?;
-            let cell = |row: &Row| row.get(place).cloned().unwrap_or(Value::Missing);
-            found.push(self.sample.rows.values().map(cell).collect());
+            found.push(rows().map(|row| row[place].clone()).collect());
         }
         Ok(found)
     }
 }
 
-/// Counts a run, and keeps its row if its turn is right.
-fn take(sample: &mut Sample, progress: &mut Progress, mut entry: Entry) {
-    match &mut entry.tables[..] {
-        [] => progress.left_out += 1,
-        [runs, ..] => match runs.pop() {
-            Some(row) => {
-                progress.succeeded += 1;
-                sample.keep(entry.run, row);
-            }
-            None => progress.failed += 1,
-        },
-    }
+/// What a look has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    /// The sweep that was known.
+    Followed,
+    /// A sweep that must be read from its beginning.
+    BeganAgain,
 }
 
 impl Sample {
     fn keep(&mut self, run: u64, row: Row) {
-        if !run.is_multiple_of(self.stride) {
+        if !is_sampled(run, self.level) {
             return;
         }
         self.rows.insert(run, row);
         while self.rows.len() > MOST_ROWS {
-            self.stride *= 2;
-            self.rows.retain(|run, _| run.is_multiple_of(self.stride));
+            self.level += 1;
+            self.rows.retain(|run, _| is_sampled(*run, self.level));
         }
     }
 }
@@ -262,7 +306,7 @@ mod tests {
     fn each_look_finds_what_is_new_in_every_shard() {
         let place = tempfile::tempdir().unwrap();
         begin(place.path(), FINGERPRINT);
-        let mut sweep = FollowedSweep::open(place.path()).unwrap();
+        let mut sweep = FollowedSweep::open(place.path(), true).unwrap();
         assert_eq!(sweep.progress(), Progress::default());
         let mut first = writer(place.path(), "1-of-2", FINGERPRINT);
         append(&mut first, 4, 1);
@@ -291,7 +335,7 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for cut in before..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let mut sweep = FollowedSweep::open(place.path()).unwrap();
+            let mut sweep = FollowedSweep::open(place.path(), true).unwrap();
             assert_eq!(sweep.progress().over(), 1, "cut at {cut}");
             std::fs::write(&path, &whole).unwrap();
             assert_eq!(sweep.look().unwrap().over(), 2, "cut at {cut}");
@@ -306,7 +350,7 @@ mod tests {
         for run in 0..3 {
             append(&mut journal, run, 1);
         }
-        let mut sweep = FollowedSweep::open(place.path()).unwrap();
+        let mut sweep = FollowedSweep::open(place.path(), true).unwrap();
         assert_eq!(sweep.progress().over(), 3);
         std::fs::remove_dir_all(place.path().join("shards")).unwrap();
         begin(place.path(), 'b');
@@ -321,16 +365,58 @@ mod tests {
     }
 
     #[test]
-    fn of_many_runs_every_second_or_fourth_is_kept() {
+    fn a_journal_that_was_begun_again_and_is_longer_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        begin(place.path(), FINGERPRINT);
+        let mut journal = writer(place.path(), "1-of-1", FINGERPRINT);
+        append(&mut journal, 0, 1);
+        let mut sweep = FollowedSweep::open(place.path(), true).unwrap();
+        for (fingerprint, runs) in [(FINGERPRINT, 5..9), ('b', 10..20)] {
+            std::fs::remove_dir_all(place.path().join("shards")).unwrap();
+            begin(place.path(), fingerprint);
+            let mut journal = writer(place.path(), "1-of-1", fingerprint);
+            for run in runs.clone() {
+                append(&mut journal, run, 1);
+            }
+            assert_eq!(sweep.look().unwrap().over(), runs.end - runs.start);
+            assert_eq!(kept(&sweep)[0], 10 * i64::try_from(runs.start).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_journal_without_runs_has_no_last_one_and_strange_runs_are_refused() {
+        let place = tempfile::tempdir().unwrap();
+        begin(place.path(), FINGERPRINT);
+        let mut journal = writer(place.path(), "1-of-1", FINGERPRINT);
+        let mut sweep = FollowedSweep::open(place.path(), false).unwrap();
+        assert_eq!(sweep.progress().last, None);
+        append(&mut journal, 8_999, 1);
+        assert_eq!(sweep.look().unwrap().over(), 1);
+        assert!(kept(&sweep).is_empty(), "runs are only counted");
+        append(&mut journal, 9_000, 1);
+        assert!(sweep.look().unwrap_err().to_string().contains("run 9000"));
+    }
+
+    #[test]
+    fn of_many_runs_a_part_is_kept_that_has_every_level_of_a_factor() {
         let place = tempfile::tempdir().unwrap();
         begin(place.path(), FINGERPRINT);
         let mut journal = writer(place.path(), "1-of-1", FINGERPRINT);
         for run in 0..5_000 {
             append(&mut journal, run, 1);
         }
-        let sweep = FollowedSweep::open(place.path()).unwrap();
+        let sweep = FollowedSweep::open(place.path(), true).unwrap();
         assert_eq!(sweep.progress().succeeded, 5_000);
-        let expected: Vec<i64> = (0..5_000).step_by(4).map(|run| 10 * run).collect();
-        assert_eq!(kept(&sweep), expected);
+        let kept = kept(&sweep);
+        assert!((1_000..=MOST_ROWS).contains(&kept.len()), "{}", kept.len());
+        for levels in [2, 4, 8, 100] {
+            let mut count = vec![0; levels];
+            for cell in &kept {
+                count[usize::try_from(*cell / 10).unwrap() % levels] += 1;
+            }
+            let expected = kept.len() / levels;
+            let (least, most) = (*count.iter().min().unwrap(), *count.iter().max().unwrap());
+            assert!(2 * least >= expected && most <= 2 * expected, "{levels}: {least} to {most}");
+        }
     }
 }

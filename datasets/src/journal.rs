@@ -230,6 +230,19 @@ impl Frames {
         Ok(frames)
     }
 
+    /// Goes to a place of the file.
+    fn seek(&mut self, at: u64) -> Result<(), DataError> {
+        let sought = self.reader.seek(SeekFrom::Start(at));
+        sought.map_err(DataError::file("read", &self.path))?;
+        self.at = at;
+        Ok(())
+    }
+
+    /// The place after `frame`, which was read last.
+    fn place(&self, frame: Frame) -> Place {
+        Place { frame, sum: check_sum(frame.run, &self.content) }
+    }
+
     /// Fills `bytes`; returns whether there were enough bytes.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<bool, DataError> {
         match self.reader.read_exact(bytes) {
@@ -326,31 +339,43 @@ fn decoded(run: u64, content: &[u8], path: &Path) -> Result<Entry, DataError> {
     Ok(entry)
 }
 
-/// How far a journal that may still grow has been read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Place(u64);
+/// How far a journal that may still grow has been read: the last frame that was read, and its check sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    frame: Frame,
+    sum: u32,
+}
 
-/// Calls `each` with the complete runs of a journal behind `place`, in the order of writing. Returns the new
-/// place; `None` if the journal is shorter than `place`, so that it was begun again.
+/// What reading on has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReadOn {
+    /// The place up to which the journal has been read; `None` if it has no complete frame.
+    To(Option<Place>),
+    /// The journal does not have the frame that was read last, because it was begun again.
+    BeganAgain,
+}
+
+/// Calls `each` with the complete runs of a journal behind `place`, in the order of writing.
 pub(crate) fn read_on(
     path: &Path,
     fingerprint: &str,
-    place: Place,
-    mut each: impl FnMut(Entry),
-) -> Result<Option<Place>, DataError> {
+    place: Option<Place>,
+    mut each: impl FnMut(Entry) -> Result<(), DataError>,
+) -> Result<ReadOn, DataError> {
     let mut frames = Frames::open(path, Some(fingerprint))?;
-    if frames.end < place.0 {
-        return Ok(None);
+    if let Some(Place { frame, .. }) = place {
+        frames.seek(frame.start - FRAME as u64)?;
+        let is_there = frames.next()? == Some(frame);
+        if !is_there || Some(frames.place(frame)) != place {
+            return Ok(ReadOn::BeganAgain);
+        }
     }
-    if place.0 > frames.at {
-        let to = SeekFrom::Start(place.0);
-        frames.reader.seek(to).map_err(DataError::file("read", path))?;
-        frames.at = place.0;
-    }
+    let mut reached = place;
     while let Some(frame) = frames.next()? {
-        each(decoded(frame.run, &frames.content, path)?);
+        each(decoded(frame.run, &frames.content, path)?)?;
+        reached = Some(frames.place(frame));
     }
-    Ok(Some(Place(frames.at)))
+    Ok(ReadOn::To(reached))
 }
 
 /// Several journals merged into one, in the order of runs.

@@ -37,7 +37,7 @@ pub use error::DataError;
 pub use expression::{Condition, ExpressionError};
 pub use factor::{Factor, Setting};
 pub use finish::{CONTENT_FILE, Content, DataFile, finish, missing, table_directory};
-pub use followed::{FollowedSweep, Progress};
+pub use followed::{FollowedSweep, Progress, is_sampled};
 pub use journal::{EncodedEntry, Entry, JournalWriter, Journals, Row, WINDOW};
 pub use manifest::{Format, MANIFEST_FILE, Manifest};
 pub use quantity::Quantity;

@@ -21,6 +21,6 @@ mod run;
 mod words;
 
 pub use page::{CHART_SCRIPT, CHART_STYLE, Page, Part, Section, Table};
-pub use pages::{Ceph, Picture, Pool, Reproduction, Run, Source, Sweep, page};
+pub use pages::{Ceph, Picture, Pool, Reproduction, Run, Source, Sweep, UnderWay, page};
 pub use path::Step;
 pub use run::{Completed, Observed, observe};

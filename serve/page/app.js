@@ -258,7 +258,7 @@ function sweepRow(sweep) {
   const count = (number) => number.toLocaleString("en");
   const over = sweep.succeeded + sweep.failed + sweep.left_out;
   const words = sweep.state === "unreadable" ? [sweep.error] : [
-    sweep.state === "done" ? `${count(sweep.succeeded)} runs` : `${count(over)} of ${count(sweep.runs)} runs`,
+    sweep.state === "complete" ? `${count(sweep.succeeded)} runs` : `${count(over)} of ${count(sweep.runs)} runs`,
     sweep.failed ? `${count(sweep.failed)} failed` : "",
     sweep.left_out ? `${count(sweep.left_out)} left out` : "",
     sweep.state === "under_way" && sweep.left_s !== null && over < sweep.runs ? `about ${span(sweep.left_s)} left` : "",
@@ -281,8 +281,10 @@ async function listSweeps() {
     const row = sweepRow(sweep);
     const old = document.querySelector(`#sweep-list .run[data-id="${CSS.escape(sweep.id)}"]`);
     if (old?.outerHTML === row.outerHTML) continue;
-    if (!old) at("sweep-list").append(row);
-    else if (old.contains(document.activeElement)) {
+    if (!old) {
+      const later = [...at("sweep-list").children].find((other) => other.dataset.id > sweep.id);
+      at("sweep-list").insertBefore(row, later ?? null);
+    } else if (old.contains(document.activeElement)) {
       const which = [...old.querySelectorAll("button")].indexOf(document.activeElement);
       old.replaceWith(row);
       row.querySelectorAll("button")[which]?.focus();
@@ -299,9 +301,12 @@ async function listSweeps() {
   }
 }
 
+let exploring = null;
 async function explore(sweep) {
+  exploring?.abort();
+  exploring = new AbortController();
   try {
-    const found = await call(path("sweeps", sweep.id));
+    const found = await call(path("sweeps", sweep.id), undefined, exploring.signal);
     explored = found;
     at("explore").hidden = false;
     at("explored").textContent = found.title;
@@ -312,7 +317,7 @@ async function explore(sweep) {
     fill("sweep-x", "factor");
     fill("sweep-y", "result");
     drawPoints();
-  } catch (error) { say(error.message); }
+  } catch (error) { if (error.name !== "AbortError") say(error.message); }
 }
 for (const id of ["sweep-x", "sweep-y"]) at(id).addEventListener("change", () => drawPoints());
 
@@ -549,7 +554,10 @@ at("shipped").addEventListener("change", async (event) => {
   }
   check();
   list();
-  listSweeps();
   // sweeps are done by other processes, which do not say when a run ends
-  setInterval(() => { if (!document.hidden) listSweeps().catch((error) => say(error.message)); }, EVERY_MS);
+  const look = async () => {
+    if (!document.hidden) await listSweeps().catch((error) => say(error.message));
+    setTimeout(look, EVERY_MS);
+  };
+  look();
 })();

@@ -49,6 +49,8 @@ struct Server {
     asking_fast: Semaphore,
     /// Turns of other questions.
     asking: Semaphore,
+    /// Turns of requests about sweeps, which may read much.
+    sweeping: Semaphore,
     waiting: AtomicUsize,
     followers: Arc<Semaphore>,
     /// Recent answers, the latest last: run, model, changes, and the document.
@@ -73,6 +75,7 @@ pub(crate) fn router(
         tools,
         asking_fast: Semaphore::new(turns),
         asking: Semaphore::new(turns),
+        sweeping: Semaphore::new(limits::SWEEP_TURNS),
         waiting: AtomicUsize::new(0),
         followers: Arc::new(Semaphore::new(limits::FOLLOWERS)),
         answers: Mutex::default(),
@@ -400,12 +403,24 @@ fn page(server: &Server, results: &[PathBuf]) -> Result<Response, Problem> {
     Ok((headers, html).into_response())
 }
 
+/// Answers a request about sweeps when it is its turn.
+async fn of_sweeps<T: Send + 'static>(
+    server: Arc<Server>,
+    work: impl FnOnce(&Server) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let turn = server.sweeping.acquire().await;
+    let shared = Arc::clone(&server);
+    let found = aside(move || work(&shared)).await;
+    drop(turn);
+    found
+}
+
 async fn list_sweeps(State(server): Shared) -> Result<Json<Value>, Problem> {
-    aside(move || Ok(Json(json!({ "sweeps": server.sweeps.list() })))).await
+    of_sweeps(server, |server| Ok(Json(json!({ "sweeps": server.sweeps.list() })))).await
 }
 
 async fn show_sweep(State(server): Shared, Path(id): Path<String>) -> Result<Json<Shown>, Problem> {
-    aside(move || server.sweeps.show(&id).map(Json)).await
+    of_sweeps(server, move |server| server.sweeps.show(&id).map(Json)).await
 }
 
 async fn points(
@@ -413,7 +428,7 @@ async fn points(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Points>, Problem> {
-    aside(move || {
+    of_sweeps(server, move |server| {
         let query = query.unwrap_or_default();
         let column = |axis: &str| {
             let found = query.split('&').find_map(|pair| pair.strip_prefix(axis));
@@ -430,5 +445,5 @@ async fn report_of_sweep(
     State(server): Shared,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    aside(move || page(&server, &[server.sweeps.readable(&id)?])).await
+    of_sweeps(server, move |server| page(server, &[server.sweeps.readable(&id)?])).await
 }

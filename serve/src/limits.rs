@@ -22,11 +22,15 @@ pub const QUEUED: usize = 64;
 pub const BLOCKING_THREADS: usize = 16;
 /// Maximum number of runs on a page.
 pub const COMPARED: usize = 4;
-/// Maximum number of sweeps that are followed at a time.
-pub const SWEEPS: usize = 8;
 /// Maximum number of listed sweeps.
-pub const LISTED_SWEEPS: usize = 200;
+pub const SWEEPS: usize = 200;
+/// Maximum number of sweeps under way whose rows are kept for charts.
+pub const EXPLORED: usize = 8;
+/// Number of requests about sweeps that are answered at a time.
+pub const SWEEP_TURNS: usize = 2;
 /// Maximum number of points of a sweep's chart.
 pub const POINTS: usize = 5_000;
+/// Maximum number of runs of a complete sweep that are read for a chart.
+pub const MOST_RUNS: u64 = 2_000_000;
 /// Maximum number of clients that follow the progress of runs.
 pub const FOLLOWERS: usize = 64;

@@ -2,21 +2,29 @@
 //!
 //! `foretell sweep` does the runs, here or on other machines; the server only reads. The id of a sweep is the name
 //! of its directory. It is unknown whether a sweep's process still lives, so the server reports when the last run
-//! ended, and the time that remains at the pace since it first saw the sweep.
+//! ended, and the time that remains at the pace of the last minutes ([`Pace`]).
+//!
+//! The runs of all listed sweeps are counted. Rows are kept of those that were explored last.
 
-use std::collections::VecDeque;
-use std::fs;
+mod inside;
+mod pace;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
-use foretell_datasets::{Column as Described, FollowedSweep, MANIFEST_FILE, Role, numbers, texts};
+use foretell_datasets::{
+    Column as Described, DataError, FollowedSweep, MANIFEST_FILE, Value, is_sampled,
+    numbers as as_numbers, texts,
+};
 use foretell_report::chart::Column;
 use serde::Serialize;
 
 use crate::limits;
 use crate::problem::Problem;
 use crate::runs::{holds, is_own_name, lock, own};
+use pace::Pace;
 
 /// A sweep in a list.
 #[derive(Debug, Serialize)]
@@ -33,7 +41,7 @@ pub(crate) struct Listed {
 #[serde(tag = "state", rename_all = "snake_case")]
 enum State {
     UnderWay(Numbers),
-    Done(Numbers),
+    Complete(Numbers),
     Unreadable { error: String },
 }
 
@@ -46,7 +54,7 @@ struct Numbers {
     left_out: u64,
     /// Seconds since a run ended.
     idle_s: Option<f64>,
-    /// Seconds until the end at the present pace.
+    /// Seconds until the end, at the pace of the last minutes.
     left_s: Option<f64>,
 }
 
@@ -71,7 +79,7 @@ struct Choice {
 /// Two columns of the runs that are over.
 #[derive(Debug, Serialize)]
 pub(crate) struct Points {
-    /// Number of successful runs; the columns may hold only every second one, every fourth, and so on.
+    /// Number of successful runs; the columns may hold only a sample of them.
     succeeded: u64,
     x: Column,
     y: Column,
@@ -80,27 +88,31 @@ pub(crate) struct Points {
 /// The sweeps of a directory.
 pub(crate) struct Sweeps {
     directory: PathBuf,
-    /// The latest last.
-    followed: Mutex<VecDeque<(String, Arc<Mutex<Followed>>)>>,
+    followed: Mutex<BTreeMap<String, Arc<Mutex<Option<Followed>>>>>,
+    /// The sweeps whose rows are kept; the latest last.
+    explored: Mutex<VecDeque<String>>,
 }
 
 struct Followed {
     sweep: FollowedSweep,
-    /// When the server saw the sweep first, and the number of runs that were over.
-    first: (Instant, u64),
+    has_rows: bool,
+    pace: Pace,
 }
 
 impl Sweeps {
     /// The sweeps of a directory.
     pub(crate) fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), followed: Mutex::default() }
+        let (followed, explored) = (Mutex::default(), Mutex::default());
+        Self { directory: directory.to_owned(), followed, explored }
     }
 
     /// All sweeps, by name.
     pub(crate) fn list(&self) -> Vec<Listed> {
-        let names = own(&self.directory, is_sweep);
-        let listed = names.into_iter().take(limits::LISTED_SWEEPS).map(|id| {
-            let found = self.look(&id, |sweep, numbers| Ok(listed(&id, sweep, numbers)));
+        let names: Vec<String> =
+            own(&self.directory, is_sweep).into_iter().take(limits::SWEEPS).collect();
+        lock(&self.followed).retain(|known, _| names.contains(known));
+        let listed = names.into_iter().map(|id| {
+            let found = self.look(&id, false, |sweep, numbers| Ok(listed(&id, sweep, numbers)));
             found.unwrap_or_else(|problem| {
                 let error = problem.message().to_owned();
                 Listed { title: id.clone(), id, state: State::Unreadable { error } }
@@ -111,11 +123,11 @@ impl Sweeps {
 
     /// A sweep and its columns.
     pub(crate) fn show(&self, id: &str) -> Result<Shown, Problem> {
-        self.look(id, |sweep, numbers| {
+        self.look(id, false, |sweep, numbers| {
             let choice = |column: &Described| Choice {
                 name: column.name.clone(),
                 unit: column.unit.clone(),
-                role: role(column),
+                role: column.role.word(),
                 description: column.description.clone(),
             };
             Ok(Shown {
@@ -128,7 +140,12 @@ impl Sweeps {
 
     /// Two columns of the runs of a sweep that are over.
     pub(crate) fn points(&self, id: &str, x: &str, y: &str) -> Result<Points, Problem> {
-        self.look(id, |sweep, numbers| {
+        self.look(id, true, |sweep, numbers| {
+            if numbers.succeeded > limits::MOST_RUNS {
+                let message =
+                    format!("a chart takes {} runs; use `foretell report`", limits::MOST_RUNS);
+                return Err(Problem::bad(message));
+            }
             let find = |name: &str| {
                 let known = sweep.manifest().explorable().find(|column| column.name == name);
                 known
@@ -138,16 +155,7 @@ impl Sweeps {
             let wanted = [find(x)?, find(y)?];
             let names = wanted.each_ref().map(|column| column.name.clone());
             let cells = sweep.cells(&names).map_err(|error| Problem::bad(error.to_string()))?;
-            let mut columns = wanted.iter().zip(cells).map(|(column, cells)| {
-                let step = cells.len().div_ceil(limits::POINTS).max(1);
-                let cells: Vec<_> = cells.into_iter().step_by(step).collect();
-                let (name, unit) = (&column.name, &column.unit);
-                let found = match self::numbers(&cells) {
-                    Some(values) => Some(Column::of_numbers(name, unit, role(column), values)),
-                    None => Column::of_texts(name, unit, role(column), &texts(&cells)),
-                };
-                found.ok_or_else(|| Problem::bad(format!("`{name}` has too many different texts")))
-            });
+            let mut columns = wanted.iter().zip(cells).map(|(known, cells)| column(known, cells));
             let mut next = || columns.next().expect("there are two columns");
             Ok(Points { succeeded: numbers.succeeded, x: next()?, y: next()? })
         })
@@ -155,7 +163,7 @@ impl Sweeps {
 
     /// The directory of a sweep that can be read.
     pub(crate) fn readable(&self, id: &str) -> Result<PathBuf, Problem> {
-        self.look(id, |_, _| Ok(()))?;
+        self.look(id, false, |_, _| Ok(()))?;
         self.find(id)
     }
 
@@ -165,7 +173,7 @@ impl Sweeps {
         if !is_own_name(id) || !is_sweep(&path) {
             return Err(Problem::missing("such sweep"));
         }
-        if has_links(&path) {
+        if inside::has_links(&path) {
             return Err(Problem::bad("its directory contains links, which may lead elsewhere"));
         }
         Ok(path)
@@ -175,56 +183,53 @@ impl Sweeps {
     fn look<T>(
         &self,
         id: &str,
+        with_rows: bool,
         with: impl FnOnce(&FollowedSweep, Numbers) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         let path = self.find(id)?;
-        let damaged = |error: foretell_datasets::DataError| Problem::bad(error.to_string());
-        let known = {
-            let mut followed = lock(&self.followed);
-            let place = followed.iter().position(|(known, _)| known == id);
-            let found = place.and_then(|place| followed.remove(place));
-            let found = match found {
-                Some((_, sweep)) => sweep,
-                None => Arc::new(Mutex::new(Followed::begin(&path).map_err(damaged)?)),
-            };
-            if followed.len() >= limits::SWEEPS {
-                followed.pop_front();
-            }
-            followed.push_back((id.to_owned(), Arc::clone(&found)));
-            found
-        };
-        let mut followed = lock(&known);
-        match followed.look() {
-            Ok(numbers) => with(&followed.sweep, numbers),
-            Err(error) => {
-                drop(followed);
-                // the next look begins again
-                lock(&self.followed).retain(|(known, _)| known != id);
-                Err(damaged(error))
-            }
+        // others may look at other sweeps while this one is read
+        let place = Arc::clone(lock(&self.followed).entry(id.to_owned()).or_default());
+        let mut place = lock(&place);
+        let keeps_rows = with_rows && self.explores(id) || self.is_explored(id);
+        if place.as_ref().is_some_and(|followed| followed.has_rows != keeps_rows) {
+            *place = None;
         }
+        let damaged = |error: DataError| Problem::bad(error.to_string());
+        let followed = match &mut *place {
+            Some(followed) => followed,
+            empty => empty.insert(Followed::begin(&path, keeps_rows).map_err(damaged)?),
+        };
+        let numbers = followed.look().map_err(damaged)?;
+        with(&followed.sweep, numbers)
+    }
+
+    fn is_explored(&self, id: &str) -> bool {
+        lock(&self.explored).iter().any(|known| known == id)
+    }
+
+    /// Keeps the rows of a sweep from now on, instead of those of the sweep that was explored first.
+    fn explores(&self, id: &str) -> bool {
+        let mut explored = lock(&self.explored);
+        explored.retain(|known| known != id);
+        if explored.len() >= limits::EXPLORED {
+            explored.pop_front();
+        }
+        explored.push_back(id.to_owned());
+        true
     }
 }
 
 impl Followed {
-    #[expect(clippy::disallowed_methods, reason = "the pace of a sweep is measured")]
-    fn begin(path: &Path) -> Result<Self, foretell_datasets::DataError> {
-        let sweep = FollowedSweep::open(path)?;
-        let over = sweep.progress().over();
-        Ok(Self { sweep, first: (Instant::now(), over) })
+    fn begin(path: &Path, has_rows: bool) -> Result<Self, DataError> {
+        let sweep = FollowedSweep::open(path, has_rows)?;
+        Ok(Self { sweep, has_rows, pace: Pace::default() })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the pace of a sweep is measured")]
-    fn look(&mut self) -> Result<Numbers, foretell_datasets::DataError> {
+    #[expect(clippy::disallowed_methods, reason = "the last run ended by the clock of files")]
+    fn look(&mut self) -> Result<Numbers, DataError> {
         let progress = self.sweep.look()?;
         let (over, runs) = (progress.over(), self.sweep.manifest().runs());
-        let (since, before) = self.first;
-        if over < before {
-            // it began again
-            self.first = (Instant::now(), over);
-        }
-        let done = over.saturating_sub(before);
-        let pace = done as f64 / since.elapsed().as_secs_f64().max(1e-3);
+        let per_s = self.pace.per_s(over);
         let left = runs.saturating_sub(over) as f64;
         Ok(Numbers {
             runs,
@@ -234,36 +239,33 @@ impl Followed {
             idle_s: progress.last.map(|last| {
                 SystemTime::now().duration_since(last).unwrap_or_default().as_secs_f64()
             }),
-            left_s: (done > 1 && !progress.is_complete).then(|| left / pace),
+            left_s: per_s.filter(|_| !progress.is_complete).map(|per_s| left / per_s),
         })
     }
+}
+
+/// A column of a chart; of many cells a sample.
+fn column(known: &Described, mut cells: Vec<Value>) -> Result<Column, Problem> {
+    let level = cells.len().div_ceil(limits::POINTS).max(1).next_power_of_two().ilog2();
+    let mut number = 0;
+    cells.retain(|_| {
+        number += 1;
+        is_sampled(number, level)
+    });
+    let (name, unit, role) = (&known.name, &known.unit, known.role.word());
+    let found = match as_numbers(&cells) {
+        Some(values) => Some(Column::of_numbers(name, unit, role, values)),
+        None => Column::of_texts(name, unit, role, &texts(&cells)),
+    };
+    found.ok_or_else(|| Problem::bad(format!("`{name}` has too many different texts")))
 }
 
 fn is_sweep(path: &Path) -> bool {
     holds(path, &[MANIFEST_FILE])
 }
 
-/// Whether there are links in the directory of a sweep, whose files lie at most two directories deep.
-fn has_links(path: &Path) -> bool {
-    let mut open = vec![(path.to_owned(), 0)];
-    while let Some((directory, depth)) = open.pop() {
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < 2 => open.push((entry.path(), depth + 1)),
-                Ok(kind) if kind.is_file() => {}
-                _ => return true,
-            }
-        }
-    }
-    false
-}
-
 fn listed(id: &str, sweep: &FollowedSweep, numbers: Numbers) -> Listed {
     let is_complete = sweep.progress().is_complete;
-    let state = if is_complete { State::Done(numbers) } else { State::UnderWay(numbers) };
+    let state = if is_complete { State::Complete(numbers) } else { State::UnderWay(numbers) };
     Listed { id: id.to_owned(), title: sweep.manifest().title.clone(), state }
-}
-
-fn role(column: &Described) -> &'static str {
-    if column.role == Role::Factor { "factor" } else { "result" }
 }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use foretell_ati::{RunDb, STORE_FILE, open_run};
-use foretell_datasets::{FollowedSweep, Role, numbers, texts};
+use foretell_datasets::{FollowedSweep, numbers, texts};
 use foretell_input::Limit;
 use foretell_report::chart::Column;
 use foretell_report::{
-    Completed, Observed, Picture, Reproduction, Run, Source, Step, Sweep, observe,
+    Completed, Observed, Picture, Reproduction, Run, Source, Step, Sweep, UnderWay, observe,
 };
 use serde_json::Value;
 
@@ -180,14 +180,13 @@ fn paths(
 }
 
 fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
-    let followed = FollowedSweep::open(path)?;
+    let followed = FollowedSweep::open(path, true)?;
     let manifest = followed.manifest();
     let wanted: Vec<_> = manifest.explorable().collect();
     let names: Vec<String> = wanted.iter().map(|column| column.name.clone()).collect();
     let cells = followed.cells(&names)?;
     let columns = wanted.iter().zip(&cells).filter_map(|(column, cells)| {
-        let role = if column.role == Role::Factor { "factor" } else { "result" };
-        let (name, unit) = (&column.name, &column.unit);
+        let (name, unit, role) = (&column.name, &column.unit, column.role.word());
         match numbers(cells) {
             Some(values) => Some(Column::of_numbers(name, unit, role, values)),
             None => Column::of_texts(name, unit, role, &texts(cells)),
@@ -195,7 +194,8 @@ fn sweep(path: &Path, name: &str) -> Result<Source, Failure> {
     });
     let columns = columns.collect();
     let progress = followed.progress();
-    let under_way = (!progress.is_complete).then(|| (progress.over(), manifest.runs()));
+    let (over, succeeded, runs) = (progress.over(), progress.succeeded, manifest.runs());
+    let under_way = (!progress.is_complete).then_some(UnderWay { over, succeeded, runs });
     Ok(Source::Sweep(Sweep {
         name: name.to_owned(),
         title: manifest.title.clone(),

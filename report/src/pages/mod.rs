@@ -16,7 +16,7 @@ use serde_json::Value;
 pub use self::ceph::{Ceph, Pool};
 pub use self::reproduction::{Picture, Reproduction};
 pub use self::run::Run;
-pub use self::sweep::Sweep;
+pub use self::sweep::{Sweep, UnderWay};
 use crate::page::{Page, Section};
 
 /// A result to show.

@@ -18,19 +18,30 @@ pub struct Sweep {
     pub description: String,
     /// The factors that are varied: a column, and its values in words.
     pub factors: Vec<(String, String)>,
-    /// Of a sweep that is not complete: the number of runs that are over, and of all runs.
-    pub under_way: Option<(u64, u64)>,
+    /// What is known of a sweep that is not complete.
+    pub under_way: Option<UnderWay>,
     /// Factors first, then results.
     pub columns: Vec<Column>,
+}
+
+/// A sweep that is not complete: numbers of runs.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderWay {
+    /// Those that are over.
+    pub over: u64,
+    /// Those of them that succeeded. The columns may have only a sample of them.
+    pub succeeded: u64,
+    /// All.
+    pub runs: u64,
 }
 
 /// Sections of a sweep.
 pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
     let mut section = Section::new("The sweep");
     section.text(format!("{}. {}", sweep.title.trim_end_matches('.'), sweep.description));
-    if let Some((over, all)) = sweep.under_way {
+    if let Some(UnderWay { over, runs, .. }) = sweep.under_way {
         let over = count(over, "is", "are");
-        section.text(format!("The sweep is not complete: of {all} runs, {over} over."));
+        section.text(format!("The sweep is not complete: of {runs} runs, {over} over."));
     }
     let mut table = Table::new("What was varied", 2, &["factor", "values"]);
     table.rows =
@@ -50,11 +61,15 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
         .collect();
     let runs = columns.first().map_or(0, |column| column.values.len());
     if runs == 0 {
-        section.push(Part::Gap("No run has ended yet without a failure.".to_owned()));
+        section.push(Part::Gap("No run has succeeded.".to_owned()));
         return vec![section];
     }
     let (columns, step) = thinned(columns);
-    let thinned = if step > 1 {
+    let succeeded = sweep.under_way.map_or(runs as u64, |known| known.succeeded);
+    let shown = columns.first().map_or(0, |column| column.values.len()) as u64;
+    let thinned = if sweep.under_way.is_some() && shown < succeeded {
+        format!(" The page holds {shown} of the {succeeded} runs that succeeded.")
+    } else if step > 1 {
         format!(" The page holds one run in {step}; the data set has all.")
     } else {
         String::new()

@@ -123,6 +123,7 @@ impl Measurement {
         let is_run = |known: &LongWrites| {
             !known.rates.is_empty()
                 && known.rates.iter().all(|(bytes, per_s)| *bytes < 1 << 62 && rate(*per_s))
+                && known.rates.is_sorted_by(|a, b| a.0 < b.0)
         };
         let streams = |rates: &Vec<f64>| rates.len() >= 2 && rates.iter().all(|per_s| rate(*per_s));
         let checks = [

@@ -12,7 +12,7 @@ use foretell_units::SimTime;
 use super::requests::{has_own_concurrency, has_threads};
 
 /// Whether clients of this kind of workload think after each request. Benchmarks with threads of their own may think
-/// after transactions. In a guest, the cache may answer a request, and the client thinks again.
+/// after transactions. Of guests, it is measured.
 pub(super) fn thinks_after_each(kind: Option<&str>, is_of_guests: bool) -> bool {
     kind.is_some_and(has_own_concurrency) || !is_of_guests && !kind.is_some_and(has_threads)
 }
@@ -81,9 +81,11 @@ impl InProgress {
             return Some(near_one(found));
         };
         let think_s = think.mean().as_secs_f64();
-        if think_s <= 0.0 || completed == 0 {
-            // a guest's cache may answer a request, but then only the rate of requests differs a little
+        if think_s <= 0.0 {
             return (!kind.is_some_and(has_threads)).then_some(1.0);
+        }
+        if completed == 0 {
+            return None;
         }
         let threads = f64::from(outstanding) * workload.clients.len() as f64;
         let others_s = (threads * self.span_s() - self.busy_s).max(0.0);

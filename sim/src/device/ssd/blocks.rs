@@ -13,8 +13,9 @@ use super::home::Home;
 const KEPT_FREE: u32 = 1;
 
 /// A die collects garbage when it has room for less than this many blocks. The room consists of free blocks,
-/// the rest of both open blocks, and what the collector has gained so far, which is less than a block. So with
-/// exactly this room, and if the block for host data is full, two blocks are free and the host may open one.
+/// the rest of both open blocks, and what the collector has gained so far, which is less than a block and a row. Room
+/// comes in whole rows. So if the host may write, free and open blocks have room for two blocks, and if the block for
+/// host data is full, two blocks are free and the host may open one.
 pub(super) const ENOUGH_ROOM: u32 = 3;
 
 /// Stands for no block, or for no unit.

@@ -478,6 +478,27 @@ fn sequential_writes_beside_random_ones_do_not_stall() {
 }
 
 #[test]
+fn valid_data_that_lie_together_in_a_block_do_not_stop_its_die() {
+    // two streams overwrite a part of each block that they come by, so that its other data lie together
+    let mut spec = bare(&small());
+    (spec.dies, spec.pages_per_block, spec.capacity) = (4, 256, spec.capacity * 64);
+    (spec.precondition, spec.power_loss_protection) = (Precondition::Random, false);
+    let mut log = sequential(&spec, Op::Write, Bytes::kib(32));
+    let mut small = sequential(&spec, Op::Write, Bytes::kib(4));
+    let half = Sectors(spec.capacity.get() / 2 / 4096 * 8);
+    let mut number = 0;
+    let draw = || {
+        number += 1;
+        let other = small();
+        if number % 3 == 0 { log() } else { Io { lbn: other.lbn + half, ..other } }
+    };
+    // a row takes 0.5 ms; a whole block would take 128 ms
+    let longest = longest_write(&spec, SimSpan::from_us(400), 60_000, draw);
+    println!("longest: {longest:?}");
+    assert!(longest < SimSpan::from_ms(10), "{longest:?}");
+}
+
+#[test]
 fn reads_and_writes_share_a_busy_die() {
     let mut spec = bare(&small());
     spec.channel_rate = Rate::bytes_per_s(100_000_000_000);
