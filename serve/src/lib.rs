@@ -3,7 +3,7 @@
 //!
 //! The server offers the library's functions over HTTP and JSON, described by `/api/openapi.json`, and one page
 //! that uses nothing else. Runs are kept below the served directory, so they outlive the server. Sweeps in that
-//! directory are followed while `foretell sweep` does their runs ([`sweeps`]).
+//! directory are followed while `foretell sweep` does their runs.
 //!
 //! Access ([`guard`]): without a token the server listens only on this machine, and answers only requests with its
 //! own `Host` and `Origin`. So no other page in the user's browser can use it. With a token every request must

@@ -788,9 +788,9 @@ mod tests {
         for (held_us, expected_us) in [(0, 70.0), (20, 50.0), (400, 20.0)] {
             let mut disk = disk(measured.clone());
             let first = disk.serve(SimTime::ZERO, read(1000), Begun::default()).done;
-            let begin = first + SimSpan::from_ms(1);
+            let now = first + SimSpan::from_ms(1);
             let begun = Begun { held: SimSpan::from_us(held_us), ..Begun::default() };
-            let took = disk.serve(begin, read(1008), begun).done - begin;
+            let took = disk.serve(now, read(1008), begun).done - now;
             assert!((took.as_ms_f64() * 1e3 - expected_us).abs() < 0.5, "{held_us}: {took:?}");
         }
     }
