@@ -149,9 +149,9 @@ impl FollowedSweep {
         if self.progress.is_complete || !self.places.keys().all(is_there) {
             return Ok(Look::BeganAgain);
         }
+        let fingerprint = self.manifest.fingerprint.clone();
         for path in paths {
             let place = self.places.get(&path).copied().flatten();
-            let fingerprint = self.manifest.fingerprint.clone();
             let reached = journal::read_on(&path, &fingerprint, place, |entry| self.take(entry))?;
             let ReadOn::To(reached) = reached else { return Ok(Look::BeganAgain) };
             if reached != place {

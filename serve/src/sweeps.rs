@@ -190,7 +190,10 @@ impl Sweeps {
         // others may look at other sweeps while this one is read
         let place = Arc::clone(lock(&self.followed).entry(id.to_owned()).or_default());
         let mut place = lock(&place);
-        let keeps_rows = with_rows && self.explores(id) || self.is_explored(id);
+        if with_rows {
+            self.explore(id);
+        }
+        let keeps_rows = self.is_explored(id);
         if place.as_ref().is_some_and(|followed| followed.has_rows != keeps_rows) {
             *place = None;
         }
@@ -208,14 +211,13 @@ impl Sweeps {
     }
 
     /// Keeps the rows of a sweep from now on, instead of those of the sweep that was explored first.
-    fn explores(&self, id: &str) -> bool {
+    fn explore(&self, id: &str) {
         let mut explored = lock(&self.explored);
         explored.retain(|known| known != id);
         if explored.len() >= limits::EXPLORED {
             explored.pop_front();
         }
         explored.push_back(id.to_owned());
-        true
     }
 }
 
