@@ -6,6 +6,7 @@ mod common;
 mod architecture;
 mod ask;
 mod ask_benchmarks;
+mod ask_loads;
 mod ask_network;
 mod ask_systems;
 mod bad_input;

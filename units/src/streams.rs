@@ -129,8 +129,12 @@ impl Stream {
 
     /// A time span with exponential distribution and the given mean.
     pub fn exponential(&mut self, mean: SimSpan) -> SimSpan {
-        let draw: f64 = Exp1.sample(&mut self.rng);
-        SimSpan::from_ns((draw * mean.as_ns() as f64) as u64)
+        SimSpan::from_ns((self.exponential_unit() * mean.as_ns() as f64) as u64)
+    }
+
+    /// A number with exponential distribution and mean 1.
+    pub fn exponential_unit(&mut self) -> f64 {
+        Exp1.sample(&mut self.rng)
     }
 
     /// A draw from any distribution of `rand_distr`.

@@ -34,7 +34,9 @@ pub(crate) fn by_its_path(
     let section = steps.first().copied().unwrap_or_default();
     let reason = match (section, steps.get(1).copied()) {
         ("workload", Some(name))
-            if is_drawn(recorded, name, steps.get(2).copied()) && !is_described(before, name) =>
+            if is_drawn(recorded, name, steps.get(2).copied())
+                && !is_described(before, name)
+                && !is_number_of_threads(seen, name, steps.get(2).copied()) =>
         {
             "the records contain the requests, but not how the workload chose them; describe the whole \
              workload, `workload.NAME={ volume = ..., client = ..., kind = ..., ... }`, or simulate the \
@@ -84,6 +86,14 @@ fn is_drawn(recorded: &Scenario, workload: &str, key: Option<&str>) -> bool {
         && !kinds.contains(&WorkloadKind::Recorded.name())
 }
 
+/// Whether a key is the number of threads of a workload. The records show how many requests were outstanding.
+fn is_number_of_threads(seen: &Observed, workload: &str, key: Option<&str>) -> bool {
+    let place = seen.scenario.workloads.iter().position(|known| known.name == workload);
+    let kind = place.and_then(|place| seen.kinds[place].as_deref());
+    key == Some("threads")
+        && kind.is_some_and(|kind| workload_kinds_with("threads").contains(&kind))
+}
+
 /// Whether a change gives a workload another kind.
 fn is_described(changes: &[Change], workload: &str) -> bool {
     let whole = format!("workload.{workload}");
@@ -106,7 +116,7 @@ pub(crate) fn by_what_differs(seen: &Observed, after: &Scenario) -> Result<(), W
     }
     switches(&before.switch, &after.switch)?;
     for workload in &after.workloads {
-        arrivals(before, workload)?;
+        arrivals(workload)?;
         addresses(seen, after, workload)?;
     }
     Ok(())
@@ -165,42 +175,12 @@ fn switches(old: &Switch, new: &Switch) -> Result<(), WhatIfError> {
     }
 }
 
-/// Checks when a workload issues requests: recorded times can be stretched, and random ones drawn.
-fn arrivals(before: &Scenario, workload: &Workload) -> Result<(), WhatIfError> {
-    let old = recorded_as(before, workload).map(|old| old.arrivals);
-    let of_it = |key: &str| format!("workload.{}.{key}", workload.name);
-    match (old, workload.arrivals) {
-        (_, Arrivals::Times { .. }) => Err(refused(of_it("times"), OTHER_TIMES)),
-        (Some(old @ Arrivals::Bursty { .. }), new @ Arrivals::Bursty { .. }) => {
-            match changed_burst_setting(old, new) {
-                None => Ok(()),
-                Some(key) => Err(refused(
-                    of_it(key),
-                    "bursts keep their recorded times: the model cannot make them longer, denser or rarer",
-                )),
-            }
-        }
-        (_, Arrivals::Bursty { .. }) => Err(refused(
-            of_it("arrivals=bursty"),
-            "the model cannot draw bursts; ask with `arrivals=poisson`, or simulate it",
-        )),
-        _ => Ok(()),
+/// Checks when a workload issues requests: recorded times can be stretched, and arrivals with a law can be drawn.
+fn arrivals(workload: &Workload) -> Result<(), WhatIfError> {
+    if let Arrivals::Times { .. } = workload.arrivals {
+        return Err(refused(format!("workload.{}.times", workload.name), OTHER_TIMES));
     }
-}
-
-/// The first setting in which two kinds of bursts differ.
-fn changed_burst_setting(old: Arrivals, new: Arrivals) -> Option<&'static str> {
-    let settings = |arrivals| match arrivals {
-        Arrivals::Bursty { quiet_rps, quiet, burst_rps, burst } => [
-            ("quiet_rate", quiet_rps.to_bits()),
-            ("quiet", quiet.as_ns()),
-            ("burst_rate", burst_rps.to_bits()),
-            ("burst", burst.as_ns()),
-        ],
-        _ => [("arrivals", 0); 4],
-    };
-    let mut both = settings(old).into_iter().zip(settings(new));
-    both.find(|(old, new)| old != new).map(|((key, _), _)| key)
+    Ok(())
 }
 
 /// Checks the volume's size. Only for some kinds of workloads is it known which addresses they would request

@@ -168,35 +168,51 @@ impl Circumstances {
             ..Self::default()
         }
     }
+}
 
+/// Circumstances with their coordinates, from which distances follow: each case is compared with thousands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Located {
+    pub(crate) circumstances: Circumstances,
+    misfit: Option<f64>,
+    moved: Option<f64>,
+    /// How crowded the busiest resource is.
+    crowd: Option<f64>,
+    requests: Option<f64>,
+}
+
+impl From<Circumstances> for Located {
+    fn from(circumstances: Circumstances) -> Self {
+        let Circumstances { misfit, moved, utilization, requests, .. } = circumstances;
+        Self {
+            circumstances,
+            misfit: misfit.map(|log| libm::log(log.abs() + ALIKE.0)),
+            moved: moved.map(|log| libm::log(log.abs() + ALIKE.1)),
+            crowd: utilization.map(|part| -libm::log(1.0 - part.clamp(0.0, 0.98))),
+            // random variation falls with the square root of the count
+            requests: requests.map(|count| 0.5 * libm::log(count.max(1.0))),
+        }
+    }
+}
+
+impl Located {
     /// Squared distance between two cases; infinite if only one of them is about a new workload.
     pub(crate) fn distance(&self, other: &Self) -> f64 {
-        let apart = |one: Option<f64>, two: Option<f64>, of: fn(f64) -> f64| match (one, two) {
-            (Some(one), Some(two)) => (of(one) - of(two)).powi(2),
+        let apart = |one: Option<f64>, two: Option<f64>, if_one_is_unknown: f64| match (one, two) {
+            (Some(one), Some(two)) => (one - two).powi(2),
             (None, None) => 0.0,
-            _ => f64::INFINITY,
+            _ => if_one_is_unknown,
         };
-        let known = apart(self.misfit, other.misfit, |log| libm::log(log.abs() + ALIKE.0))
-            + apart(self.moved, other.moved, |log| libm::log(log.abs() + ALIKE.1));
-        let busy = match (self.utilization, other.utilization) {
-            (Some(one), Some(two)) => {
-                let crowd = |part: f64| -libm::log(1.0 - part.clamp(0.0, 0.98));
-                (crowd(one) - crowd(two)).powi(2)
-            }
-            _ => 0.0,
-        };
-        let about = match (self.about, other.about) {
+        let about = match (self.circumstances.about, other.circumstances.about) {
             (Some(one), Some(two)) => one.distance(two),
             (None, None) => 0.0,
             _ => UNKNOWN,
         };
-        let many = match (self.requests, other.requests) {
-            // random variation falls with the square root of the count
-            (Some(one), Some(two)) => (0.5 * libm::log(one.max(1.0) / two.max(1.0))).powi(2),
-            (None, None) => 0.0,
-            _ => UNKNOWN_REQUESTS,
-        };
-        known + busy + about + many
+        apart(self.misfit, other.misfit, f64::INFINITY)
+            + apart(self.moved, other.moved, f64::INFINITY)
+            + apart(self.crowd, other.crowd, 0.0)
+            + about
+            + apart(self.requests, other.requests, UNKNOWN_REQUESTS)
     }
 }
 
@@ -314,19 +330,21 @@ mod tests {
             change: ChangeKind::Load,
             open: false,
         };
-        let case = |device, moved| Circumstances {
-            misfit_of_throughput: None,
-            misfit: Some(0.01),
-            moved: Some(moved),
-            utilization: Some(0.5),
-            about: Some(about(device)),
-            requests: Some(2000.0),
+        let case = |device, moved| {
+            Located::from(Circumstances {
+                misfit_of_throughput: None,
+                misfit: Some(0.01),
+                moved: Some(moved),
+                utilization: Some(0.5),
+                about: Some(about(device)),
+                requests: Some(2000.0),
+            })
         };
         let here = case(DeviceKind::Disk, 0.2);
         let same = here.distance(&case(DeviceKind::Disk, 0.3));
         assert!(same < here.distance(&case(DeviceKind::Flash, 0.2)));
-        let few = Circumstances { requests: Some(20.0), ..here };
+        let few = Located::from(Circumstances { requests: Some(20.0), ..here.circumstances });
         assert!(here.distance(&few) > here.distance(&here));
-        assert!(here.distance(&Circumstances::default()).is_infinite(), "of a new workload");
+        assert!(here.distance(&Circumstances::default().into()).is_infinite(), "of a new workload");
     }
 }

@@ -20,7 +20,7 @@ use foretell_sorted::SortedMap;
 use serde::Serialize;
 
 use crate::answer::{Model, WITH_EVENTS};
-use crate::circumstances::{About, Circumstances, DeviceKind};
+use crate::circumstances::{About, Circumstances, DeviceKind, Located};
 
 /// Number of most similar past scores that are used.
 const NEIGHBOURS: usize = 40;
@@ -153,7 +153,7 @@ impl ExpectedError {
 /// Past scores of a model and metric: circumstances, and the absolute logarithm of the error.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    known: Vec<(Circumstances, f64)>,
+    known: Vec<(Located, f64)>,
     /// For each past score, its error divided by the width of its interval according to the most similar
     /// scores; computed when needed.
     farther: OnceLock<Vec<f64>>,
@@ -182,14 +182,14 @@ impl Alike {
 
 impl Group {
     /// The most similar past scores, without those adjacent to `without`.
-    fn alike(&self, here: &Circumstances, without: Option<usize>) -> Option<Alike> {
+    fn alike(&self, here: &Located, without: Option<usize>) -> Option<Alike> {
         let left_out = |index: usize| without.is_some_and(|it| index.abs_diff(it) <= TOGETHER);
         let mut near: Vec<(f64, usize)> = self
             .known
             .iter()
             .enumerate()
             .filter(|(index, _)| !left_out(*index))
-            .map(|(index, (circumstances, _))| (here.distance(circumstances), index))
+            .map(|(index, (known, _))| (here.distance(known), index))
             .filter(|(distance, _)| distance.is_finite())
             .collect();
         let last = near.len().checked_sub(1)?.min(NEIGHBOURS - 1);
@@ -199,7 +199,7 @@ impl Group {
         let mut off: Vec<f64> = near.iter().map(|(_, index)| self.known[*index].1).collect();
         off.sort_by(f64::total_cmp);
         let near: Vec<&Circumstances> =
-            near.iter().map(|(_, index)| &self.known[*index].0).collect();
+            near.iter().map(|(_, index)| &self.known[*index].0.circumstances).collect();
         let mut misfits: Vec<f64> =
             near.iter().map(|known| known.misfit.unwrap_or(0.0).abs()).collect();
         misfits.sort_by(f64::total_cmp);
@@ -217,15 +217,18 @@ impl Group {
     /// The factor that scales the widths of intervals, for answers about such questions.
     fn scale(&self, about: Option<About>) -> f64 {
         let farther = self.farther.get_or_init(|| {
-            let each = |(index, (circumstances, off)): (usize, &(Circumstances, f64))| {
-                let alike = self.alike(circumstances, Some(index));
+            let each = |(index, (known, off)): (usize, &(Located, f64))| {
+                let alike = self.alike(known, Some(index));
                 alike.map_or(1.0, |alike| off / Self::width(&alike))
             };
             self.known.iter().enumerate().map(each).collect()
         });
         let of = |same: &dyn Fn(About) -> bool| -> Vec<f64> {
             let known = self.known.iter().zip(farther);
-            known.filter(|((c, _), _)| c.about.is_none_or(same)).map(|(_, f)| *f).collect()
+            known
+                .filter(|((c, _), _)| c.circumstances.about.is_none_or(same))
+                .map(|(_, f)| *f)
+                .collect()
         };
         let both = about
             .map(|here| of(&|other| other.device == here.device && other.system == here.system));
@@ -265,7 +268,7 @@ impl Experience {
     fn learn(&mut self, score: PastScore) {
         let PastScore { model, metric, circumstances, error } = score;
         let group = self.0.entry((model, metric)).or_default();
-        group.known.push((circumstances, libm::log((1.0 + error).max(1e-3)).abs()));
+        group.known.push((circumstances.into(), libm::log((1.0 + error).max(1e-3)).abs()));
         group.farther = OnceLock::new();
     }
 
@@ -286,7 +289,7 @@ impl Experience {
         circumstances: &Circumstances,
     ) -> Option<ExpectedError> {
         let group = self.0.get(&(model, metric.to_owned()))?;
-        let alike = group.alike(circumstances, None)?;
+        let alike = group.alike(&(*circumstances).into(), None)?;
         let mut width = Group::width(&alike) * group.scale(circumstances.about);
         // outside the range of past scores, the uncertainty is at least the distance beyond that range
         let beyond = |here: Option<f64>, reach: f64| {
@@ -326,7 +329,7 @@ impl Experience {
         let here = circumstances.about?;
         let known = self.0.get(&(model, "throughput_rps".to_owned()))?;
         let count = |alike: &dyn Fn(About) -> bool| {
-            known.known.iter().filter(|(c, _)| c.about.is_some_and(alike)).count()
+            known.known.iter().filter(|(c, _)| c.circumstances.about.is_some_and(alike)).count()
         };
         if count(&|other| other.system == here.system) < LEAST_ALIKE {
             return Some(format!("{}, model {model}", here.system));

@@ -199,6 +199,10 @@ impl Observed {
 
 /// The factor by which recorded times are stretched for other arrivals. 0: recorded times cannot be used.
 pub(crate) fn stretched(old: Arrivals, new: Arrivals) -> f64 {
+    if let Arrivals::Bursty { .. } = new {
+        // recorded bursts do not show other ones
+        return f64::from(u8::from(old == new));
+    }
     if let Some((before, after)) = old.mean_rate_rps().zip(new.mean_rate_rps())
         && std::mem::discriminant(&old) == std::mem::discriminant(&new)
     {

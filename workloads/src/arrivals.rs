@@ -7,8 +7,8 @@
 
 use std::num::NonZeroU32;
 
+use foretell_algorithms::bursts::{Bursts, Phase};
 use foretell_units::{SimSpan, SimTime, Stream};
-use rand_distr::Exp1;
 use thiserror::Error;
 
 /// The times at which a workload issues requests.
@@ -154,7 +154,7 @@ impl OpenLoop {
     /// The gaps between arrivals, drawn from `stream`.
     pub fn gaps(self, mut stream: Stream) -> Gaps {
         let phase = match self {
-            Self::Bursty(bursty) => Some(Phase::start(bursty, &mut stream)),
+            Self::Bursty(bursty) => Some(Phase::start(bursty.0, &mut stream)),
             Self::Poisson(_) | Self::Deterministic(_) => None,
         };
         let first_ns = match self {
@@ -166,15 +166,9 @@ impl OpenLoop {
     }
 }
 
-/// Arrivals in bursts: a Poisson process that switches between two rates, after exponential times
-/// (a Markov-modulated Poisson process of two states; Fischer & Meier-Hellstern 1993).
+/// Arrivals in bursts: [`Bursts`] whose settings were checked.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Bursty {
-    /// Requests per second in a quiet time and in a burst.
-    rates_per_s: [f64; 2],
-    /// Mean lengths of a quiet time and of a burst.
-    lasting: [SimSpan; 2],
-}
+pub struct Bursty(Bursts);
 
 impl Bursty {
     /// Arrivals of `quiet_per_s` requests per second, possibly zero, for a mean time of `quiet`, then
@@ -203,62 +197,14 @@ impl Bursty {
         if found < LEAST_PER_CYCLE {
             return Err(ArrivalError::TooRare { found });
         }
-        Ok(Self { rates_per_s: [quiet_per_s, burst_per_s], lasting: [quiet, burst] })
+        let (rates_per_s, lasting) = ([quiet_per_s, burst_per_s], [quiet, burst]);
+        Ok(Self(Bursts { rates_per_s, lasting }))
     }
 
     /// The mean rate over both states, in requests per second.
     pub fn mean_rate_per_s(self) -> f64 {
-        let [quiet, burst] = self.lasting.map(SimSpan::as_secs_f64);
-        (self.rates_per_s[0] * quiet + self.rates_per_s[1] * burst) / (quiet + burst)
+        self.0.mean_rate_per_s()
     }
-}
-
-/// The current state of bursty arrivals.
-#[derive(Clone, Copy, Debug)]
-struct Phase {
-    /// 0: quiet, 1: burst.
-    state: usize,
-    /// Time until it changes.
-    left_ns: f64,
-}
-
-impl Phase {
-    /// A random state, with probability in proportion to its share of time. Exponential times are
-    /// memoryless, so the rest of it is as long as a whole one.
-    fn start(bursty: Bursty, stream: &mut Stream) -> Self {
-        let [quiet, burst] = bursty.lasting.map(SimSpan::as_secs_f64);
-        let state = usize::from(stream.chance(burst / (quiet + burst)));
-        Self { state, left_ns: Self::lasting(bursty, state, stream) }
-    }
-
-    fn lasting(bursty: Bursty, state: usize, stream: &mut Stream) -> f64 {
-        exponential(stream) * bursty.lasting[state].as_ns() as f64
-    }
-
-    /// Nanoseconds to the next arrival: an exponential number of expected arrivals is consumed at the
-    /// rate of the current state.
-    fn gap_ns(&mut self, bursty: Bursty, stream: &mut Stream) -> f64 {
-        let mut expected = exponential(stream);
-        let mut gap = 0.0;
-        loop {
-            let per_ns = bursty.rates_per_s[self.state] / 1e9;
-            let here = per_ns * self.left_ns;
-            if expected < here {
-                let step = expected / per_ns;
-                self.left_ns -= step;
-                return gap + step;
-            }
-            expected -= here;
-            gap += self.left_ns;
-            self.state = 1 - self.state;
-            self.left_ns = Self::lasting(bursty, self.state, stream);
-        }
-    }
-}
-
-/// An exponential draw with mean 1.
-fn exponential(stream: &mut Stream) -> f64 {
-    stream.sample(&Exp1)
 }
 
 /// Gaps between the arrivals of an open loop.
@@ -277,12 +223,12 @@ impl Gaps {
     /// Time from one arrival to the next, or from the start to the first.
     pub fn next_interarrival(&mut self) -> SimSpan {
         let gap_ns = match (self.arrivals, &mut self.phase) {
-            (OpenLoop::Bursty(bursty), Some(phase)) => phase.gap_ns(bursty, &mut self.stream),
+            (OpenLoop::Bursty(bursty), Some(phase)) => phase.gap_ns(bursty.0, &mut self.stream),
             (OpenLoop::Bursty(_), None) => unreachable!("bursty arrivals have a phase"),
             (OpenLoop::Deterministic(rate), _) => {
                 self.first_ns.take().unwrap_or_else(|| rate.gap_ns())
             }
-            (OpenLoop::Poisson(rate), _) => exponential(&mut self.stream) * rate.gap_ns(),
+            (OpenLoop::Poisson(rate), _) => self.stream.exponential_unit() * rate.gap_ns(),
         };
         let exact = gap_ns + self.fraction_ns;
         let whole = libm::floor(exact);

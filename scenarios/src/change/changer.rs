@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::concurrency::as_called_here;
 use super::path::{Step, steps};
 use crate::error::{Problem, Problems};
 use crate::host_pattern::Group;
@@ -51,6 +52,7 @@ impl Changer<'_> {
             Problem::new(self.place(range), format!("`{path}` is not a path: {why}"))
                 .help("a path is such as `volume.mail.encoding` or `node.brick.disk[0].device`")
         })?;
+        let steps = as_called_here(tree, steps);
         match self.host(tree, &steps)? {
             Some((name, rest)) => self.in_host(tree, &name, &steps[..rest], &steps[rest..]),
             None => self.table(tree, shape::scenario(), &steps, ""),

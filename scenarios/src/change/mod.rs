@@ -13,6 +13,7 @@
 //! (`arrivals`, `kind`, `layout`, `pattern`) removes these, unless they were changed too.
 
 mod changer;
+mod concurrency;
 mod entries;
 mod hosts;
 mod path;

@@ -63,6 +63,12 @@ impl Streams {
     pub(crate) fn count(&self) -> usize {
         self.of_clients.iter().map(|stream| stream.len()).sum()
     }
+
+    /// Number of requests of all clients that were issued from a time until before another.
+    pub(crate) fn issued_between(&self, from: SimTime, until: SimTime) -> usize {
+        let before = |stream: &[Recorded], time| stream.partition_point(|one| one.issued < time);
+        self.of_clients.iter().map(|stream| before(stream, until) - before(stream, from)).sum()
+    }
 }
 
 /// Whether each request of this kind of workload is one object. An operator knows this.

@@ -2,7 +2,7 @@
 
 use foldhash::fast::FixedState;
 use foretell_ati::Resource;
-use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+use foretell_scenarios::model::{Arrivals, Scenario, Think, Workload};
 use foretell_sorted::SortedMap;
 use hashbrown::HashSet;
 
@@ -13,6 +13,10 @@ use crate::correction::{Correction, corrected};
 use crate::observed::{WorkloadSeen, resource_name};
 use crate::question::stretched;
 use crate::replay::WorkloadOutcome;
+
+/// Means of exponential times that are drawn twice hardly differ by more than this multiple of their deviation: the root
+/// of two, times three deviations.
+const MOST_BY_CHANCE: f64 = 4.25;
 
 /// Figures of a workload from the replay, for the whole run or for a phase.
 #[derive(Clone, Copy)]
@@ -74,11 +78,12 @@ impl Prediction<'_> {
             before.and_then(|before| Some((before, before.arrivals.mean_rate_rps()?)))
         {
             let (old, new) = (before.clients.len() as f64, workload.clients.len() as f64);
-            if is_same(was_rps * old, rate_rps * new) {
+            let is_kept = stretched(before.arrivals, workload.arrivals) > 0.0;
+            if is_kept && is_same(was_rps * old, rate_rps * new) {
                 return None;
             }
             let seen = self.before(workload).filter(|(modelled, _)| modelled.overload().is_none());
-            if let Some((_, recorded)) = seen.filter(|_| is_same(was_rps, rate_rps)) {
+            if let Some((_, recorded)) = seen.filter(|_| is_kept && is_same(was_rps, rate_rps)) {
                 let kept = self.recorded_clients(before, workload);
                 clients = Clients {
                     recorded_rps: recorded.throughput_rps * kept as f64 / old,
@@ -120,7 +125,9 @@ impl Prediction<'_> {
         let throughput = if let Arrivals::Closed { .. } = workload.arrivals {
             // the number of requests outstanding or in think time stays the same: Little's law
             let think = found.think_s * 1e3;
-            found.throughput_rps * (predicted.mean + think) / (response.mean + think).max(1e-9)
+            let recorded_think = think * self.drawn_thinks(workload, modelled, recorded);
+            let period = response.mean + recorded_think;
+            found.throughput_rps * (predicted.mean + think) / period.max(1e-9)
         } else if self.is_fast && found.keeps_up {
             // the stretches may have more or fewer arrivals than the mean
             let known = self.arrivals_rps(workload, recorded.throughput_rps);
@@ -129,6 +136,29 @@ impl Prediction<'_> {
             found.throughput_rps
         };
         (throughput, response)
+    }
+
+    /// The mean of the think times that were drawn in the recorded run, as a multiple of that of the model's draws. By
+    /// Little's law, it is the part of each client's time that is not response time.
+    fn drawn_thinks(
+        &self,
+        workload: &Workload,
+        modelled: &WorkloadOutcome,
+        recorded: &WorkloadSeen,
+    ) -> f64 {
+        let mut before = self.observed.scenario.workloads.iter();
+        let Some(before) = before.find(|before| before.name == workload.name) else { return 1.0 };
+        let Arrivals::Closed { outstanding, think: Think::Exponential(_) } = before.arrivals else {
+            return 1.0;
+        };
+        let population = f64::from(outstanding) * before.clients.len() as f64;
+        let think_ms = |throughput_rps: f64, response_ms: ResponseTimeMs| {
+            population / throughput_rps * 1e3 - response_ms.mean
+        };
+        let drawn = think_ms(recorded.throughput_rps, recorded.response_ms)
+            / think_ms(modelled.throughput_rps, modelled.response_ms);
+        let chance = MOST_BY_CHANCE / (modelled.completed as f64).max(1.0).sqrt();
+        if (drawn - 1.0).abs() <= chance { drawn } else { 1.0 }
     }
 
     /// Arrival rate of an open workload, requests a second, if its recorded rate and its settings determine it.

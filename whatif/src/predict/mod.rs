@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use foretell_scenarios::Change;
-use foretell_scenarios::model::{Scenario, Storage};
+use foretell_scenarios::model::{Arrivals, Scenario, Storage};
 use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
 use thiserror::Error;
@@ -200,6 +200,16 @@ impl Observed {
                 "it changes the clients' requests, and so the content of caches".to_owned()
             ));
         }
+        let detail = self.short(&cluster.measured);
+        let mut workloads = cluster.scenario.workloads.iter().zip(&cluster.stretch);
+        let draws_bursts = workloads.any(|(workload, stretch)| {
+            matches!(workload.arrivals, Arrivals::Bursty { .. }) && *stretch <= 0.0
+        });
+        if draws_bursts || detail.sees_few_bursts(&self.scenario, &self.requests) {
+            return Ok(Err(
+                "requests come in bursts, of which short stretches see too few".to_owned()
+            ));
+        }
         if self.unchanged_short.get().is_none() {
             let before = self.changed(&[], parts)?;
             self.unchanged_short.get_or_init(|| self.replayed(&before, self.short(&[])).ok());
@@ -207,7 +217,7 @@ impl Observed {
         if self.unchanged_short.get().is_some_and(Option::is_none) {
             return Ok(Err("the replay of the recorded run does not end".to_owned()));
         }
-        let outcome = self.replayed(cluster, self.short(&cluster.measured))?;
+        let outcome = self.replayed(cluster, detail)?;
         let idle = self.idle(changes);
         Ok(Ok(Prediction {
             observed: self,

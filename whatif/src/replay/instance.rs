@@ -1,5 +1,6 @@
 //! A workload on one client: its requests and their times.
 
+use foretell_algorithms::bursts::{Bursts, Phase};
 use foretell_scenarios::model::{Arrivals, Think};
 use foretell_systems::process::transaction_thread;
 use foretell_systems::{Issue, Then};
@@ -27,6 +28,8 @@ pub(super) struct Instance {
     thinks: f64,
     left: Option<u64>,
     done: bool,
+    /// Of arrivals in bursts that are drawn.
+    phase: Option<Phase>,
     stream: Stream,
     pub(super) choosing: Stream,
     /// Number of requests that it issued in the last detailed stretch.
@@ -61,13 +64,35 @@ enum Gaps {
     Poisson(SimSpan),
     /// All of this length.
     Regular(SimSpan),
+    /// In bursts.
+    Bursty(Bursts),
 }
 
 impl Gaps {
-    fn next(self, stream: &mut Stream) -> SimSpan {
+    /// The gaps of open arrivals, if each arrival issues this number of requests; `None` if arrivals have no law.
+    fn of(arrivals: Arrivals, per_transaction: f64) -> Option<Self> {
+        // transactions arrive; their requests are spread evenly
+        let mean = |rate_rps: f64| SimSpan::from_secs_f64(1.0 / (rate_rps * per_transaction));
+        match arrivals {
+            Arrivals::Poisson { rate_rps } => Some(Self::Poisson(mean(rate_rps))),
+            Arrivals::Deterministic { rate_rps } => Some(Self::Regular(mean(rate_rps))),
+            Arrivals::Bursty { quiet_rps, quiet, burst_rps, burst } => {
+                let rates_per_s = [quiet_rps, burst_rps].map(|rate| rate * per_transaction);
+                Some(Self::Bursty(Bursts { rates_per_s, lasting: [quiet, burst] }))
+            }
+            Arrivals::Closed { .. } | Arrivals::Trace { .. } | Arrivals::Times { .. } => None,
+        }
+    }
+
+    /// `phase`: the state of bursts, which begin when it is `None`.
+    fn next(self, phase: &mut Option<Phase>, stream: &mut Stream) -> SimSpan {
         match self {
             Self::Poisson(mean) => stream.exponential(mean),
             Self::Regular(gap) => gap,
+            Self::Bursty(bursts) => {
+                let phase = phase.get_or_insert_with(|| Phase::start(bursts, stream));
+                SimSpan::from_ns(phase.gap_ns(bursts, stream) as u64)
+            }
         }
     }
 }
@@ -120,33 +145,15 @@ impl Instance {
                 };
                 let is_recorded = known.of_clients.get(place).is_some_and(|all| !all.is_empty());
                 let open = requests.has_times();
-                let pace = match workload.arrivals {
-                    Arrivals::Closed { outstanding, think } => {
+                let stretch = material.stretch[index];
+                let gaps = Gaps::of(workload.arrivals, known.per_transaction.unwrap_or(1.0));
+                let pace = match (workload.arrivals, gaps) {
+                    (Arrivals::Closed { outstanding, think }, _) => {
                         let outstanding = if threads.is_some() { 1 } else { outstanding };
                         Pace::Closed { outstanding, think }
                     }
-                    Arrivals::Poisson { .. }
-                    | Arrivals::Deterministic { .. }
-                    | Arrivals::Bursty { .. } => {
-                        let rate_rps = workload.arrivals.mean_rate_rps().unwrap_or(1.0);
-                        // transactions arrive; their requests are spread evenly
-                        let rate_rps = rate_rps * known.per_transaction.unwrap_or(1.0);
-                        let mean = SimSpan::from_secs_f64(1.0 / rate_rps);
-                        let gaps = match workload.arrivals {
-                            Arrivals::Deterministic { .. } => Gaps::Regular(mean),
-                            _ => Gaps::Poisson(mean),
-                        };
-                        let stretch = material.stretch[index];
-                        if open && stretch > 0.0 && is_recorded {
-                            Pace::Recorded { stretch, origin: SimTime::ZERO, then: Some(gaps) }
-                        } else {
-                            Pace::Drawn(gaps)
-                        }
-                    }
-                    Arrivals::Trace { .. } | Arrivals::Times { .. } => {
-                        let stretch = material.stretch[index];
-                        Pace::Recorded { stretch, origin: SimTime::ZERO, then: None }
-                    }
+                    (_, Some(gaps)) if !(open && stretch > 0.0 && is_recorded) => Pace::Drawn(gaps),
+                    (_, then) => Pace::Recorded { stretch, origin: SimTime::ZERO, then },
                 };
                 // a trace has a fixed number of requests; a benchmark may have one, too
                 let ends = scenario.duration.is_none()
@@ -163,6 +170,7 @@ impl Instance {
                     thinks: known.thinks(),
                     left: workload.requests.into_iter().chain(recorded).min(),
                     done: false,
+                    phase: None,
                     stream: stream("requests"),
                     choosing: stream("fragments"),
                     issued: 0,
@@ -291,14 +299,14 @@ impl Instance {
     fn next_at(&mut self, now: SimTime) -> Option<SimTime> {
         match self.pace {
             Pace::Closed { .. } => None,
-            Pace::Drawn(gaps) => Some(now + gaps.next(&mut self.stream)),
+            Pace::Drawn(gaps) => Some(now + gaps.next(&mut self.phase, &mut self.stream)),
             Pace::Recorded { stretch, origin, then } => match (self.requests.next_issued(), then) {
                 (Some(at), _) => {
                     let after = at.saturating_since(origin).as_ns() as f64 * stretch;
                     Some((origin + SimSpan::from_ns(after.round() as u64)).max(now))
                 }
                 (None, None) => Some(now),
-                (None, Some(gaps)) => Some(now + gaps.next(&mut self.stream)),
+                (None, Some(gaps)) => Some(now + gaps.next(&mut self.phase, &mut self.stream)),
             },
         }
     }

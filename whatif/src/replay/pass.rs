@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use foretell_scenarios::model::Scenario;
+use foretell_scenarios::model::{Arrivals, Scenario};
 use foretell_systems::Access;
 use foretell_units::{HostId, SimSpan, SimTime};
 
@@ -84,6 +84,20 @@ impl Detail {
         Plan::with(self, scenario, requests).is_some()
     }
 
+    /// Whether requests of an open loop come in bursts of which the stretches see too few to represent the run.
+    pub(crate) fn sees_few_bursts(self, scenario: &Scenario, requests: &[Streams]) -> bool {
+        let Some(plan) = Plan::with(self, scenario, requests) else { return false };
+        let stretches = plan.stretches();
+        let workloads = scenario.workloads.iter().zip(requests);
+        let mut open =
+            workloads.filter(|(workload, _)| !matches!(workload.arrivals, Arrivals::Closed { .. }));
+        open.any(|(_, streams)| {
+            let count = |(from, until): &(SimTime, SimTime)| streams.issued_between(*from, *until);
+            let counts: Vec<f64> = stretches.iter().map(|stretch| count(stretch) as f64).collect();
+            error_by_bursts(&counts) > MOST_BY_BURSTS
+        })
+    }
+
     /// Share of a run to replay in detail. `whole` is the length of the run, s, `requests` its number of
     /// requests, and `fewest` that of the workload with the fewest.
     fn share(self, whole: f64, requests: f64, fewest: f64) -> f64 {
@@ -92,6 +106,19 @@ impl Detail {
         let least = shortest.max(self.of_each / fewest.max(1.0));
         (self.requests / requests).max(least.min(self.most_requests / requests))
     }
+}
+
+/// Largest error of a mean by bursts with which stretches represent a run (assumed: the replay of the recorded run sees
+/// the same bursts, so that most of the error cancels).
+const MOST_BY_BURSTS: f64 = 0.1;
+
+/// The standard error of the mean of these counts beyond that of Poisson arrivals, as a part of the mean.
+fn error_by_bursts(counts: &[f64]) -> f64 {
+    let number = counts.len() as f64;
+    let mean = counts.iter().sum::<f64>() / number;
+    let squares: f64 = counts.iter().map(|count| (count - mean).powi(2)).sum();
+    let beyond_chance = squares / (number - 1.0) - mean;
+    (beyond_chance.max(0.0) / number).sqrt() / mean.max(1.0)
 }
 
 /// How a long run is replayed: period after period.
@@ -126,6 +153,20 @@ pub(super) struct Period {
 }
 
 impl Plan {
+    /// The measured parts of its stretches, in the time of a run whose rate is that of the recorded one.
+    fn stretches(&self) -> Vec<(SimTime, SimTime)> {
+        let mut at = self.fill.as_ref().map_or(SimTime::ZERO, |fill| fill.until);
+        let mut stretches = Vec::new();
+        for period in &self.periods {
+            let end = at + period.detail;
+            if period.measured {
+                stretches.push((at + period.detail / SETTLING, end));
+            }
+            at = end + period.passed_over;
+        }
+        stretches
+    }
+
     /// A plan, unless the run is replayed in full detail.
     pub(super) fn of(material: &Material) -> Option<Self> {
         Self::with(material.detail, material.scenario, material.requests)
@@ -327,4 +368,33 @@ fn touch_node(engine: &mut Engine, host: HostId, access: &Access) {
     node.touch(&mut around, access);
     let next = node.next_tick().unwrap_or(SimTime::MAX);
     engine.ticks_from = engine.ticks_from.min(next);
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_units::Seed;
+
+    use super::*;
+
+    #[test]
+    fn counts_of_bursts_vary_more_than_by_chance() {
+        let mut draws = Seed(1).stream("arrivals");
+        let mut arrivals = |mean: f64| {
+            let gap = SimSpan::from_secs_f64(1.0 / mean);
+            let mut at = SimSpan::ZERO;
+            let mut count = 0.0;
+            while at < SimSpan::from_secs(1) {
+                at += draws.exponential(gap);
+                count += 1.0;
+            }
+            count
+        };
+        let steady: Vec<f64> = (0..16).map(|_| arrivals(300.0)).collect();
+        assert!(error_by_bursts(&steady) < 0.02, "{steady:?}");
+        // one in four stretches is in a burst
+        let bursty: Vec<f64> =
+            (0..16).map(|k| arrivals(if k % 4 == 0 { 900.0 } else { 100.0 })).collect();
+        assert!(error_by_bursts(&bursty) > 0.2, "{bursty:?}");
+        assert!(error_by_bursts(&[0.0; 16]).abs() < f64::EPSILON);
+    }
 }

@@ -222,6 +222,10 @@ impl Bench {
             waits += u32::from(self.one(Op::Read, at, sectors) >= 0.25 * random_ns);
             at += sectors;
             self.pause(transfer);
+            // a reader in step with the platter might always return just before the next sector passes
+            if at / far > (at - sectors) / far {
+                self.pause(SimSpan::from_us(2300) * (at / far % 9));
+            }
         }
         waits > 1
     }

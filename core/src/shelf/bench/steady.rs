@@ -55,7 +55,7 @@ const FASTER: f64 = 1.3;
 /// Reads beside writes: sizes of reads, number of reads measured beside as many writes as possible, bytes of a
 /// write, and number of writes outstanding.
 const BESIDE: [u64; 2] = [4 << 10, 64 << 10];
-const READS_BESIDE: usize = 160;
+const READS_BESIDE: usize = 640;
 const WRITES_BESIDE: (u64, u32) = (16 << 10, 16);
 /// Rewriting: a small part of the drive is written again and again. The part has at least this number of bytes, and at
 /// least this multiple of the buffer's size.
@@ -603,9 +603,9 @@ impl Bench {
         }
         let mut next_write = every.map(|_| self.now);
         let mut since = read(self);
-        let mut times = Vec::with_capacity(count + count / 4);
-        // the first reads are not counted, because the device is not yet busy
-        let wanted = count + count / 4;
+        // the first reads are not counted, because the collection of garbage still depends on earlier writes
+        let (settling, wanted) = (count / 2, count + count / 2);
+        let mut times = Vec::with_capacity(wanted);
         while times.len() < wanted {
             let until = next_write.unwrap_or(SimTime::from_ns(u64::MAX));
             match self.step(until) {
@@ -624,7 +624,7 @@ impl Bench {
             }
         }
         self.end();
-        times.split_off(count / 4)
+        times.split_off(settling)
     }
 }
 
