@@ -12,6 +12,12 @@ use crate::answer::ResponseTimeMs;
 /// queue's error remains when the queue is twice as long).
 const FADES: f64 = 0.7;
 
+/// Largest difference of the logarithms of the factors of median and mean with which a median is not near a jump between
+/// two kinds of requests (assumed: hits and misses differ by more).
+const BETWEEN_KINDS: f64 = 0.15;
+/// A median that moves by less than this logarithm stays where it is, jump or not.
+const UNMOVED: f64 = 0.01;
+
 /// Modelled and recorded response times of a workload.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Correction {
@@ -64,14 +70,18 @@ impl Correction {
     }
 
     /// Corrects the median by its own error, as far as it stays where it is. If it jumps between two kinds of requests,
-    /// such as hits and misses, its error says nothing, and it gets the factor of the mean.
+    /// such as hits and misses, or is near such a jump, its error says nothing, and it gets the factor of the mean.
     fn median(&self, predicted: &ResponseTimeMs, mean: f64, of_own: f64) -> Option<f64> {
         let ms = predicted.p50?;
         let Some((modelled, recorded)) = self.modelled.p50.zip(self.recorded.p50) else {
             return Some(ms * mean);
         };
         let own = factor(modelled, recorded, of_own);
-        let stays = weight(libm::log(ms / modelled));
+        let moved = libm::log(ms / modelled);
+        if libm::log(own / mean).abs() > BETWEEN_KINDS && moved.abs() > UNMOVED {
+            return Some(ms * mean);
+        }
+        let stays = weight(moved);
         Some(ms * libm::pow(own, stays) * libm::pow(mean, 1.0 - stays))
     }
 }
@@ -105,15 +115,19 @@ mod tests {
 
     #[test]
     fn a_median_keeps_its_own_error_while_it_stays_where_it_is() {
-        // a mean that is right, and a median that is 20 % too short
-        let modelled = times(5.0, 4.0, 12.0, 20.0);
+        // a mean that is right, and a median that is 10 % too short
+        let modelled = times(5.0, 4.5, 12.0, 20.0);
         let recorded = times(5.0, 5.0, 12.0, 20.0);
         let correction = Correction { modelled, recorded };
         let p50 = |predicted: ResponseTimeMs| correction.apply(predicted).p50.unwrap();
         assert!((p50(modelled) - 5.0).abs() < 1e-9);
-        assert!((p50(times(5.0, 4.1, 12.0, 20.0)) / 4.1 - 1.25).abs() < 0.02);
+        assert!((p50(times(5.0, 4.6, 12.0, 20.0)) / 4.6 - 10.0 / 9.0).abs() < 0.01);
         // now a median request is a hit
         assert!((p50(times(5.0, 0.1, 12.0, 20.0)) / 0.1 - 1.0).abs() < 0.01);
+        // in the recorded run, as many requests were hits as not
+        let recorded = times(5.0, 0.1, 12.0, 20.0);
+        let unsure = Correction { modelled, recorded }.apply(times(5.0, 4.4, 12.0, 20.0));
+        assert!((unsure.p50.unwrap() - 4.4).abs() < 1e-9);
     }
 
     #[test]

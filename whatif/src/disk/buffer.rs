@@ -72,9 +72,17 @@ const MOST_PIECES: u64 = 4096;
 /// Distribution of read response times beside this share of the highest write rate, ns.
 type Waits = (f64, Distribution);
 
-/// A distribution of times: points with the share of the times that are shorter, and the time in ns.
+/// A distribution of times.
 #[derive(Clone, Debug)]
-struct Distribution(Vec<(f64, f64)>);
+struct Distribution {
+    /// Points with the share of the times that are shorter, and the time in ns.
+    points: Vec<(f64, f64)>,
+    /// Mean time, ns.
+    mean_ns: f64,
+    /// Factor of waits with which their mean is the measured one. Between two quantiles, times are drawn as if they were
+    /// spread evenly, but most of them are near the shorter one if waiting begins there.
+    scale: f64,
+}
 
 impl Distribution {
     fn of(known: &Beside) -> Self {
@@ -84,13 +92,27 @@ impl Distribution {
         let longest = points.pop();
         points.extend(TAIL.into_iter().zip(known.tail_ns.iter().copied()));
         points.extend(longest);
-        Self(points)
+        let mean_ns = known.mean_ns.unwrap_or_else(|| evenly_spread(&points));
+        Self { points, mean_ns, scale: 1.0 }
+    }
+
+    /// The same with waits whose mean is the measured one. `idle`: times without writes.
+    fn scaled(self, idle: &Self) -> Self {
+        let drawn = evenly_spread(&self.points) - evenly_spread(&idle.points);
+        let scale = if drawn > 0.0 { (self.mean_ns - idle.mean_ns) / drawn } else { 1.0 };
+        Self { scale: scale.clamp(0.5, 1.5), ..self }
     }
 
     /// The time at this quantile, interpolated linearly.
     fn at(&self, quantile: f64) -> f64 {
-        by_size(&self.0, quantile)
+        by_size(&self.points, quantile)
     }
+}
+
+/// Mean of times that are spread evenly between these quantiles, ns.
+fn evenly_spread(points: &[(f64, f64)]) -> f64 {
+    let pairs = points.windows(2);
+    pairs.map(|pair| (pair[1].0 - pair[0].0) * f64::midpoint(pair[0].1, pair[1].1)).sum()
 }
 
 impl Buffer {
@@ -112,6 +134,9 @@ impl Buffer {
         beside.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, all) in &mut beside {
             all.sort_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((_, idle)) = all.first().cloned() {
+                *all = all.drain(..).map(|(share, times)| (share, times.scaled(&idle))).collect();
+            }
         }
         // about the time that a read waits for a write in progress
         let longest = |all: &[Waits]| {
@@ -273,7 +298,7 @@ fn near<'a, T>(known: &'a [(f64, T)], value: f64, draws: &mut Stream) -> Option<
 
 /// Extra time of a read at quantile `chance`, compared with no writes, ns.
 fn waits(times: &Distribution, idle: &Distribution, chance: f64) -> f64 {
-    (times.at(chance) - idle.at(chance)).max(0.0)
+    (times.at(chance) - idle.at(chance)).max(0.0) * times.scale
 }
 
 /// By size in bytes: share of the write rate that is lost beside reads that use the whole device. It is the best fit to

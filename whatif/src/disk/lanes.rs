@@ -312,6 +312,7 @@ mod tests {
             write_share,
             quantiles_ns: times(longest),
             tail_ns: Vec::new(),
+            mean_ns: None,
         };
         Measurement {
             depth: 32,

@@ -119,6 +119,7 @@ impl Measurement {
             let tail = &point.tail_ns;
             point.quantiles_ns.iter().chain(tail).all(|ns| time(*ns))
                 && (tail.is_empty() || tail.len() == TAIL.len())
+                && point.mean_ns.is_none_or(time)
         };
         let is_run = |known: &LongWrites| {
             !known.rates.is_empty()
@@ -272,6 +273,9 @@ pub struct Beside {
     /// The quantiles [`TAIL`] of this distribution, ns. Empty in records of earlier versions.
     #[serde(default)]
     pub tail_ns: Vec<f64>,
+    /// Mean response time, ns. Unknown in records of earlier versions.
+    #[serde(default)]
+    pub mean_ns: Option<f64>,
 }
 
 /// An operator's facts about an array: its configuration, the measurement of its members, and the

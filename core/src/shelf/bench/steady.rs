@@ -281,7 +281,8 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 fn reads_of(bytes: u64, write_share: f64, mut times: Vec<f64>) -> Beside {
     times.sort_by(f64::total_cmp);
     let tail_ns = TAIL.iter().map(|share| quantile(&times, *share)).collect();
-    Beside { bytes, write_share, tail_ns, quantiles_ns: quantiles(times) }
+    let mean_ns = Some(times.iter().sum::<f64>() / times.len() as f64);
+    Beside { bytes, write_share, tail_ns, mean_ns, quantiles_ns: quantiles(times) }
 }
 
 /// How fast the buffer was filled.
@@ -619,7 +620,7 @@ impl Bench {
                     let (Some(at), Some(every)) = (next_write, every) else { break };
                     self.now = at;
                     write(self);
-                    next_write = Some(at + every);
+                    next_write = Some(at + self.stream.exponential(every));
                 }
             }
         }
