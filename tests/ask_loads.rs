@@ -66,7 +66,7 @@ fn other_bursts_are_drawn() {
         let mean = of(&scored, "response_time_ms.mean");
         assert!(number(&mean["error"]) < 0.08, "{change}: {mean}");
     }
-    // short stretches would see too few of them
+    // short stretches would contain too few of them
     let asked = ["ask", &run, "--model", "fast", "--what-if", "workload.load.burst_rate=8000"];
     let done = common::run(asked);
     assert_eq!(done.status, Some(2), "{}", done.stdout);

@@ -50,7 +50,7 @@ fn dispersion(arrivals: Arrivals) -> f64 {
         Arrivals::Bursty { quiet_rps, quiet, burst_rps, burst } => {
             let leaving = [quiet, burst].map(|span| 1.0 / span.as_secs_f64());
             let sum: f64 = leaving.iter().sum();
-            let mean = (quiet_rps * leaving[1] + burst_rps * leaving[0]) / sum;
+            let mean = arrivals.mean_rate_rps().unwrap_or(burst_rps);
             let both = leaving[0] * leaving[1];
             1.0 + 2.0 * both * (burst_rps - quiet_rps).powi(2) / (sum.powi(3) * mean)
         }

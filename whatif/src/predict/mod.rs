@@ -207,7 +207,8 @@ impl Observed {
         });
         if draws_bursts || detail.sees_few_bursts(&self.scenario, &self.requests) {
             return Ok(Err(
-                "requests come in bursts, of which short stretches see too few".to_owned()
+                "requests come in bursts, and its short stretches contain too few bursts"
+                    .to_owned(),
             ));
         }
         if self.unchanged_short.get().is_none() {

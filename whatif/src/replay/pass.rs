@@ -84,7 +84,7 @@ impl Detail {
         Plan::with(self, scenario, requests).is_some()
     }
 
-    /// Whether requests of an open loop come in bursts of which the stretches see too few to represent the run.
+    /// Whether requests of an open loop come in bursts, and the stretches contain too few bursts to represent the run.
     pub(crate) fn sees_few_bursts(self, scenario: &Scenario, requests: &[Streams]) -> bool {
         let Some(plan) = Plan::with(self, scenario, requests) else { return false };
         let stretches = plan.stretches();
