@@ -21,6 +21,10 @@ pub trait Records {
     /// How many records of all kinds there are.
     fn count_all(&self) -> Result<u64, StoreError>;
 
+    /// Estimated number of records of `kind` that were posted at `since_ns` or later, without reading them. In a file, it
+    /// can be wrong by the rows of one zone.
+    fn count_since(&self, kind: RecordKind, since_ns: u64) -> Result<u64, StoreError>;
+
     /// Calls `each` with every record of `kind`, in the order of posting.
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError>;
 
@@ -84,6 +88,12 @@ impl Records for MemoryRun {
 
     fn count_all(&self) -> Result<u64, StoreError> {
         Ok(self.records.len() as u64)
+    }
+
+    fn count_since(&self, kind: RecordKind, since_ns: u64) -> Result<u64, StoreError> {
+        let mut count = 0;
+        self.scan(kind, |record| count += u64::from(record.header.ts_ns >= since_ns))?;
+        Ok(count)
     }
 
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {

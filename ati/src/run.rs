@@ -52,6 +52,10 @@ impl Records for RunDb {
         Ok(all)
     }
 
+    fn count_since(&self, kind: RecordKind, since_ns: u64) -> Result<u64, StoreError> {
+        self.count_since(kind, since_ns)
+    }
+
     fn scan(&self, kind: RecordKind, each: impl FnMut(&Record)) -> Result<(), StoreError> {
         self.scan(kind, each)
     }

@@ -157,6 +157,19 @@ impl RunDb {
         })
     }
 
+    /// Estimated number of records of `kind` that were posted at `since_ns` or later, without reading them: of a zone
+    /// that begins earlier and ends later, the rows count in proportion to the time.
+    pub fn count_since(&self, kind: RecordKind, since_ns: u64) -> Result<u64, StoreError> {
+        let mut count = 0.0;
+        for ([first, last], zone) in self.zones(kind)? {
+            let span = (zone.to_ns.saturating_sub(zone.from_ns) as f64).max(1.0);
+            let later = zone.to_ns.saturating_sub(since_ns) as f64;
+            let share = if zone.from_ns >= since_ns { 1.0 } else { (later / span).min(1.0) };
+            count += share * (last.abs_diff(first) + 1) as f64;
+        }
+        Ok(count as u64)
+    }
+
     /// All records of the request of `breadcrumb`, on all hosts, in the order of time.
     ///
     /// Reads only the ranges of rows that can contain such records, but everything for [`Breadcrumb::NONE`].
@@ -286,12 +299,8 @@ impl RunDb {
         }
     }
 
-    /// First and last rowid of the ranges of rows of `kind` whose zones are `wanted`.
-    fn stretches(
-        &self,
-        kind: RecordKind,
-        wanted: impl Fn(&ZoneBounds) -> bool,
-    ) -> Result<Vec<[i64; 2]>, StoreError> {
+    /// First and last rowid of the zones of `kind`, in order, and what their rows span.
+    fn zones(&self, kind: RecordKind) -> Result<Vec<([i64; 2], ZoneBounds)>, StoreError> {
         let columns = &[
             "first_rowid",
             "last_rowid",
@@ -302,7 +311,7 @@ impl RunDb {
         ];
         let rest = "WHERE kind = ? ORDER BY first_rowid";
         let mut after = None;
-        let zones = self.list("zones", columns, rest, [kind.name()], |cells| {
+        self.list("zones", columns, rest, [kind.name()], |cells| {
             let rows = [cells.whole(0)?, cells.whole(1)?];
             if rows[0] > rows[1] || after.is_some_and(|last| rows[0] <= last) {
                 return Err(
@@ -318,7 +327,16 @@ impl RunDb {
             let bounds =
                 ZoneBounds { from_ns: cells.amount(2)?, to_ns: cells.amount(3)?, breadcrumbs };
             Ok((rows, bounds))
-        })?;
+        })
+    }
+
+    /// First and last rowid of the ranges of rows of `kind` whose zones are `wanted`.
+    fn stretches(
+        &self,
+        kind: RecordKind,
+        wanted: impl Fn(&ZoneBounds) -> bool,
+    ) -> Result<Vec<[i64; 2]>, StoreError> {
+        let zones = self.zones(kind)?;
         let mut stretches: Vec<[i64; 2]> = Vec::new();
         for (rows, _) in zones.into_iter().filter(|(_, bounds)| wanted(bounds)) {
             match stretches.last_mut() {
