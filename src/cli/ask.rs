@@ -117,6 +117,8 @@ pub enum GeneratorChoice {
     V3,
     /// As `v3`. Questions also change the load: share of reads, sizes, patterns, working sets, volumes.
     V4,
+    /// Clusters of Ursa Minor whose caches turn over. Questions are mostly about policies and sizes of caches.
+    Caches,
     /// Clusters of Ursa Minor and Ceph in which hosts, or disks of Ceph, fail for a while or for good. Some
     /// questions make another change, too.
     Failures,
@@ -131,6 +133,7 @@ impl From<GeneratorChoice> for Generator {
             GeneratorChoice::V2 => Self::V2,
             GeneratorChoice::V3 => Self::V3,
             GeneratorChoice::V4 => Self::V4,
+            GeneratorChoice::Caches => Self::Caches,
             GeneratorChoice::Failures => Self::Failures,
             GeneratorChoice::Failures2 => Self::Failures2,
         }

@@ -4,6 +4,7 @@
 //! properties. The length of a run follows from a short run of the same cluster, so that the truth is
 //! accurate.
 
+pub(crate) mod caches;
 pub mod failures;
 mod guest;
 mod objects;
@@ -45,6 +46,8 @@ pub enum Generator {
     V3,
     /// As `V3`, with questions about other loads: shares of reads, sizes, patterns, working sets, volumes.
     V4,
+    /// Clusters of Ursa Minor whose caches turn over. Questions are mostly about policies and sizes of caches.
+    Caches,
     /// Clusters of Ursa Minor and Ceph. Hosts, or disks of Ceph, fail for a while or for good, sometimes together
     /// with another change.
     Failures,
@@ -125,13 +128,13 @@ impl Draw {
     /// Case number `index`.
     pub fn case(&self, index: u32) -> Case {
         let owner = format!("random/{index}");
-        let more = self.generator >= Generator::V3;
+        let more = self.generator >= Generator::V3 && self.generator != Generator::Caches;
         let loads = self.generator == Generator::V4;
         let disks = if more { &ALL_DISKS[..] } else { &ursa_minor::DISKS };
         let mut dice = Dice { stream: Seed(self.seed).stream(&owner), disks, more, loads };
         let system = match (self.system, self.generator) {
             (Some(system), _) => system,
-            (None, Generator::V1) => System::UrsaMinor,
+            (None, Generator::V1 | Generator::Caches) => System::UrsaMinor,
             (None, Generator::Failures) => *dice.of(&[System::UrsaMinor, System::Ceph]),
             (None, Generator::Failures2) => {
                 *dice.of(&[System::UrsaMinor, System::Ceph, System::Swift])
@@ -149,6 +152,7 @@ impl Draw {
 /// A cluster and a question about it, if the draw is possible and the question changes anything.
 fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
     let (text, cluster) = match system {
+        System::UrsaMinor if generator == Generator::Caches => caches::draw_cluster(dice),
         System::UrsaMinor => ursa_minor::draw_cluster(dice),
         System::Ceph => objects::draw_ceph(dice),
         System::Swift => objects::draw_swift(dice),
@@ -172,6 +176,8 @@ fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
             swift_failures::draw_changes(dice, &cluster)
         } else if fails {
             failures::draw_changes(dice, system, &cluster)
+        } else if generator == Generator::Caches && system == System::UrsaMinor {
+            draw_some(dice, |dice| Some(caches::draw_change(dice, &cluster)))
         } else {
             draw_changes(dice, system, &cluster)
         };
@@ -191,16 +197,23 @@ fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
 
 /// One or two changes, or `None` if the drawn change does not apply.
 fn draw_changes(dice: &mut Dice, system: System, cluster: &Cluster) -> Option<Vec<Change>> {
-    let count = if dice.chance(0.3) { 2 } else { 1 };
-    let mut one = || match system {
+    draw_some(dice, |dice| match system {
         _ if dice.loads && dice.chance(0.5) => Some(draw_load(dice, cluster)),
         _ if dice.more && dice.chance(0.35) => draw_more(dice, cluster),
         System::UrsaMinor => ursa_minor::draw_change(dice, cluster),
         System::Ceph => objects::draw_ceph_change(dice, cluster),
         System::Swift => objects::draw_swift_change(dice, cluster),
         System::Guest => guest::draw_change(dice, cluster),
-    };
-    let changes: Option<Vec<String>> = (0..count).map(|_| one()).collect();
+    })
+}
+
+/// One or two of these changes, or `None` if a drawn change does not apply.
+fn draw_some(
+    dice: &mut Dice,
+    mut one: impl FnMut(&mut Dice) -> Option<String>,
+) -> Option<Vec<Change>> {
+    let count = if dice.chance(0.3) { 2 } else { 1 };
+    let changes: Option<Vec<String>> = (0..count).map(|_| one(dice)).collect();
     changes?.iter().map(|text| text.parse().ok()).collect()
 }
 

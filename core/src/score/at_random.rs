@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::judge::changed;
 use super::{Comparison, Judge, Verdict, compare, reasons};
 use crate::error::Error;
-use crate::random::{Case, Draw, Generator, failures};
+use crate::random::{Case, Draw, Generator, caches, failures};
 
 /// Number of requests that the slowest workload should complete in the measured time.
 const WANTED: f64 = 20_000.0;
@@ -23,6 +23,10 @@ const MOST: f64 = 1_000_000.0;
 /// The same two numbers for generators `v3` and `v4`, and their shortest and longest measured time, s.
 const BRIEF: (f64, f64) = (10_000.0, 150_000.0);
 const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
+/// For generator `caches`: the warm-up as a multiple of the time in which requests read and write as much as all caches
+/// hold, the number of requests of the measured time, and the highest number of requests of the whole run.
+const TURNOVERS: f64 = 3.0;
+const WITH_CACHES: (f64, f64) = (200_000.0, 1_200_000.0);
 
 /// A random cluster, a random question, and the accuracy of the answer.
 #[derive(Clone, Debug, Serialize)]
@@ -107,7 +111,8 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
     let mut document = case.document.clone();
     let brief = matches!(draw.generator, Generator::V3 | Generator::V4);
     let fails = draw.generator.fails();
-    if brief || fails {
+    let turns_over = draw.generator == Generator::Caches;
+    if brief || fails || turns_over {
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;
     }
@@ -127,6 +132,15 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
         }
         document.set("warmup", failures::TIMES.0)?;
         None
+    } else if turns_over {
+        let bytes = pilot.workloads.values().map(|workload| workload.throughput_bytes_per_s).sum();
+        let warmup = TURNOVERS * caches::seconds_to_turn_over(&document.check()?, bytes);
+        let seconds = WITH_CACHES.0 / all;
+        if (warmup + seconds) * all > WITH_CACHES.1 {
+            return Ok(Attempt::Unsuitable);
+        }
+        document.set("warmup", &SimSpan::from_secs_f64(warmup.ceil()).to_string())?;
+        Some(seconds.ceil())
     } else if brief {
         let seconds = (BRIEF.0 / slowest).min(BRIEF.1 / all);
         let seconds = seconds.clamp(BRIEF_SECONDS.0, BRIEF_SECONDS.1).ceil();
