@@ -9,6 +9,7 @@ mod answer;
 mod arriving;
 mod askable;
 mod bounds;
+mod caches;
 mod circumstances;
 mod classes;
 mod correction;

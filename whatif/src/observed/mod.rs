@@ -14,6 +14,7 @@ use foretell_sorted::SortedMap;
 use foretell_units::SimSpan;
 
 use crate::answer::ResponseTimeMs;
+use crate::caches::{CacheRates, CacheRecords};
 use crate::circumstances::Figures;
 use crate::disk::Measurement;
 use crate::error::WhatIfError;
@@ -67,6 +68,8 @@ pub struct Observed {
     pub(crate) kinds: Vec<Option<String>>,
     /// By workload, in the measured time.
     pub(crate) seen: Vec<WorkloadSeen>,
+    /// What caches did in the measured time, if that was recorded.
+    pub(crate) caches: Option<CacheRates>,
     /// The model's outcome for the recorded run itself, computed when first needed. The inner value is `None`
     /// if the model says that the cluster does not keep up.
     pub(crate) unchanged: OnceLock<Option<Outcome>>,
@@ -137,6 +140,8 @@ impl Observed {
                 });
             }
         }
+        let finished = completed.iter().map(|one| one.responses_ns.len()).sum::<usize>() as f64;
+        let caches = CacheRecords::recorded(run, warmup)?.map(|found| found.by_request(finished));
         let mut busy = vec![SortedMap::new(); scenario.workloads.len()];
         for demand in run.demands()? {
             let Some(busy) = busy.get_mut(demand.workload.index()) else { continue };
@@ -167,6 +172,7 @@ impl Observed {
             records_per_request,
             kinds,
             seen,
+            caches,
             unchanged,
             unchanged_short,
             fills,

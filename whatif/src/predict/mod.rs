@@ -1,6 +1,7 @@
 //! Answers a question: replays the changed cluster, and computes the answer of a model.
 
 mod figures;
+mod represents;
 mod resources;
 
 use std::str::FromStr;
@@ -200,6 +201,9 @@ impl Observed {
                 "it changes the clients' requests, and so the content of caches".to_owned()
             ));
         }
+        if let Some(reason) = self.stretches_miss_caches(&cluster.scenario) {
+            return Ok(Err(reason));
+        }
         let detail = self.short(&cluster.measured);
         let mut workloads = cluster.scenario.workloads.iter().zip(&cluster.stretch);
         let draws_bursts = workloads.any(|(workload, stretch)| {
@@ -215,12 +219,15 @@ impl Observed {
             let before = self.changed(&[], parts)?;
             self.unchanged_short.get_or_init(|| self.replayed(&before, self.short(&[])).ok());
         }
-        if self.unchanged_short.get().is_some_and(Option::is_none) {
+        let Some(Some(unchanged)) = self.unchanged_short.get() else {
             return Ok(Err("the replay of the recorded run does not end".to_owned()));
-        }
+        };
         let outcome = self.replayed(cluster, detail)?;
+        if let Some(reason) = self.stretches_are_blind(&cluster.scenario, (unchanged, &outcome)) {
+            return Ok(Err(reason));
+        }
         let idle = self.idle(changes);
-        Ok(Ok(Prediction {
+        let prediction = Prediction {
             observed: self,
             about: about(changes, cluster),
             per_transaction: cluster.per_transaction(),
@@ -231,7 +238,17 @@ impl Observed {
             notes: idle,
             assumed: Vec::new(),
             is_fast: true,
-        }))
+        };
+        if prediction.differs
+            && unchanged.goes_as(
+                &self.scenario.hosts,
+                &prediction.outcome,
+                &prediction.scenario.hosts,
+            )
+        {
+            return Ok(Err("the change makes no difference in its short stretches".to_owned()));
+        }
+        Ok(Ok(prediction))
     }
 
     /// Whether the fast model replays less of the run than the replay does.

@@ -18,7 +18,7 @@ use foretell_systems::Access;
 use foretell_units::{Bytes, HostId, SimSpan, SimTime, VolumeId};
 
 use super::engine::Engine;
-use super::fill_requests::{OVERFLOW, choose};
+use super::fill_requests::{Chosen, OVERFLOW, choose};
 use super::instance::{Instance, Position};
 use super::node::Node;
 use super::pass::Appends;
@@ -76,6 +76,7 @@ struct Filled {
     positions: Vec<Position>,
     /// Size of the file of the Activity DB.
     database: Bytes,
+    still_fills: bool,
 }
 
 /// Everything that a fill depends on.
@@ -230,6 +231,7 @@ impl Replay<'_> {
         if let Some(known) = known {
             self.engine.nodes.clone_from(&known.nodes);
             self.protocol.database_is(known.database);
+            self.caches.still_fill = known.still_fills;
             for (index, position) in known.positions.iter().enumerate() {
                 self.engine.choosing[index] = self.instances[index].go_to(position);
             }
@@ -246,7 +248,9 @@ impl Replay<'_> {
                     nodes.iter().flatten().map(|node| node.software.cached_and_evicted().0);
                 let cached = cached.sum();
                 let (positions, database) = (positions.collect(), self.protocol.database());
-                material.fills.keep(Filled { key, nodes, cached, positions, database });
+                let still_fills = self.caches.still_fill;
+                let filled = Filled { key, nodes, cached, positions, database, still_fills };
+                material.fills.keep(filled);
             }
         }
         self.engine.ticks_from = SimTime::ZERO;
@@ -263,7 +267,9 @@ impl Replay<'_> {
         records_per_request: f64,
     ) -> Result<(), WhatIfError> {
         let span = until.saturating_since(SimTime::ZERO);
-        let chosen = choose(self.engine.scenario, &self.instances, until);
+        let Chosen { positions: chosen, still_fills } =
+            choose(self.engine.scenario, &self.instances, until);
+        self.caches.still_fill = still_fills;
         let timed = chosen.iter().filter(|positions| !positions.is_empty());
         let mean =
             chosen.iter().map(Vec::len).sum::<usize>() as f64 / (timed.count() as f64).max(1.0);

@@ -4,10 +4,12 @@
 //! from the beginning of the first detailed stretch, and only the latest requests to an address are chosen.
 //! These are enough reads to reach all of its fragments, and enough writes to show how long its pages have
 //! been dirty. The walk of a volume ends when the chosen requests overflow the caches of its nodes, or when
-//! new addresses become rare.
+//! new addresses become rare. If it reaches the beginning of the records before that, the caches were still
+//! filling when the first stretch began.
 //!
 //! Left out: earlier requests to an address. They change how often the address was used, not how recently. So
-//! policies that count references see fewer of them than in the recorded run.
+//! LRU caches have the contents that they would have after all requests. Other policies see fewer references
+//! than in the recorded run; `predict/represents.rs` decides whether the fast model may answer about them.
 
 use foldhash::fast::FixedState;
 use foretell_algorithms::cache::PolicyKind;
@@ -31,11 +33,14 @@ const STEPS: u64 = 256;
 const FEW_NEW: f64 = 0.01;
 /// Minimum number of requests of a volume to walk before rare new addresses end the walk.
 const MANY: usize = 20_000;
-/// Maximum number of chosen requests. To replay so many takes at least a tenth of a second.
-const MOST: usize = 250_000;
 
-/// By instance: positions of the chosen recorded requests, ascending.
-pub(super) type Chosen = Vec<Vec<usize>>;
+/// The chosen requests.
+pub(super) struct Chosen {
+    /// By instance: positions among its recorded requests, ascending.
+    pub(super) positions: Vec<Vec<usize>>,
+    /// Whether all requests together neither fill the caches of some volume nor reach nearly all of its addresses.
+    pub(super) still_fills: bool,
+}
 
 /// The chosen requests to an address.
 #[derive(Clone, Copy)]
@@ -128,13 +133,12 @@ impl Walk {
 pub(super) fn choose(scenario: &Scenario, instances: &[Instance], until: SimTime) -> Chosen {
     let mut walks: Vec<Walk> =
         scenario.volumes.iter().map(|volume| Walk::of(scenario, volume, until)).collect();
-    let mut chosen: Chosen = vec![Vec::new(); instances.len()];
+    let mut positions: Vec<Vec<usize>> = vec![Vec::new(); instances.len()];
     let mut left: Vec<usize> = instances
         .iter()
         .map(|one| if one.has_times() { one.recorded_before(until) } else { 0 })
         .collect();
     let step = SimSpan::from_ns(until.saturating_since(SimTime::ZERO).as_ns() / STEPS + 1);
-    let mut all = 0;
     for number in (0..STEPS).rev() {
         let begin = SimTime::ZERO + step * number;
         let mut looked_at = vec![(0, 0); walks.len()];
@@ -153,22 +157,23 @@ pub(super) fn choose(scenario: &Scenario, instances: &[Instance], until: SimTime
                 looked_at[volume].0 += 1;
                 if walks[volume].takes(request) {
                     looked_at[volume].1 += 1;
-                    chosen[index].push(position);
-                    all += 1;
+                    positions[index].push(position);
                 }
             }
         }
         for (walk, (looked_at, chosen)) in walks.iter_mut().zip(looked_at) {
             walk.stepped(looked_at, chosen);
         }
-        if all >= MOST || walks.iter().all(|walk| walk.done) {
+        if walks.iter().all(|walk| walk.done) {
             break;
         }
     }
-    for positions in &mut chosen {
+    for positions in &mut positions {
         positions.reverse();
     }
-    chosen
+    let used = |volume: usize| instances.iter().any(|one| one.volume as usize == volume);
+    let still_fills = walks.iter().enumerate().any(|(volume, walk)| !walk.done && used(volume));
+    Chosen { positions, still_fills }
 }
 
 #[cfg(test)]

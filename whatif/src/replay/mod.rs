@@ -36,6 +36,7 @@ use foretell_systems::{Adapters, Done, Issue, NO_EXCHANGE, Protocol, Software, T
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
 use crate::answer::Overload;
+use crate::caches::CacheRecords;
 use crate::disk::{self, Measurement, Taken};
 use crate::error::WhatIfError;
 use crate::observed::Streams;
@@ -112,11 +113,22 @@ struct Replay<'a> {
     hedges_before: Vec<u64>,
     /// Bytes read by scrubbers: in the measured time so far, and before its current part.
     scrubbed: (u64, u64),
+    caches: Caches,
     measured: SimSpan,
     /// Busy times measured, by host and resource.
     busy: Vec<Vec<Busy>>,
     /// Present in a scenario with events.
     outages: Option<Box<Outages<'a>>>,
+}
+
+/// What the caches of nodes do in the measured time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Caches {
+    pub(crate) posted: CacheRecords,
+    /// Records posted before the current part of the measured time.
+    before: CacheRecords,
+    /// Whether caches were still filling when the first short stretch began.
+    pub(crate) still_fill: bool,
 }
 
 /// Replays the requests on the changed cluster.
@@ -225,6 +237,7 @@ impl<'a> Replay<'a> {
             measuring: None,
             hedges_before: Vec::new(),
             scrubbed: (0, 0),
+            caches: Caches::default(),
             measured: SimSpan::ZERO,
             mark_at,
         })
@@ -450,7 +463,15 @@ impl<'a> Replay<'a> {
         self.measuring = Some((self.engine.now, self.busy_so_far()));
         self.hedges_before = self.protocol.hedges().to_vec();
         self.scrubbed.1 = self.protocol.scrubbed().unwrap_or_default().bytes;
+        self.caches.before = self.posted_by_caches();
         self.engine.measuring = true;
+    }
+
+    /// Records that the caches of nodes have posted so far.
+    fn posted_by_caches(&self) -> CacheRecords {
+        let mut all = CacheRecords::default();
+        self.engine.nodes.iter().flatten().for_each(|node| all += node.posted);
+        all
     }
 
     fn end_measuring(&mut self) {
@@ -459,6 +480,7 @@ impl<'a> Replay<'a> {
         self.measured += self.engine.now.saturating_since(from);
         let scrubbed = self.protocol.scrubbed().unwrap_or_default().bytes;
         self.scrubbed.0 += scrubbed - self.scrubbed.1;
+        self.caches.posted += self.posted_by_caches() - self.caches.before;
         let after = self.busy_so_far();
         for (host, (before, after)) in before.iter().zip(&after).enumerate() {
             for (place, (before, after)) in before.iter().zip(after).enumerate() {
@@ -551,7 +573,8 @@ impl<'a> Replay<'a> {
             .protocol
             .scrubbed()
             .map(|scrubbed| self.scrubbed.0 as f64 / seconds / (scrubbed.disks as f64).max(1.0));
-        Outcome { workloads, resources, uplinks, seconds, outages, scrub_bytes_per_s }
+        let caches = self.caches;
+        Outcome { workloads, resources, uplinks, seconds, outages, scrub_bytes_per_s, caches }
     }
 }
 

@@ -11,6 +11,7 @@ use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
 use super::agenda::{Agenda, Event};
 use super::disks::{Disks, Tag};
 use super::tracking::Tracking;
+use crate::caches::CacheRecords;
 use crate::disk::{Done, Taken};
 
 /// A completed disk operation: its workload, and its cost.
@@ -34,6 +35,8 @@ pub(super) struct Node {
     aside: Option<SetAside>,
     /// Dirty pages when the last detailed stretch began.
     dirty_before: u64,
+    /// Records that its cache has posted so far.
+    pub(super) posted: CacheRecords,
 }
 
 /// The parts of the engine that a node uses.
@@ -71,6 +74,7 @@ struct Hardware<'a, 'b> {
     begins: &'a [Sectors],
     instant: &'a mut Option<Vec<u32>>,
     ticks: &'a mut SortedSet<SimTime>,
+    posted: &'a mut CacheRecords,
 }
 
 impl Machine for Hardware<'_, '_> {
@@ -87,6 +91,7 @@ impl Machine for Hardware<'_, '_> {
             Note::Flush(_) => RecordKind::BufferFlush,
             Note::Evict(_) => RecordKind::BufferEvict,
         };
+        self.posted.count(kind);
         self.around.tracking.post(self.around.host, kind);
     }
 
@@ -123,6 +128,7 @@ impl Node {
             ticks: SortedSet::new(),
             aside: None,
             dirty_before: 0,
+            posted: CacheRecords::default(),
         }
     }
 
@@ -135,6 +141,7 @@ impl Node {
             begins: &self.begins,
             instant: &mut self.instant,
             ticks: &mut self.ticks,
+            posted: &mut self.posted,
         };
         (&mut self.software, hardware)
     }

@@ -4,6 +4,7 @@ use foretell_scenarios::model::Host;
 use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Op, SimSpan, SimTime};
 
+use super::Caches;
 use super::outages::OutageOutcome;
 use crate::answer::ResponseTimeMs;
 use crate::circumstances::Figures;
@@ -34,9 +35,15 @@ pub(crate) struct Outcome {
     pub(crate) outages: Option<OutageOutcome>,
     /// For a scenario with scrubbing: bytes per second that a scrubber reads, in the mean of the disks.
     pub(crate) scrub_bytes_per_s: Option<f64>,
+    pub(crate) caches: Caches,
 }
 
 impl Outcome {
+    /// Number of completed requests.
+    pub(crate) fn completed(&self) -> f64 {
+        self.workloads.iter().map(|found| found.completed as f64).sum()
+    }
+
     /// Whether another replay had the same outcome, for every workload and every resource. Hosts are matched
     /// by name. A host that is in only one of the replays must have been idle.
     pub(crate) fn goes_as(&self, hosts: &[Host], other: &Self, others: &[Host]) -> bool {
