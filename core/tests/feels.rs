@@ -93,6 +93,11 @@ fn figures(truth: &Truth) -> [f64; 2] {
     [shop.throughput_rps, shop.response_time_ms.mean]
 }
 
+/// How far apart two figures are, as a part of the larger one.
+fn distance(one: f64, other: f64) -> f64 {
+    (one - other).abs() / one.max(other)
+}
+
 #[test]
 fn a_model_follows_what_the_simulation_feels_or_refuses() {
     let scenario = Scenario::parse(CLUSTER, "").unwrap();
@@ -117,11 +122,11 @@ fn a_model_follows_what_the_simulation_feels_or_refuses() {
             let shop = &answer.answer.workloads["shop"];
             let predicted = [shop.throughput_rps, shop.response_time_ms.mean];
             for ((before, after), predicted) in before.iter().zip(after).zip(predicted) {
-                let moved = (after / before).ln();
-                felt += u32::from(moved.abs() > 0.1);
+                let moved = distance(*before, after);
+                felt += u32::from(moved > 0.1);
                 // nearer to the truth than to the recorded run, or with an error that answers usually have
-                let error = (predicted / after).ln().abs();
-                if moved.abs() > 0.1 && error > (0.5 * moved.abs()).max(USUAL_ERROR) {
+                let error = distance(predicted, after);
+                if moved > 0.1 && error > (0.5 * moved).max(USUAL_ERROR) {
                     faults.push(format!(
                         "{text}, {model}: {before:.4} becomes {after:.4}, predicted {predicted:.4}"
                     ));

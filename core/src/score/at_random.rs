@@ -6,7 +6,7 @@
 use foretell_files::Scratch;
 use foretell_scenarios::Document;
 use foretell_sim::SimError;
-use foretell_sim::truth::PhaseTruth;
+use foretell_sim::truth::{PhaseTruth, Truth};
 use foretell_units::SimSpan;
 use foretell_whatif::{Observed, PastScore, WhatIfError};
 use serde::Serialize;
@@ -109,50 +109,19 @@ enum Attempt {
 
 fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Attempt, Error> {
     let mut document = case.document.clone();
-    let brief = matches!(draw.generator, Generator::V3 | Generator::V4);
-    let fails = draw.generator.fails();
-    let turns_over = draw.generator == Generator::Caches;
-    if brief || fails || turns_over {
+    if draw.generator >= Generator::V3 {
         document.set("warmup", "2 s")?;
         document.set("duration", "3 s")?;
     }
     // a short run shows how long the measured time must be
-    let Truth::Stable(pilot) = stable(judge.simulate(&document))? else {
+    let Simulated::Stable(pilot) = stable(judge.simulate(&document))? else {
         return Ok(Attempt::Unsuitable);
     };
-    let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
-    let (slowest, all) = (rates().fold(f64::INFINITY, f64::min), rates().sum::<f64>());
-    if slowest < 1.0 {
+    if !set_times(&mut document, draw.generator, &pilot)? {
         return Ok(Attempt::Unsuitable);
     }
-    let seconds = if fails {
-        let (least, most) = failures::RATES;
-        if slowest < least || all > most {
-            return Ok(Attempt::Unsuitable);
-        }
-        document.set("warmup", failures::TIMES.0)?;
-        None
-    } else if turns_over {
-        let bytes = pilot.workloads.values().map(|workload| workload.throughput_bytes_per_s).sum();
-        let warmup = TURNOVERS * caches::seconds_to_turn_over(&document.check()?, bytes);
-        let seconds = WITH_CACHES.0 / all;
-        if (warmup + seconds) * all > WITH_CACHES.1 {
-            return Ok(Attempt::Unsuitable);
-        }
-        document.set("warmup", &SimSpan::from_secs_f64(warmup.ceil()).to_string())?;
-        Some(seconds.ceil())
-    } else if brief {
-        let seconds = (BRIEF.0 / slowest).min(BRIEF.1 / all);
-        let seconds = seconds.clamp(BRIEF_SECONDS.0, BRIEF_SECONDS.1).ceil();
-        document.set("warmup", &SimSpan::from_secs_f64((seconds / 2.0).min(20.0)).to_string())?;
-        Some(seconds)
-    } else {
-        Some((WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round())
-    };
-    let duration = seconds.map(|seconds| SimSpan::from_secs_f64(seconds).to_string());
-    document.set("duration", duration.as_deref().unwrap_or(failures::TIMES.1))?;
     let directory = Scratch::new()?;
-    let Truth::Stable(()) = stable(judge.record(&document, directory.path()))? else {
+    let Simulated::Stable(()) = stable(judge.record(&document, directory.path()))? else {
         return Ok(Attempt::Unsuitable);
     };
     let changed = changed(&document, &case.changes)?;
@@ -165,9 +134,9 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
     let opened_in_s = start.elapsed().as_secs_f64();
     let start = cpu_time::ThreadTime::now();
     let truth = match stable(judge.simulate(&changed))? {
-        Truth::Stable(truth) => truth,
-        Truth::Overload => return overloaded(case, &document, &observed, judge),
-        Truth::TooLittle => return Ok(Attempt::Unsuitable),
+        Simulated::Stable(truth) => truth,
+        Simulated::Overload => return overloaded(case, &document, &observed, judge),
+        Simulated::TooLittle => return Ok(Attempt::Unsuitable),
     };
     let simulated_in_s = start.elapsed().as_secs_f64();
     if truth.workloads.values().any(|workload| workload.requests < 100) {
@@ -216,6 +185,45 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
     Ok(Attempt::Scored(Box::new(scored)))
 }
 
+/// Sets the warm-up and the measured time, from a short run of the same cluster. Returns whether the case suits.
+fn set_times(document: &mut Document, generator: Generator, pilot: &Truth) -> Result<bool, Error> {
+    let rates = || pilot.workloads.values().map(|workload| workload.throughput_rps);
+    let (slowest, all) = (rates().fold(f64::INFINITY, f64::min), rates().sum::<f64>());
+    if slowest < 1.0 {
+        return Ok(false);
+    }
+    let (warmup, seconds) = match generator {
+        Generator::Failures | Generator::Failures2 => {
+            let (least, most) = failures::RATES;
+            document.set("warmup", failures::TIMES.0)?;
+            document.set("duration", failures::TIMES.1)?;
+            return Ok(slowest >= least && all <= most);
+        }
+        Generator::Caches => {
+            let bytes = pilot.workloads.values().map(|workload| workload.throughput_bytes_per_s);
+            let turnover = caches::seconds_to_turn_over(&document.check()?, bytes.sum());
+            let (warmup, seconds) = (TURNOVERS * turnover, WITH_CACHES.0 / all);
+            if (warmup + seconds) * all > WITH_CACHES.1 {
+                return Ok(false);
+            }
+            (Some(warmup.ceil()), seconds.ceil())
+        }
+        Generator::V3 | Generator::V4 => {
+            let seconds = (BRIEF.0 / slowest).min(BRIEF.1 / all);
+            let seconds = seconds.clamp(BRIEF_SECONDS.0, BRIEF_SECONDS.1).ceil();
+            (Some((seconds / 2.0).min(20.0)), seconds)
+        }
+        Generator::V1 | Generator::V2 => {
+            (None, (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round())
+        }
+    };
+    if let Some(warmup) = warmup {
+        document.set("warmup", &SimSpan::from_secs_f64(warmup).to_string())?;
+    }
+    document.set("duration", &SimSpan::from_secs_f64(seconds).to_string())?;
+    Ok(true)
+}
+
 /// The verdict on a change that overloads the cluster.
 fn overloaded(
     case: &Case,
@@ -240,7 +248,7 @@ fn overloaded(
 }
 
 /// What a simulation found.
-enum Truth<T> {
+enum Simulated<T> {
     Stable(T),
     /// Clients ask for more than the cluster can do.
     Overload,
@@ -248,11 +256,11 @@ enum Truth<T> {
     TooLittle,
 }
 
-fn stable<T>(run: Result<T, Error>) -> Result<Truth<T>, Error> {
+fn stable<T>(run: Result<T, Error>) -> Result<Simulated<T>, Error> {
     match run {
-        Ok(found) => Ok(Truth::Stable(found)),
-        Err(Error::Run(SimError::Overload { .. })) => Ok(Truth::Overload),
-        Err(Error::Run(SimError::NothingMeasured { .. })) => Ok(Truth::TooLittle),
+        Ok(found) => Ok(Simulated::Stable(found)),
+        Err(Error::Run(SimError::Overload { .. })) => Ok(Simulated::Overload),
+        Err(Error::Run(SimError::NothingMeasured { .. })) => Ok(Simulated::TooLittle),
         Err(error) => Err(error),
     }
 }

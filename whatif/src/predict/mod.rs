@@ -223,7 +223,7 @@ impl Observed {
             return Ok(Err("the replay of the recorded run does not end".to_owned()));
         };
         let outcome = self.replayed(cluster, detail)?;
-        if let Some(reason) = self.stretches_are_blind(&cluster.scenario, (unchanged, &outcome)) {
+        if let Some(reason) = self.stretches_are_blind(&cluster.scenario, unchanged, &outcome) {
             return Ok(Err(reason));
         }
         let idle = self.idle(changes);

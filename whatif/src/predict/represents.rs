@@ -52,7 +52,8 @@ impl Observed {
     pub(super) fn stretches_are_blind(
         &self,
         after: &Scenario,
-        (unchanged, changed): (&Outcome, &Outcome),
+        unchanged: &Outcome,
+        changed: &Outcome,
     ) -> Option<String> {
         let fills = unchanged.caches.still_fill || changed.caches.still_fill;
         if fills && CacheChange::between(&self.scenario, after) != CacheChange::Unchanged {
