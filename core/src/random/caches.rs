@@ -1,15 +1,16 @@
 //! Random clusters of Ursa Minor whose caches turn over, and questions about these caches: generator `caches`.
 //!
 //! The working set is larger than the caches, and requests prefer some addresses, so the policy decides what is
-//! evicted. The caller makes the warm-up long enough for requests to replace the contents of all caches several
-//! times ([`seconds_to_turn_over`]).
+//! evicted. Caches are as large as the buffers of disks or larger, because predictions leave out what such a buffer
+//! holds. The caller makes the warm-up long enough for requests to replace the contents of all caches several times
+//! ([`seconds_to_turn_over`]).
 
 use std::fmt::Write;
 
 use foretell_scenarios::model::Scenario;
 
 use super::Dice;
-use super::ursa_minor::{CACHES, Cluster, POLICIES, RATES};
+use super::ursa_minor::{Cluster, POLICIES, RATES};
 
 const DISKS: [&str; 7] = [
     "sata-7200-2005",
@@ -21,13 +22,14 @@ const DISKS: [&str; 7] = [
     "nvme-7gbs",
 ];
 const ENCODINGS: [(u32, u32); 5] = [(1, 1), (1, 2), (1, 3), (2, 3), (3, 5)];
-const ACCESSES: [&str; 4] = ["4 KiB", "8 KiB", "16 KiB", "32 KiB"];
+const ACCESSES: [&str; 4] = ["8 KiB", "16 KiB", "32 KiB", "64 KiB"];
+const SIZES: [&str; 5] = ["128 MiB", "256 MiB", "512 MiB", "1 GiB", "2 GiB"];
 
 pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let count = dice.between(3, 8);
     let clients = dice.between(1, 4);
     let policy = if dice.chance(0.5) { "lru" } else { *dice.of(&POLICIES) };
-    let mib = *dice.of(&[32, 64, 128, 256]);
+    let mib = *dice.of(&[256, 512, 1024]);
     let disk = dice.of(&DISKS);
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
     let _ = writeln!(text, "seed = {}", dice.between(1, 1 << 30));
@@ -78,7 +80,7 @@ pub(super) fn draw_change(dice: &mut Dice, cluster: &Cluster) -> String {
     let (name, _) = dice.of(&cluster.workloads).clone();
     match dice.between(0, 9) {
         0..4 => format!("node.brick.cache.policy={}", dice.of(&POLICIES)),
-        4..6 => format!("node.brick.cache.size={}", dice.of(&CACHES)),
+        4..6 => format!("node.brick.cache.size={}", dice.of(&SIZES)),
         6 => {
             let (m, n) = dice.of(&ENCODINGS[..3]);
             format!("volume.{name}.encoding={m}-of-{n}")

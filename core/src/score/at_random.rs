@@ -26,7 +26,7 @@ const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
 /// For generator `caches`: the warm-up as a multiple of the time in which requests read and write as much as all caches
 /// hold, the number of requests of the measured time, and the highest number of requests of the whole run.
 const TURNOVERS: f64 = 3.0;
-const WITH_CACHES: (f64, f64) = (200_000.0, 1_200_000.0);
+const WITH_CACHES: (f64, f64) = (200_000.0, 1_500_000.0);
 
 /// A random cluster, a random question, and the accuracy of the answer.
 #[derive(Clone, Debug, Serialize)]

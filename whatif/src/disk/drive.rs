@@ -148,7 +148,13 @@ impl Drive {
                     match &mut self.device {
                         Device::Lanes(_) => self.serve(now, request, Begun::default()),
                         Device::Rotating(disk) => {
-                            let angle = if self.depth > 1 { disk.any_angle() } else { 0.0 };
+                            let angle = if self.depth > 1 {
+                                let held = self.waiting.iter();
+                                let held = held.map(|one| (one.request.lbn, one.held.angle));
+                                disk.angle_beside(request.lbn, held)
+                            } else {
+                                0.0
+                            };
                             let held = Held { since: now, angle };
                             self.waiting.push(Waiting { request, held });
                         }

@@ -301,9 +301,20 @@ impl Rotating {
         Some((passes_ns / self.turn_ns).fract())
     }
 
-    /// Draws the angle of a place, as a part of a revolution.
-    pub(super) fn any_angle(&mut self) -> f64 {
-        self.stream.unit()
+    /// The angle of a place, as a part of a revolution. It follows from that of a place on the same track, if one of the
+    /// `known` places is (each with its angle); otherwise it is drawn. Of two neighbors that the drive holds, it then
+    /// reaches the first one first, and the second one right after it.
+    pub(super) fn angle_beside(
+        &mut self,
+        lbn: Sectors,
+        known: impl IntoIterator<Item = (Sectors, f64)>,
+    ) -> f64 {
+        let sectors_per_turn = self.turn_ns / self.transfer_ns(lbn, Sectors(1));
+        let beside = known.into_iter().find_map(|(place, angle)| {
+            let ahead = lbn.get() as f64 - place.get() as f64;
+            (ahead.abs() < sectors_per_turn).then(|| angle + ahead / sectors_per_turn)
+        });
+        beside.map_or_else(|| self.stream.unit(), |angle| angle.rem_euclid(1.0))
     }
 
     /// Whether the drive does not read on after a read. If it does, measured times are those from where it is by then.
@@ -637,6 +648,22 @@ mod tests {
         assert!((after_ms(24, SimSpan::ZERO) - 5.041).abs() < 0.001);
         // 390 of 504 sectors are there
         assert!((after_ms(450, SimSpan::from_ms(2)) - 5.041).abs() < 0.001);
+    }
+
+    #[test]
+    fn neighbors_that_a_drive_holds_have_angles_in_the_order_of_their_sectors() {
+        let mut disk = disk(measurement());
+        // a revolution of 8 ms passes 1562.5 sectors
+        disk.turn_ns = 8.0 * MS;
+        let held = [(Sectors(9000), 0.3), (Sectors(900), 0.9)];
+        let mut angle = |lbn: u64| disk.angle_beside(Sectors(lbn), held);
+        assert!((angle(9000 + 625) - 0.7).abs() < 1e-9);
+        assert!((angle(900 - 250) - 0.74).abs() < 1e-9);
+        // past the end of the revolution
+        assert!((angle(900 + 250) - 0.06).abs() < 1e-9);
+        // any angle on another track
+        assert!((0.0..1.0).contains(&angle(50_000)));
+        assert!((angle(50_000) - angle(50_000)).abs() > 1e-9);
     }
 
     #[test]
