@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use foretell_ati::StoreError;
 use foretell_datasets::DataError;
 use foretell_files::FilesError;
+use foretell_input::{one_line, printable, printable_in_place};
 use foretell_learn::LearnError;
 use foretell_metrics::MetricsError;
 use foretell_scenarios::{ScenarioError, ScenarioErrors};
@@ -15,7 +16,8 @@ use foretell_sim::SimError;
 use foretell_whatif::WhatIfError;
 use foretell_workloads::trace::TraceError;
 use miette::{
-    Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, ReportHandler, SourceCode,
+    Diagnostic, LabeledSpan, MietteHandler, MietteHandlerOpts, NamedSource, ReportHandler,
+    SourceCode,
 };
 use thiserror::Error;
 
@@ -178,7 +180,7 @@ impl Failure {
             }
             Self::Incomplete => {}
             Self::Scenario(errors) | Self::WhatIf(WhatIfError::Scenario(errors)) => show(&errors),
-            failure => show_plain(short(&failure.to_string()), None),
+            failure => show_plain(&short(&failure.to_string()), None),
         }
         status
     }
@@ -205,7 +207,7 @@ fn short(message: &str) -> String {
 
 /// Prints a note about a command that continues.
 pub(crate) fn note(text: &str) {
-    say(&format!("note: {text}\n"));
+    say(&printable(&format!("note: {text}\n")));
 }
 
 /// Prints to standard error; if that fails, the exit status must suffice.
@@ -225,13 +227,13 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let Some(text) = text.strip_prefix("error: ") else {
         // without any command, the help is printed
-        say(&text);
+        say(&printable(&text));
         return ExitCode::from(2);
     };
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
     let swapped = swapped(message, help);
     let help = swapped.as_deref().unwrap_or(help);
-    show_plain(in_plain_words(message), Some(help.trim()).filter(|help| !help.is_empty()));
+    show_plain(&in_plain_words(message), Some(help.trim()).filter(|help| !help.is_empty()));
     ExitCode::from(2)
 }
 
@@ -293,7 +295,10 @@ impl Diagnostic for Plain<'_> {
     }
 }
 
-fn show_plain(message: String, help: Option<&str>) {
+fn show_plain(message: &str, help: Option<&str>) {
+    // the handler adds colours, so the texts are made printable before
+    let (message, help) = (printable(message).into_owned(), help.map(printable));
+    let help = help.as_deref();
     say(&format!("{:?}", Plain { message, help, handler: handler() }));
 }
 
@@ -304,7 +309,7 @@ fn show(errors: &ScenarioErrors) {
         if index > 0 {
             say("\n");
         }
-        say(&short(&format!("{:?}", Shown { error, handler: &handler })));
+        say(&short(&format!("{:?}", Shown::new(error, &handler))));
     }
     if errors.left_out() > 0 {
         say(&format!("  ... and {} more\n", errors.left_out()));
@@ -319,10 +324,19 @@ const LONGEST_LINE: usize = 500;
 #[derive(Error)]
 struct Shown<'a> {
     error: &'a ScenarioError,
+    /// The text with the error, as it may be printed.
+    source_text: Option<NamedSource<String>>,
     handler: &'a MietteHandler,
 }
 
-impl Shown<'_> {
+impl<'a> Shown<'a> {
+    fn new(error: &'a ScenarioError, handler: &'a MietteHandler) -> Self {
+        let named = error.text().zip(error.file()).map(|(text, file)| {
+            NamedSource::new(one_line(file), printable_in_place(text).into_owned())
+        });
+        Self { error, source_text: named, handler }
+    }
+
     /// Whether the lines around the underlined values are short enough to be shown.
     fn has_lines(&self) -> bool {
         let Some(text) = self.error.text() else { return false };
@@ -338,11 +352,12 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.error.file(), self.error.line_column()) {
             (Some(file), Some((line, column))) if !self.has_lines() => {
-                write!(f, "{file}:{line}:{column}: {}", self.error)
+                write!(f, "{}:{line}:{column}: ", one_line(file))?;
             }
-            (Some(file), None) => write!(f, "{file}: {}", self.error),
-            _ => self.error.fmt(f),
+            (Some(file), None) => write!(f, "{}: ", one_line(file))?,
+            _ => {}
         }
+        f.write_str(&printable(self.error.message()))
     }
 }
 
@@ -355,11 +370,13 @@ impl fmt::Debug for Shown<'_> {
 /// Like the error itself, but without the code, which means nothing to users.
 impl Diagnostic for Shown<'_> {
     fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
-        self.error.help()
+        let help = self.error.help_text()?;
+        Some(Box::new(printable(help)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.error.source_code().filter(|_| self.has_lines())
+        let source = self.source_text.as_ref().filter(|_| self.has_lines())?;
+        Some(source)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {

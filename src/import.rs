@@ -9,6 +9,7 @@ mod trace;
 use std::fmt::Write as _;
 
 use foretell_files::FileKind;
+use foretell_input::one_line;
 use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
 use foretell_workloads::trace::Format;
@@ -70,7 +71,7 @@ fn headline(import: &Import) -> String {
     let (heads, zones) = (specification.geometry.heads, specification.geometry.zones.len());
     format!(
         "{}: {} sectors, {} rpm, {heads} heads, {zones} zones",
-        import.name,
+        one_line(&import.name),
         import.drive.sectors().get(),
         specification.rpm
     )
@@ -78,7 +79,7 @@ fn headline(import: &Import) -> String {
 
 fn noted(import: &Import, before: &str) -> String {
     import.notes.iter().fold(String::new(), |mut text, note| {
-        let _ = writeln!(text, "{before}note: {note}");
+        let _ = writeln!(text, "{before}note: {}", one_line(note));
         text
     })
 }

@@ -5,11 +5,10 @@ use std::io::Write;
 
 use crate::failure::Failure;
 
-/// Prints results. Names in them may come from foreign files, so control characters are replaced by a visible
-/// sign.
+/// Prints results. Names in them may come from foreign files, so letters that steer a terminal are replaced by a
+/// visible sign.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    let text = text.replace(steers, "\u{fffd}");
+    let text = foretell_input::printable(text);
     let mut output = std::io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(Failure::Output)
 }

@@ -4,7 +4,10 @@
 //! neither is known (a file, a pipe), tables keep their full width, so that programs find a row in one
 //! line. A table that is too wide is cut between columns, and each part repeats the first columns.
 
-use comfy_table::Table;
+use std::borrow::Cow;
+
+use comfy_table::{Cell, Table};
+use foretell_input::one_line;
 
 /// Minimum width; no table fits a narrower screen.
 const LEAST: usize = 20;
@@ -19,7 +22,19 @@ fn columns() -> Option<usize> {
 /// The text of a table, without spaces at the ends of lines and without a final line end. `keys`: how
 /// many of its first columns identify a row.
 pub(crate) fn fitted(table: &Table, keys: usize) -> String {
-    cut(table, keys, columns())
+    cut(&in_lines(table), keys, columns())
+}
+
+/// The table with each cell in one line: a name from a foreign file may end a line and begin another.
+fn in_lines(table: &Table) -> Table {
+    let mut table = table.clone();
+    for row in table.row_iter_mut() {
+        let lines = row.cell_iter().map(Cell::content);
+        if lines.clone().any(|cell| matches!(one_line(&cell), Cow::Owned(_))) {
+            *row = lines.map(|cell| one_line(&cell).into_owned()).collect::<Vec<_>>().into();
+        }
+    }
+    table
 }
 
 /// A text after a head, in lines no wider than the screen; further lines are indented below the text.

@@ -97,7 +97,7 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     let watched = std::io::stderr().is_terminal();
     let plan = check::check(&prepared, shard, threads, watched)?;
     if watched {
-        eprint!("{}", plan.text());
+        eprint!("{}", foretell_input::printable(&plan.text()));
     }
     let place = Place::take(path, shard, arguments.force, &prepared)?;
     let done = work::perform(&prepared, &place, threads, plan.runs);

@@ -729,3 +729,108 @@ fn what_is_not_there_is_wrong_input() {
         assert!(done.stderr.contains(why), "{line:?}: {}", done.stderr);
     }
 }
+
+/// Letters that a terminal obeys, that turn the order of letters around, and that end a line.
+const STEERING: &str = "\u{1b}]0;owned\u{7}\u{202e}gnp\u{9b}31m\u{2066}";
+
+/// Runs the command in the directory.
+fn run_in(place: &Place, arguments: &[&str]) -> Done {
+    let mut command = foretell();
+    command.current_dir(place.path("")).args(arguments).output().expect("it starts").into()
+}
+
+/// Everything that the program prints about foreign text is safe to show.
+#[test]
+fn foreign_text_steers_no_terminal() {
+    let place = Place::with("");
+    let write = |name: &str, text: String| std::fs::write(place.path(name), text).unwrap();
+    let hostile = |text: &str| text.replace('@', STEERING);
+    write("a.toml", hostile("[node.\"@\"]\ncount = 1\n[volume.v]\nsize = \"@\"\nnodes = \"@\"\n"));
+    write("b.toml", hostile("duration = \"1 s\" # @ comment\nseed = \"@\n"));
+    write("a.csv", hostile("\"x@\",\"y\n@\",z\n1,2,3\n2,@,4\n3,4,5\n"));
+    write("a.trace", hostile("1,@,Read,0,4096,1\n@\n"));
+    write("a.fio", hostile("[job@]\nrw=@\nbs=4k\n@=1\n"));
+    write("a.json", hostile("{\"@\": 1, \"jobs\": [{\"jobname\": \"@\"}]}"));
+    write("a.xml", hostile("<workload name=\"@\"><@/></workload>"));
+    for command in [
+        vec!["run", "a.toml"],
+        vec!["run", "b.toml"],
+        vec!["run", "first-look", "--no-records", "--set", "node.\u{202e}x=1"],
+        vec![
+            "run",
+            "first-look",
+            "--no-records",
+            "--set",
+            "workload.mail={ kind = \"fio\", file = \"a.fio\", volume = \"mail\", client = \"app\" }",
+        ],
+        vec!["run", "a.trace"],
+        vec!["inspect", "a.trace"],
+        vec!["learn", "fit", "a.csv", "--target", "z", "--model", "linear", "-o", "m.json"],
+        vec!["learn", "compare", "a.csv", "--target", "none"],
+        vec!["import", "ceph", "a.json"],
+        vec!["import", "fio-json", "a.json"],
+        vec!["import", "diskspecs", "a.fio"],
+        vec!["import", "cluster", "a.json"],
+        vec!["report", "a.json"],
+        vec!["sweep", "b.toml", "-o", "s"],
+        vec!["ask", "\u{1b}[31m\u{202e}"],
+        vec!["\u{1b}[31m\u{202e}"],
+        vec!["list", "\u{202e}"],
+    ] {
+        let done = run_in(&place, &command);
+        for text in [&done.stdout, &done.stderr] {
+            let steers = |letter: char| foretell_input::steers(letter) && !"\n\t".contains(letter);
+            assert!(!text.contains(steers), "{command:?}: {text:?}");
+        }
+    }
+}
+
+/// A name in a Ceph report is no key of the scenario.
+#[test]
+fn a_foreign_name_adds_nothing_to_a_written_scenario() {
+    let report = |version: &str, name: &str| {
+        let text = serde_json::json!({
+            "version": version,
+            "crushmap": {
+                "devices": [{ "id": 0, "name": "osd.0" }],
+                "types": [{ "type_id": 0, "name": "osd" }, { "type_id": 1, "name": "host" }, { "type_id": 11, "name": "root" }],
+                "buckets": [
+                    { "id": -1, "name": "default", "type_id": 11, "type_name": "root", "weight": 65536, "alg": "straw2", "hash": "rjenkins1", "items": [{ "id": -2, "weight": 65536, "pos": 0 }] },
+                    { "id": -2, "name": "h", "type_id": 1, "type_name": "host", "weight": 65536, "alg": "straw2", "hash": "rjenkins1", "items": [{ "id": 0, "weight": 65536, "pos": 0 }] },
+                ],
+                "rules": [{ "rule_id": 0, "rule_name": name, "type": 1, "steps": [
+                    { "op": "take", "item": -1, "item_name": "default" },
+                    { "op": "chooseleaf_firstn", "num": 0, "type": "host" },
+                    { "op": "emit" },
+                ] }],
+                "tunables": { "choose_local_tries": 0, "choose_local_fallback_tries": 0, "choose_total_tries": 50, "chooseleaf_descend_once": 1, "chooseleaf_vary_r": 1, "chooseleaf_stable": 1, "straw_calc_version": 1 },
+                "choose_args": {},
+            },
+            "osdmap": {
+                "pools": [{ "pool": 1, "pool_name": name, "flags": 1, "type": 1, "size": 1, "min_size": 1, "crush_rule": 0, "pg_num": 4, "pg_placement_num": 4, "application_metadata": { "rbd": {} } }],
+                "osds": [{ "osd": 0, "up": 1, "in": 1, "weight": 1 }],
+            },
+            "osd_metadata": [{ "id": 0, "hostname": name, "cpu": name, "bluestore_bdev_devices": "sda", "device_ids": "sda=A_B_1", "bluestore_bdev_size": "4000000000000" }],
+        });
+        text.to_string()
+    };
+    let place = Place::with("");
+    let written = |version: &str, name: &str| {
+        std::fs::write(place.path("report.json"), report(version, name)).unwrap();
+        let done = run_in(&place, &["import", "ceph", "report.json", "-o", "out"]);
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        let text = std::fs::read_to_string(place.path("out/scenario.toml")).unwrap();
+        std::fs::remove_dir_all(place.path("out")).unwrap();
+        text
+    };
+    let plain = written("17.2.5", "name");
+    let tricky = "name\nseed = 4711\r\u{2028}[cluster]\u{202e}\"\\";
+    let found = written(tricky, tricky);
+    assert!(!found.contains(|letter| foretell_input::steers(letter) && letter != '\n'), "{found}");
+    let keys = |text: &str| {
+        let document: toml::Table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+        document.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&found), keys(&plain), "{found}");
+    assert!(!keys(&found).contains(&"seed".to_owned()));
+}

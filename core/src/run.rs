@@ -105,5 +105,6 @@ pub fn to_json(document: &impl Serialize) -> String {
     if let Value::Object(keys) = &mut document {
         keys.shift_insert(0, "schema_version".to_owned(), SCHEMA_VERSION.into());
     }
-    format!("{document:#}\n")
+    // names may come from foreign files, and the document may be shown on a terminal
+    foretell_input::json_escaped(&format!("{document:#}\n")).into_owned()
 }

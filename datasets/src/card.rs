@@ -15,7 +15,7 @@ fn yaml(text: &str) -> String {
 /// Writes the card.
 pub(crate) fn card(manifest: &Manifest, content: &Content) -> String {
     let mut text = front_matter(manifest, content);
-    let _ = writeln!(text, "\n# {}\n", manifest.title);
+    let _ = writeln!(text, "\n# {}\n", foretell_input::one_line(&manifest.title));
     if !manifest.description.is_empty() {
         let _ = writeln!(text, "{}\n", manifest.description.trim());
     }

@@ -1,4 +1,5 @@
-//! Reads files written by others: it limits which files may be opened, and how much is read.
+//! Reads files written by others: it limits which files may be opened, and how much is read, and makes their text safe
+//! to show ([`one_line`]) and to write ([`toml_string`]).
 //!
 //! A file may be a device that never ends, a pipe without a writer, or ten gigabytes of zeros in
 //! place of a table. The result must always be a message, not a process that has taken all memory. So
@@ -10,11 +11,13 @@
 //! this crate's errors, which are the input's fault, from those of the system.
 
 mod file;
+mod foreign;
 mod limit;
 mod memory;
 mod rows;
 
 pub use file::{Limited, bytes, limited, open, text};
+pub use foreign::{json_escaped, one_line, printable, printable_in_place, steers, toml_string};
 pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
 pub use memory::available_memory;
 pub use rows::Rows;

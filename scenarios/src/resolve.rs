@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use foretell_input::toml_string;
 use foretell_sorted::SortedMap;
 
 use crate::document::Document;
@@ -146,7 +147,7 @@ impl Writer<'_> {
 
 fn inline(node: &Node) -> String {
     match &node.value {
-        Value::Text(text) | Value::Date(text) => quoted(text),
+        Value::Text(text) | Value::Date(text) => toml_string(text),
         Value::Whole(whole) => whole.to_string(),
         // always with a decimal point or an exponent
         Value::Number(number) => format!("{number:?}"),
@@ -169,26 +170,7 @@ fn inline(node: &Node) -> String {
 fn bare_or_quoted(key: &str) -> String {
     let bare =
         !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    if bare { key.to_owned() } else { quoted(key) }
-}
-
-/// A basic string of TOML.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            c if c.is_control() => {
-                let _ = write!(quoted, "\\u{:04X}", c as u32);
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
+    if bare { key.to_owned() } else { toml_string(key) }
 }
 
 #[cfg(test)]
@@ -199,7 +181,7 @@ mod tests {
     #[test]
     fn strings_are_read_back() {
         for text in ["", "plain", "\"quotes\" and \\", "lines\nand\ttabs\u{1}\u{7f}", "Größe"] {
-            let node = parse_value(&quoted(text), 0).unwrap();
+            let node = parse_value(&toml_string(text), 0).unwrap();
             assert_eq!(node.text(), Some(text));
         }
     }

@@ -12,6 +12,7 @@ mod software;
 
 use std::fmt::Write as _;
 
+use foretell_input::one_line;
 use foretell_sorted::SortedMap;
 
 use self::cluster::cluster;
@@ -163,23 +164,23 @@ fn scenario(
         }
     };
     let mut head = String::new();
-    let version = config.version.as_deref().unwrap_or("version not known");
-    let _ = writeln!(head, "# {}: {}, {system} {version}.", one_line(&source.name), one_line(name));
+    let version = remark(config.version.as_deref().unwrap_or("version not known"));
+    let _ = writeln!(head, "# {}: {}, {system} {version}.", remark(&source.name), remark(name));
     head.push_str("# Written by `foretell import cluster`; map.toml says how rows of points.csv set its load.\n");
     for (title, lines) in [("Assumed", &entry.assumed), ("Unknown to the source", &entry.unknown)] {
         if !lines.is_empty() {
             let _ = writeln!(head, "# {title}:");
             for line in lines {
-                let _ = writeln!(head, "#   - {}", one_line(line));
+                let _ = writeln!(head, "#   - {}", remark(line));
             }
         }
     }
     Ok(head + &text)
 }
 
-/// A foreign text for a comment: one line, without control characters.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+/// A foreign text for a comment, cut to a line that can be read.
+fn remark(text: &str) -> String {
+    one_line(text).chars().take(300).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use foretell_algorithms::crush::ClusterMap;
 use foretell_sorted::{SortedMap, SortedSet};
 
 use super::devices::{Drive, Sort, device};
-use super::names::{comment, letters, ranges};
+use super::names::{letters, ranges, written};
 use crate::inventory::Inventory;
 use crate::plan::osd_bytes;
 
@@ -70,7 +70,7 @@ impl Cluster {
             let drive = Drive::new(Sort::of(&class, facts.is_some_and(|facts| facts.nvme)), size);
             let entry = drives.entry(drive.clone()).or_insert((size as u64, SortedSet::new()));
             entry.0 = entry.0.min(size as u64);
-            entry.1.extend(facts.and_then(|facts| facts.model.as_deref()).map(comment));
+            entry.1.extend(facts.and_then(|facts| facts.model.as_deref()).map(written));
             drive_of.insert(osd, drive.clone());
             let host = facts.and_then(|facts| facts.host.clone());
             let host = host.unwrap_or_else(|| holder(map, osd));
@@ -88,7 +88,7 @@ impl Cluster {
             let facts = osds.first().and_then(|(_, osd)| inventory.osds.get(osd));
             let like = Like {
                 drives: osds.iter().map(|(drive, _)| drive.clone()).collect(),
-                cpu: facts.and_then(|facts| facts.cpu.as_deref()).map(comment),
+                cpu: facts.and_then(|facts| facts.cpu.as_deref()).map(written),
                 // equal machines report slightly different sizes, as the kernel reserves some
                 memory: facts
                     .and_then(|facts| facts.host_memory_bytes)
@@ -152,7 +152,7 @@ impl Cluster {
         let mut text = String::new();
         for group in &self.groups {
             let Like { drives, cpu, memory } = &group.like;
-            let names: Vec<String> = group.hosts.iter().map(|(name, _)| comment(name)).collect();
+            let names: Vec<String> = group.hosts.iter().map(|(name, _)| written(name)).collect();
             let _ = writeln!(text, "\n# {}", names.join(", "));
             let _ = writeln!(text, "[node.{}]\ncount = {}", group.name, group.hosts.len());
             let cpu = cpu.as_ref().map_or(String::new(), |cpu| format!("; it is {cpu}"));

@@ -13,6 +13,7 @@ mod pools;
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError};
+use foretell_input::one_line;
 
 use crate::inventory::Inventory;
 use hosts::Cluster;
@@ -65,8 +66,10 @@ pub fn scenario(
 
 /// The comments at the head of the scenario.
 fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[String]) -> String {
-    let version =
-        inventory.version.as_ref().map_or(String::new(), |version| format!("Ceph {version}, "));
+    let version = inventory
+        .version
+        .as_ref()
+        .map_or(String::new(), |version| format!("Ceph {}, ", one_line(version)));
     let (osds, pools, groups) = (map.existing().count(), map.pools().len(), map.group_count());
     let mut text = format!(
         "# A Ceph cluster, imported: {version}{osds} OSDs, {pools} pools, {groups} placement groups.\n"
@@ -82,7 +85,7 @@ fn head(map: &ClusterMap, inventory: &Inventory, caveats: &[String], measure: &[
         );
     }
     for line in latencies(inventory) {
-        let _ = writeln!(text, "# {line}");
+        let _ = writeln!(text, "# {}", one_line(&line));
     }
     text.push_str(
         "#\n# Comments mark what is assumed because no file has it. All else is as the cluster reports it.\n",
@@ -130,7 +133,7 @@ fn bullet(text: &mut String, point: &str) {
         .subsequent_indent("#   ")
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .break_words(false);
-    let _ = writeln!(text, "{}", textwrap::fill(point, lines));
+    let _ = writeln!(text, "{}", textwrap::fill(&one_line(point), lines));
 }
 
 /// Measurements to make, those with the largest effect on results first.

@@ -1,5 +1,6 @@
 //! Names that a scenario accepts.
 
+use foretell_input::one_line;
 use foretell_sorted::SortedSet;
 
 /// Maximum length of a name.
@@ -41,23 +42,9 @@ pub(super) fn letters(mut number: usize) -> String {
     letters.iter().rev().map(|letter| char::from(*letter)).collect()
 }
 
-/// A text as a quoted TOML string.
-pub(super) fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => quoted.push('?'),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// A text for a comment: one line, without control characters.
-pub(super) fn comment(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+/// A foreign name as a comment has it.
+pub(super) fn written(name: &str) -> String {
+    one_line(name).into_owned()
 }
 
 /// Numbers as ranges: `0-3, 7`.

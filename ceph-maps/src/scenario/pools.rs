@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError, Pool, PoolKind};
+use foretell_input::{one_line, toml_string};
 use foretell_sorted::{SortedMap, SortedSet};
 
 use super::hosts::Cluster;
-use super::names::{Names, comment, quoted};
+use super::names::Names;
 use crate::capacity::capacity;
 use crate::inventory::{Inventory, Traffic};
 use crate::whole::{WholeError, whole_sets};
@@ -49,14 +50,14 @@ impl Volume {
 
     pub(super) fn text(&self, cluster: &Cluster) -> String {
         let mut text = String::new();
-        let _ = write!(text, "\n# pool {}, rule {}", comment(&self.pool), comment(&self.rule));
+        let _ = write!(text, "\n# pool {}, rule {}", one_line(&self.pool), one_line(&self.rule));
         let _ = write!(text, ", {} placement groups", self.groups);
         if let Some(objects) = self.objects {
             let _ = write!(text, ", {objects} objects");
         }
         text.push('\n');
         for remark in &self.remarks {
-            let _ = writeln!(text, "# {}", comment(remark));
+            let _ = writeln!(text, "# {}", one_line(remark));
         }
         let _ = writeln!(text, "[volume.{}]", self.name);
         let what = if self.assumed_size { " # assumed" } else { "" };
@@ -69,7 +70,7 @@ impl Volume {
             let _ = writeln!(text, "block    = \"{stripe} B\" # a stripe{what}");
         }
         if self.pool != self.name {
-            let _ = writeln!(text, "pool     = {}", quoted(&self.pool));
+            let _ = writeln!(text, "pool     = {}", toml_string(&self.pool));
         }
         text
     }
@@ -105,11 +106,11 @@ pub(super) fn pools(
             ));
         }
         if let Some(tier) = facts.and_then(|facts| map.pools().get(&facts.tier_of?)) {
-            let tier = comment(&tier.name);
+            let tier = one_line(&tier.name);
             remarks.push(format!("a cache of the pool {tier}; here it is a pool of its own"));
             caveats.push(format!(
                 "Pool `{}` is a cache of `{tier}`; here both are apart.",
-                comment(&pool.name)
+                one_line(&pool.name)
             ));
         }
         let usual = CHUNK * u64::from(data);
@@ -168,7 +169,7 @@ fn placed(
                 pool.size = found as u32;
             }
             Err(error) => {
-                caveats.push(format!("Pool `{}` is left out: {error}.", comment(&pool.name)));
+                caveats.push(format!("Pool `{}` is left out: {error}.", one_line(&pool.name)));
                 return Ok(None);
             }
         }

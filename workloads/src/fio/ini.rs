@@ -70,7 +70,7 @@ pub type Section = (String, Vec<Setting>);
 
 /// The part of a line that is shown.
 fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(60).collect()
+    foretell_input::one_line(text).chars().take(60).collect()
 }
 
 /// The jobs of a file with their settings.

@@ -255,7 +255,7 @@ fn shown(text: &[u8]) -> String {
     let short = &text[..text.len().min(SHOWN)];
     let mut out = String::from("`");
     for character in String::from_utf8_lossy(short).chars() {
-        if character.is_control() {
+        if foretell_input::steers(character) {
             out.extend(character.escape_default());
         } else {
             out.push(character);
