@@ -74,6 +74,14 @@ impl Run {
         Ok(Self { kept: Kept::Directory(directory), observed, experience: Experience::shipped() })
     }
 
+    /// Allows questions to name files below this directory only. For questions of people who may not read everything
+    /// that this process can.
+    #[cfg(feature = "files")]
+    #[must_use]
+    pub fn confining_changes(self, directory: impl AsRef<Path>) -> Self {
+        Self { observed: self.observed.confining_changes(directory.as_ref()), ..self }
+    }
+
     /// A run of this scenario whose records were kept by [`remember`](crate::remember()). Its devices are
     /// measured now, which takes some time.
     ///

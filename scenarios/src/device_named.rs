@@ -16,7 +16,7 @@ impl Device {
     ///
     /// Errors if there is neither, or if the file does not describe a device.
     pub fn named(name: &str) -> Result<Self, ScenarioErrors> {
-        let here = Path::new("");
+        let here = Path::new("").into();
         let unreadable = |file: &Path, error: &dyn std::fmt::Display| {
             let message = format!("cannot read the device file `{}`: {error}", file.display());
             ScenarioError::nowhere(message, None)

@@ -7,7 +7,7 @@ use foretell_input::Limit;
 use crate::check::{self, Checked};
 use crate::error::{Problems, ScenarioError, ScenarioErrors};
 use crate::model::Scenario;
-use crate::source::{SourceKind, Sources};
+use crate::source::{Confined, SourceKind, Sources};
 use crate::tree::{Table, parse_document};
 
 /// A scenario as written, with the changes made to it.
@@ -80,7 +80,24 @@ impl Document {
     /// not read everything that this process can.
     #[must_use]
     pub fn confined(mut self) -> Self {
-        self.sources.confined = true;
+        let directory = self.base.clone();
+        self.sources.confined = Some(Confined { directory, only_changes: false });
+        self
+    }
+
+    /// Allows changes from now on to name files below this directory only, relative to it; also profiles. The text
+    /// itself is not confined: for the scenario of a kept run, about which others ask.
+    #[must_use]
+    pub fn confining_changes(mut self, directory: impl AsRef<Path>) -> Self {
+        let directory = directory.as_ref().to_owned();
+        self.sources.confined = Some(Confined { directory, only_changes: true });
+        self
+    }
+
+    /// With the limits of another document on the files that may be named.
+    #[must_use]
+    pub fn confined_as(mut self, other: &Self) -> Self {
+        self.sources.confined.clone_from(&other.sources.confined);
         self
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use foretell_input::Limit;
 use foretell_sorted::SortedMap;
 
+use crate::check::is_below;
 use crate::error::{Problem, Problems};
 use crate::names::{is_profile_name, meant};
 use crate::shape;
@@ -76,6 +77,39 @@ const DEVICES: &[(&str, &str)] = files!(
     "sata-ssd-no-plp",
 );
 
+/// The directory beside a scenario, where its own profiles are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside<'a> {
+    directory: &'a Path,
+    /// Whether links must not lead out of it.
+    is_confined: bool,
+}
+
+impl<'a> From<&'a Path> for Beside<'a> {
+    fn from(directory: &'a Path) -> Self {
+        Self { directory, is_confined: false }
+    }
+}
+
+impl Sources {
+    /// Where profiles are found of a scenario whose files are found from `base`.
+    pub(crate) fn beside<'a>(&'a self, base: &'a Path) -> Beside<'a> {
+        match &self.confined {
+            Some(confined) => Beside { directory: &confined.directory, is_confined: true },
+            None => base.into(),
+        }
+    }
+}
+
+impl Beside<'_> {
+    /// The path of a file, and whether it may be read.
+    fn file(self, name: &Path) -> (PathBuf, bool) {
+        let path = self.directory.join(name);
+        let may = !self.is_confined || is_below(&path, name, self.directory);
+        (path, may)
+    }
+}
+
 /// Finds profiles, each once.
 pub(crate) struct Profiles<'a> {
     scenario: &'a Table,
@@ -128,15 +162,16 @@ impl<'a> Profiles<'a> {
         if self.broken.entry(kind.section(), name) {
             return None;
         }
-        match text_of(kind, name, self.base) {
+        match text_of(kind, name, sources.beside(self.base)) {
             Ok(Some((file, text))) => read(kind, &file, &text, sources, problems),
             Ok(None) => {
-                let known = known(kind, section, self.base);
+                let known = known(kind, section, sources.beside(self.base));
                 let message = format!("there is no {} profile `{name}`", kind.section());
                 let names = known.iter().map(String::as_str);
                 let help = meant(name, names).map(|help| {
                     if is_profile_name(name) {
-                        let beside = if sources.confined { Path::new("") } else { self.base };
+                        let beside =
+                            if sources.confined.is_some() { Path::new("") } else { self.base };
                         let file = beside.join(kind.directory()).join(format!("{name}.toml"));
                         format!("{help} Your own goes into `{}`.", file.display())
                     } else {
@@ -159,14 +194,15 @@ impl<'a> Profiles<'a> {
 pub(crate) fn text_of(
     kind: ProfileKind,
     name: &str,
-    base: &Path,
+    beside: Beside<'_>,
 ) -> Result<Option<(String, String)>, (PathBuf, std::io::Error)> {
     if !is_profile_name(name) {
         return Ok(None);
     }
-    let file = base.join(kind.directory()).join(format!("{name}.toml"));
+    let below = Path::new(kind.directory()).join(format!("{name}.toml"));
+    let (file, may_be_read) = beside.file(&below);
     // a file of that name is meant even if it cannot be read
-    if std::fs::symlink_metadata(&file).is_ok_and(|there| !there.is_dir()) {
+    if may_be_read && std::fs::symlink_metadata(&file).is_ok_and(|there| !there.is_dir()) {
         return match foretell_input::text(&file, Limit::SCENARIO) {
             Ok(text) => Ok(Some((file.display().to_string(), text))),
             Err(error) => Err((file, error)),
@@ -200,10 +236,12 @@ pub(crate) fn read(
 }
 
 /// Names of all profiles: in the scenario, beside it, in the program.
-pub(crate) fn known(kind: ProfileKind, section: Option<&Table>, base: &Path) -> Vec<String> {
+pub(crate) fn known(kind: ProfileKind, section: Option<&Table>, beside: Beside<'_>) -> Vec<String> {
     let mut names: Vec<String> =
         section.into_iter().flat_map(Table::keys).map(str::to_owned).collect();
-    let files = std::fs::read_dir(base.join(kind.directory())).into_iter().flatten().flatten();
+    let (directory, may_be_read) = beside.file(Path::new(kind.directory()));
+    let files = may_be_read.then(|| std::fs::read_dir(directory)).into_iter().flatten();
+    let files = files.flatten().flatten();
     names
         .extend(files.filter_map(|file| {
             file.file_name().to_str()?.strip_suffix(".toml").map(str::to_owned)

@@ -110,7 +110,7 @@ impl ShippedKind {
     /// find (`devices/NAME.toml`).
     pub fn names(self, base: &Path) -> Vec<String> {
         match self.profile() {
-            Some(kind) => known(kind, None, base),
+            Some(kind) => known(kind, None, base.into()),
             None => self.files().iter().map(|(name, _)| (*name).to_owned()).collect(),
         }
     }
@@ -118,7 +118,7 @@ impl ShippedKind {
     /// The text with this name. A file below `base` has precedence, and is returned with it.
     fn text(self, name: &str, base: &Path) -> Result<Option<Named>, ScenarioErrors> {
         if let Some(kind) = self.profile() {
-            return match text_of(kind, name, base) {
+            return match text_of(kind, name, base.into()) {
                 Ok(None) => Ok(None),
                 Ok(Some((file, text))) => {
                     let is_ours = self.files().iter().any(|(_, shipped)| *shipped == text);

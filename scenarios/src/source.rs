@@ -4,6 +4,7 @@
 //! text, even after a change was inserted into the tree of the file.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes in the address space of all [`Sources`].
@@ -52,8 +53,16 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<Source>,
-    /// Whether only files below the scenario's directory may be named.
-    pub(crate) confined: bool,
+    /// Which files may be named; `None`: any.
+    pub(crate) confined: Option<Confined>,
+}
+
+/// The only directory whose files may be named.
+#[derive(Clone, Debug)]
+pub(crate) struct Confined {
+    pub(crate) directory: PathBuf,
+    /// Whether the scenario's own text may name any file, so that only changes are confined.
+    pub(crate) only_changes: bool,
 }
 
 impl Sources {
@@ -80,6 +89,12 @@ impl Sources {
         let start = (place.start - source.base).min(limit);
         let end = place.end.saturating_sub(source.base).clamp(start, limit);
         Some((source, start..end))
+    }
+
+    /// The directory below which files named at the place must be; `None`: they may be anywhere.
+    pub(crate) fn confined_at(&self, place: Place) -> Option<&Path> {
+        let confined = self.confined.as_ref()?;
+        (!confined.only_changes || self.is_change(place)).then_some(confined.directory.as_path())
     }
 
     /// Whether the place is in a change, not in a file.

@@ -82,7 +82,7 @@ impl Changer<'_> {
         let help = if let Some(near) = near {
             Some(format!("did you mean `{section}.{near}`?"))
         } else if let Some(kind) = profile {
-            let known = profiles::known(kind, Some(table), self.base);
+            let known = profiles::known(kind, Some(table), self.sources.beside(self.base));
             meant(&step.text, known.iter().map(String::as_str))
         } else if steps.len() == 1 {
             Some(format!("a new one is added whole, `{section}.{}={{ ... }}`", step.text))
@@ -101,7 +101,8 @@ impl Changer<'_> {
         name: &str,
         (way, rest): (&[Step], &[Step]),
     ) -> Outcome {
-        let Ok(Some((file, text))) = profiles::text_of(kind, name, self.base) else {
+        let Ok(Some((file, text))) = profiles::text_of(kind, name, self.sources.beside(self.base))
+        else {
             return Ok(());
         };
         let node = profiles::read(kind, &file, &text, &mut self.sources, &mut self.problems);
@@ -120,7 +121,10 @@ impl Changer<'_> {
     fn profile(&self, kind: ProfileKind, steps: &[Step]) -> Option<(String, usize)> {
         (1..=steps.len()).rev().find_map(|count| {
             let name = joined(&steps[..count])?;
-            let known = matches!(profiles::text_of(kind, &name, self.base), Ok(Some(_)));
+            let known = matches!(
+                profiles::text_of(kind, &name, self.sources.beside(self.base)),
+                Ok(Some(_))
+            );
             known.then_some((name, count))
         })
     }

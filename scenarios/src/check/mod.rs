@@ -31,6 +31,7 @@ use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, Seed, SimSpan};
 use serde::de::DeserializeOwned;
 
+pub(crate) use files::is_below;
 use host_list::AllowedHosts;
 pub(crate) use hosts::{Hosts, groups_of};
 

@@ -167,7 +167,8 @@ impl Asked<'_> {
         );
         document.set(&format!("workload.\"{}\"", workload.name), &described)?;
         // recorded keys that a change makes meaningless are removed
-        let mut document = Document::parse("the recorded load", &document.resolved()?, "")?;
+        let mut document = Document::parse("the recorded load", &document.resolved()?, "")?
+            .confined_as(self.document);
         for change in &self.changes {
             document.apply(OPTION, change)?;
         }

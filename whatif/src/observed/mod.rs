@@ -179,6 +179,13 @@ impl Observed {
         })
     }
 
+    /// Allows questions to name files below this directory only. For questions of people who may not read everything
+    /// that this process can.
+    #[must_use]
+    pub fn confining_changes(self, directory: &std::path::Path) -> Self {
+        Self { document: self.document.confining_changes(directory), ..self }
+    }
+
     /// Names of the devices whose measurements are recorded.
     pub fn measured_devices(&self) -> impl Iterator<Item = &str> {
         self.measured.keys().map(String::as_str)
