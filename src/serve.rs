@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use foretell_input::Limit;
 use foretell_serve::{Options, Tools};
 
 use crate::cli::ServeArguments;
@@ -21,19 +22,36 @@ impl Tools for Commands {
     }
 }
 
+/// The environment variable with the token.
+const TOKEN: &str = "FORETELL_TOKEN";
+/// The size limit of a file with a token.
+const TOKEN_FILE: Limit = Limit::new(4096, "a token");
+
+/// The token that requests must carry: from the command line, or else from the environment.
+fn token(arguments: &ServeArguments) -> Result<Option<String>, Failure> {
+    if let Some(path) = &arguments.token_file {
+        let text = foretell_input::text(path, TOKEN_FILE).map_err(Failure::file("read", path))?;
+        // an empty token is refused like any other bad one
+        return Ok(Some(text.trim().to_owned()));
+    }
+    let from_environment = || std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
+    Ok(arguments.token.clone().or_else(from_environment))
+}
+
 /// Runs the command.
 pub(crate) fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
+    let token = token(arguments)?;
+    let query = if token.is_some() { "?token=..." } else { "" };
     let options = Options {
         directory: arguments.directory.clone(),
         address: arguments.address,
         port: arguments.port,
-        token: arguments.token.clone(),
+        token,
         jobs: usize::from(arguments.jobs),
     };
     let ready = |address| {
         let directory = arguments.directory.display();
-        let token = if arguments.token.is_some() { "?token=..." } else { "" };
-        let message = format!("Serving `{directory}` at http://{address}/{token} until Ctrl-C.\n");
+        let message = format!("Serving `{directory}` at http://{address}/{query} until Ctrl-C.\n");
         // the server works even without standard output
         let _ = crate::output::print(&message);
     };

@@ -464,41 +464,116 @@ function show(answer, model, refused) {
 
 // --- the load curve ---
 
+// A doubled load that raises the throughput by less than this share finds the cluster saturated.
+const STILL_GROWS = 0.05;
+// Number of times that the load is doubled beyond the slider's range if the cluster is not saturated there.
+const MOST_DOUBLINGS = 6;
+
+/**
+ * Where the throughput stops to follow the load: where the line of its growth at light load meets its highest value.
+ * `points`: total load, requests/s, mean ms, p99 ms, by load. `null`: it still grows at the end.
+ */
+function kneeOf(points) {
+  const last = points.at(-1);
+  // the last point at which the load was half of the last one's, or less
+  const half = points.findLast((point) => point.load <= last.load / 1.9);
+  if (!half) return null;
+  const growth = last.rps / half.rps - 1;
+  if (growth > STILL_GROWS * Math.log2(last.load / half.load)) return null;
+  const most = Math.max(...points.map((point) => point.rps));
+  const load = most * points[0].load / points[0].rps;
+  const next = points.findIndex((point) => point.load >= load);
+  if (next < 0) return null;
+  if (next === 0) return { ...points[0], most };
+  // the values at the knee, by the logarithm of the load
+  const [a, b] = [points[next - 1], points[next]];
+  const part = Math.log(load / a.load) / Math.log(b.load / a.load);
+  const between = (key) => a[key] + part * (b[key] - a[key]);
+  return { load, most, rps: between("rps"), mean: between("mean"), p99: between("p99") };
+}
+
 at("curve").addEventListener("click", async () => {
   const setting = sliders.find((known) => known.path === at("curve-of").value);
   if (!setting) return;
-  const name = setting.path.split(".")[1];
+  const of = asked;
+  const { name, is_rate } = loadOf(setting.path);
   const others = changesNow().filter((change) => !change.startsWith(`${setting.path}=`));
   const points = [];
+  const point = async (value) => {
+    const what_if = [...others, `${setting.path}=${is_rate ? `${value} /s` : value}`];
+    let refused = null;
+    for (const model of ["fast", "replay"]) {
+      try {
+        const found = (await call(path("runs", of.id, "ask"), { what_if, model })).workloads[name];
+        points.push({ load: value * setting.clients, rps: found.throughput_rps, mean: found.response_time_ms.mean, p99: found.response_time_ms.p99 });
+        refused = null;
+        break;
+      } catch (error) { refused = error; }
+    }
+    if (refused) say(refused.message);
+    if (points.length > 1 && asked === of) drawCurve(points, is_rate, name, setting.clients);
+    return !refused && asked === of;
+  };
   at("curve").disabled = true;
   try {
-    for (const value of setting.values) {
-      const what_if = [...others, `${setting.path}=${value}`];
-      let answer = null;
-      for (const model of ["fast", "replay"]) {
-        try { answer = await call(path("runs", asked.id, "ask"), { what_if, model }); break; } catch (error) { say(error.message); }
-      }
-      if (answer) points.push([parseFloat(value), answer.workloads[name].throughput_rps, answer.workloads[name].response_time_ms.mean, answer.workloads[name].outstanding_to_saturate]);
-      if (points.length > 1) draw(points, setting.path, name);
+    let value = 0;
+    let goes = true;
+    for (const text of setting.values) {
+      value = parseFloat(text);
+      goes = await point(value);
+      if (asked !== of) return;
+    }
+    for (let more = 0; goes && more < MOST_DOUBLINGS && !kneeOf(points); more += 1) {
+      value *= 2;
+      goes = await point(value);
     }
   } finally { at("curve").disabled = false; }
 });
 
-function draw(points, of, name) {
+/** The workload of a setting of its load; a name may contain dots. */
+function loadOf(path) {
+  const [, name, kind] = /^workload\.(.*)\.(outstanding|rate)$/.exec(path);
+  return { name, is_rate: kind === "rate" };
+}
+
+function drawCurve(points, is_rate, name, clients) {
   const ink = getComputedStyle(document.body).color;
   const plot = at("plot");
   plot.replaceChildren();
   const axis = { stroke: ink, grid: { stroke: "#8884" } };
+  const all = clients === 1 ? "" : `, all ${clients} clients together`;
+  const label = is_rate ? `requests issued per second${all}` : `requests outstanding${all}`;
+  const knee = kneeOf(points);
+  const mark = (chart) => {
+    if (!knee) return;
+    const x = Math.round(chart.valToPos(knee.load, "x", true));
+    const { ctx, bbox } = chart;
+    ctx.save();
+    ctx.strokeStyle = ink;
+    ctx.setLineDash([4, 4]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillStyle = ink;
+    ctx.fillText("knee", x + 6, bbox.top + 14);
+    ctx.restore();
+  };
+  const number = (_, value) => value === null || value === undefined ? "–" : three(value);
   new uPlot({
-    width: Math.max(300, Math.min(plot.clientWidth, 900)), height: 320, title: `${name}: load curve`,
-    scales: { x: { time: false, distr: 3, log: 2 }, rps: { range: (_, __, max) => [0, 1.05 * max] }, ms: { range: (_, __, max) => [0, 1.05 * max] } },
-    series: [{ label: of }, { label: "requests/s", scale: "rps", stroke: "#0072b2", width: 2, points: { show: true } },
-      { label: "mean ms", scale: "ms", stroke: "#d55e00", width: 2, dash: [6, 4], points: { show: true } }],
-    axes: [{ ...axis, label: of }, { ...axis, scale: "rps", label: "requests/s", size: 70 }, { ...axis, scale: "ms", side: 1, label: "mean ms", grid: { show: false } }],
-  }, [points.map((point) => point[0]), points.map((point) => point[1]), points.map((point) => point[2])], plot);
-  const most = Math.max(...points.map((point) => point[1]));
-  const knee = points.find((point) => point[1] >= 0.9 * most);
-  at("knee").textContent = `90 % of the highest throughput, ${three(most)} requests/s, is reached at ${three(knee[0])}, with a mean of ${three(knee[2])} ms. More load mostly adds waiting.`;
+    width: Math.max(300, Math.min(plot.clientWidth, 900)), height: 340, title: `${name}: load curve`,
+    scales: { x: { time: false, distr: 3, log: 2 }, rps: { range: (_, __, max) => [0, 1.05 * max] }, ms: { distr: 3 } },
+    series: [{ label, value: number }, { label: "requests/s", scale: "rps", stroke: "#0072b2", width: 2, points: { show: true }, value: number },
+      { label: "mean ms", scale: "ms", stroke: "#d55e00", width: 2, dash: [6, 4], points: { show: true }, value: number },
+      { label: "p99 ms", scale: "ms", stroke: "#009e73", width: 2, dash: [2, 3], points: { show: true }, value: number }],
+    axes: [{ ...axis, label }, { ...axis, scale: "rps", label: "requests/s", size: 70 }, { ...axis, scale: "ms", side: 1, label: "response time, ms", size: 60, grid: { show: false } }],
+    hooks: { draw: [mark] },
+  }, [points.map((point) => point.load), ...["rps", "mean", "p99"].map((key) => points.map((point) => point[key]))], plot);
+  const last = points.at(-1);
+  const unit = is_rate ? "requests/s offered" : "requests outstanding";
+  at("knee").textContent = knee
+    ? `The knee is at ${three(knee.load)} ${unit}${all}: there, ${three(knee.rps)} requests/s with a mean of ${three(knee.mean)} ms and a p99 of ${three(knee.p99)} ms. More load mostly adds waiting; the highest throughput is ${three(knee.most)} requests/s.`
+    : `The cluster is not saturated in this range: at ${three(last.load)} ${unit}${all}, the throughput of ${three(last.rps)} requests/s still grows (mean ${three(last.mean)} ms, p99 ${three(last.p99)} ms).`;
 }
 
 // --- the path of a request ---

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::fs;
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,8 +27,10 @@ use tokio_stream::{Stream, StreamExt};
 
 use crate::guard::{self, Guard};
 use crate::problem::{self, Problem};
-use crate::runs::{Listed, Runs, changes};
+use crate::runs::{Listed, Runs, Version, changes};
+use crate::settings::Budget;
 use crate::sweeps::{Points, Shown, Sweeps};
+use crate::turns::Turns;
 use crate::{Tools, limits, settings};
 
 /// Time limit of a request; simulations have their own limit.
@@ -46,19 +47,40 @@ struct Server {
     tools: Arc<dyn Tools>,
     /// Turns of questions for the fast model, so that these do not wait for replays. There are as many turns as cores:
     /// more questions at a time would only make each of them slower.
-    asking_fast: Semaphore,
+    asking_fast: Turns,
     /// Turns of other questions.
-    asking: Semaphore,
+    asking: Turns,
+    /// Turns of checks of scenarios.
+    checking: Turns,
+    /// Turns of reports and paths of requests.
+    reporting: Turns,
     /// Turns of requests about sweeps, which may read much.
-    sweeping: Semaphore,
-    waiting: AtomicUsize,
+    sweeping: Turns,
     followers: Arc<Semaphore>,
-    /// Recent answers, the latest last: run, model, changes, and the document.
+    /// Recent answers, the latest last.
     answers: Mutex<VecDeque<(Question, Arc<str>)>>,
 }
 
-/// The key of an answered question: run, model, changes.
-type Question = (String, String, Vec<String>);
+/// A question to a run.
+#[derive(Clone, PartialEq, Debug)]
+struct Question {
+    id: String,
+    /// The files of the run that is asked about: another run may replace it.
+    version: Version,
+    model: String,
+    changes: Vec<String>,
+}
+
+/// Number of pieces of work of a kind that are done at a time: one for each core.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Maximum number of threads that work which takes turns needs.
+pub(crate) fn turns() -> usize {
+    4 * cores() + limits::SWEEP_TURNS
+}
+
 type Shared = State<Arc<Server>>;
 
 /// The routes.
@@ -68,15 +90,15 @@ pub(crate) fn router(
     tools: Arc<dyn Tools>,
     guard: Arc<Guard>,
 ) -> Router {
-    let turns = std::thread::available_parallelism().map_or(1, NonZero::get);
     let server = Arc::new(Server {
         runs,
         sweeps,
         tools,
-        asking_fast: Semaphore::new(turns),
-        asking: Semaphore::new(turns),
-        sweeping: Semaphore::new(limits::SWEEP_TURNS),
-        waiting: AtomicUsize::new(0),
+        asking_fast: Turns::new(cores(), limits::QUEUED),
+        asking: Turns::new(cores(), limits::QUEUED),
+        checking: Turns::new(cores(), limits::PENDING),
+        reporting: Turns::new(cores(), limits::PENDING),
+        sweeping: Turns::new(limits::SWEEP_TURNS, limits::PENDING),
         followers: Arc::new(Semaphore::new(limits::FOLLOWERS)),
         answers: Mutex::default(),
     });
@@ -197,10 +219,15 @@ impl Sent {
 }
 
 async fn check(State(server): Shared, Body(sent): Body<Sent>) -> Result<Json<Value>, Problem> {
+    let turn = server.checking.take("checks").await?;
+    let (budget, _waits) = Budget::begin();
     aside(move || {
+        let _turn = turn;
         let changes = changes(&sent.set)?;
         match sent.changed(&changes, &server.runs) {
-            Ok(scenario) => Ok(Json(json!({ "faults": [], "settings": settings::of(&scenario) }))),
+            Ok(scenario) => {
+                Ok(Json(json!({ "faults": [], "settings": settings::of(&scenario, &budget) })))
+            }
             Err(Error::Scenario(errors)) => {
                 Ok(Json(json!({ "faults": problem::faults(&errors, &sent.text) })))
             }
@@ -218,10 +245,12 @@ async fn begin(
     State(server): Shared,
     Body(sent): Body<Sent>,
 ) -> Result<(StatusCode, Json<Listed>), Problem> {
+    if sent.title.chars().count() > 100 {
+        return Err(Problem::bad("a title has 100 characters at most"));
+    }
+    let turn = server.checking.take("checks").await?;
     aside(move || {
-        if sent.title.chars().count() > 100 {
-            return Err(Problem::bad("a title has 100 characters at most"));
-        }
+        let _turn = turn;
         let scenario = sent.scenario(&server.runs)?;
         Ok((StatusCode::CREATED, Json(server.runs.begin(scenario, sent.title)?)))
     })
@@ -249,10 +278,13 @@ async fn settings_of(
     State(server): Shared,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
+    let turn = server.checking.take("checks").await?;
+    let (budget, _waits) = Budget::begin();
     aside(move || {
+        let _turn = turn;
         let text = read(&server, &id, SCENARIO_FILE)?;
         let scenario = Scenario::parse(&text, server.runs.directory())?;
-        Ok(Json(json!({ "settings": settings::of(&scenario) })))
+        Ok(Json(json!({ "settings": settings::of(&scenario, &budget) })))
     })
     .await
 }
@@ -261,7 +293,7 @@ async fn remove(State(server): Shared, Path(id): Path<String>) -> Result<StatusC
     aside(move || {
         server.runs.remove(&id)?;
         let mut answers = server.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.retain(|((run, ..), _)| *run != id);
+        answers.retain(|(question, _)| question.id != id);
         Ok(StatusCode::NO_CONTENT)
     })
     .await
@@ -321,29 +353,26 @@ async fn ask(
     let asked: Asked =
         model.parse().map_err(|error: UnknownModel| Problem::bad(error.to_string()))?;
     let changes = changes(&asking.what_if)?;
-    let question = (id, model, asking.what_if);
+    let version = server.runs.version(&id)?;
+    let mut question = Question { id, version, model, changes: asking.what_if };
     if let Some(known) = known(&server, &question) {
         return Ok(as_json(known.to_string()));
-    }
-    if server.waiting.fetch_add(1, Ordering::Relaxed) >= limits::QUEUED {
-        server.waiting.fetch_sub(1, Ordering::Relaxed);
-        return Err(Problem::busy("too many questions wait already"));
     }
     let turns = if asked == Asked::Of(Model::Fast) { &server.asking_fast } else { &server.asking };
-    let turn = turns.acquire().await;
-    server.waiting.fetch_sub(1, Ordering::Relaxed);
+    let turn = turns.take("questions").await?;
     if let Some(known) = known(&server, &question) {
         return Ok(as_json(known.to_string()));
     }
-    let shared = Arc::clone(&server);
     let text = aside(move || {
-        let run = shared.runs.open(&question.0)?;
+        let _turn = turn;
+        let (run, version) = server.runs.open(&question.id)?;
+        question.version = version;
         #[expect(clippy::disallowed_methods, reason = "the server times its answers")]
         let began = Instant::now();
         let answered = run.answered(&changes, asked)?;
         let elapsed_ms = began.elapsed().as_secs_f64() * 1e3;
         let text = foretell_core::to_json(&Timed { answered: &answered, elapsed_ms });
-        let mut answers = shared.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = server.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if answers.len() >= limits::ANSWERS {
             answers.pop_front();
         }
@@ -351,7 +380,6 @@ async fn ask(
         Ok(text)
     })
     .await?;
-    drop(turn);
     Ok(as_json(text))
 }
 
@@ -365,7 +393,9 @@ async fn trace(
     State(server): Shared,
     Path((id, number)): Path<(String, u64)>,
 ) -> Result<Response, Problem> {
+    let turn = server.reporting.take("reports").await?;
     aside(move || {
+        let _turn = turn;
         let path = server.runs.find(&id)?;
         server.tools.trace(&path, number).map(as_json).map_err(Problem::bad)
     })
@@ -373,7 +403,9 @@ async fn trace(
 }
 
 async fn report(State(server): Shared, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    let turn = server.reporting.take("reports").await?;
     aside(move || {
+        let _turn = turn;
         let query = query.unwrap_or_default();
         let named = query.split('&').filter_map(|pair| pair.strip_prefix("run="));
         let named: Vec<String> = named.map(|name| name.replace("%20", " ")).collect();
@@ -408,11 +440,12 @@ async fn of_sweeps<T: Send + 'static>(
     server: Arc<Server>,
     work: impl FnOnce(&Server) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let turn = server.sweeping.acquire().await;
-    let shared = Arc::clone(&server);
-    let found = aside(move || work(&shared)).await;
-    drop(turn);
-    found
+    let turn = server.sweeping.take("requests about sweeps").await?;
+    aside(move || {
+        let _turn = turn;
+        work(&server)
+    })
+    .await
 }
 
 async fn list_sweeps(State(server): Shared) -> Result<Json<Value>, Problem> {

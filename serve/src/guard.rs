@@ -20,6 +20,11 @@ use crate::problem::Problem;
 /// The name of the cookie with the token.
 const COOKIE: &str = "foretell_token";
 
+/// The name of a host without the port that browsers leave out.
+fn without_default_port(host: &str) -> &str {
+    host.strip_suffix(":80").unwrap_or(host)
+}
+
 /// Access control.
 #[derive(Debug)]
 pub struct Guard {
@@ -39,12 +44,14 @@ impl Guard {
             format!("[::1]:{port}"),
             address.to_string(),
         ];
-        Arc::new(Self { hosts: hosts.into(), token: token.map(str::to_owned) })
+        let hosts = hosts.iter().map(|host| without_default_port(host).to_owned()).collect();
+        Arc::new(Self { hosts, token: token.map(str::to_owned) })
     }
 
     fn may(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default().to_ascii_lowercase();
+        let host = without_default_port(&host).to_owned();
         let refused = |error: &str| Err(Problem::new(StatusCode::FORBIDDEN, error));
         if headers.get_all(header::HOST).iter().count() != 1 {
             return refused("the request must say its `Host` once");
@@ -54,9 +61,18 @@ impl Guard {
         }
         if headers.contains_key(header::ORIGIN) {
             let origin = text(header::ORIGIN).unwrap_or_default().to_ascii_lowercase();
-            let own = ["http://", "https://"]
-                .iter()
-                .any(|scheme| origin.strip_prefix(scheme).is_some_and(|named| named == host));
+            let own = origin
+                .strip_prefix("http://")
+                .map(without_default_port)
+                // behind a proxy with encryption
+                .or_else(|| {
+                    origin
+                        .strip_prefix("https://")
+                        .map(|named| named.strip_suffix(":443").unwrap_or(named))
+                })
+                .is_some_and(|named| {
+                    named == host.strip_suffix(":443").unwrap_or(&host) || named == host
+                });
             if !own {
                 return refused("another page may not use this server");
             }
@@ -126,4 +142,41 @@ pub(crate) async fn pass(
          form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
     ));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(guard: &Guard, host: &str, origin: Option<&str>) -> Option<StatusCode> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        guard.may(&headers).err().map(|problem| problem.into_response().status())
+    }
+
+    #[test]
+    fn browsers_leave_out_port_80() {
+        let guard = Guard::new("127.0.0.1:80".parse().unwrap(), None);
+        for host in ["localhost", "localhost:80", "127.0.0.1", "[::1]", "LocalHost"] {
+            assert_eq!(status(&guard, host, None), None, "{host}");
+        }
+        assert_eq!(status(&guard, "localhost", Some("http://localhost")), None);
+        assert_eq!(status(&guard, "localhost:80", Some("http://localhost")), None);
+        for (host, origin) in [
+            ("localhost:8080", None),
+            ("evil.example", None),
+            ("evil.example:80", None),
+            ("localhost", Some("http://evil.example")),
+            ("localhost", Some("http://localhost:8080")),
+            ("localhost", Some("null")),
+        ] {
+            assert_eq!(status(&guard, host, origin), Some(StatusCode::FORBIDDEN), "{host}");
+        }
+        let other = Guard::new("127.0.0.1:8080".parse().unwrap(), None);
+        assert_eq!(status(&other, "localhost", None), Some(StatusCode::FORBIDDEN));
+        assert_eq!(status(&other, "localhost:8080", Some("http://localhost:8080")), None);
+    }
 }

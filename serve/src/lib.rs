@@ -7,19 +7,21 @@
 //!
 //! Access ([`guard`]): without a token the server listens only on this machine, and answers only requests with its
 //! own `Host` and `Origin`. So no other page in the user's browser can use it. With a token every request must
-//! carry it. A scenario may read files of the served directory only. Sizes, times and numbers are limited
+//! carry it. A scenario or a question may read files of the served directory only. Sizes, times and numbers are limited
 //! ([`limits`]).
 //!
 //! Left out: several users with separate rights, encryption (use a reverse proxy for it), saving scenarios, beginning
 //! sweeps.
 
 mod api;
+mod connections;
 pub mod guard;
 pub mod limits;
 mod problem;
 mod runs;
 mod settings;
 mod sweeps;
+mod turns;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -59,7 +61,10 @@ pub struct Options {
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// Other machines could connect without a token.
-    #[error("{0} can be reached by others: give a token of 16 characters or more (`--token`)")]
+    #[error(
+        "{0} can be reached by others: give a token of 16 characters or more (`--token-file`, or the environment \
+         variable `FORETELL_TOKEN`)"
+    )]
     NeedsToken(IpAddr),
     /// The token can be guessed, or does not fit into an address and a cookie.
     #[error("a token has 16 characters or more: letters, digits, `-` and `_`")]
@@ -114,7 +119,7 @@ pub fn serve(
     let runs = Runs::new(&directory, options.jobs).map_err(wrong)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(limits::BLOCKING_THREADS)
+        .max_blocking_threads(limits::BLOCKING_THREADS + api::turns())
         .enable_all()
         .build()
         .map_err(ServeError::Ended)?;
@@ -127,6 +132,7 @@ pub fn serve(
         let sweeps = Sweeps::new(&directory);
         let router = api::router(Arc::new(runs), sweeps, Arc::new(tools), guard);
         ready(address);
-        axum::serve(listener, router).await.map_err(ServeError::Ended)
+        connections::serve(listener, router).await;
+        Ok(())
     })
 }

@@ -18,8 +18,20 @@ pub const ANSWERS: usize = 512;
 pub const CHANGES: usize = 64;
 /// Maximum number of questions that wait for an answer.
 pub const QUEUED: usize = 64;
-/// Number of threads for blocking work.
+/// Number of threads for short blocking work, besides those for work that takes turns.
 pub const BLOCKING_THREADS: usize = 16;
+/// Maximum number of checks and reports that wait for their turn.
+pub const PENDING: usize = 64;
+/// Maximum time of finding the settings of a scenario that can be changed; each value is a check of the scenario.
+pub const SETTINGS_TIME: Duration = Duration::from_secs(2);
+/// Maximum number of settings of a scenario that are offered.
+pub const SETTINGS: usize = 60;
+/// Maximum number of ended runs that were not kept and are still listed.
+pub const ENDED: usize = 50;
+/// Maximum number of open connections.
+pub const CONNECTIONS: usize = 512;
+/// Maximum time in which a client sends the head of a request.
+pub const HEAD_TIME: Duration = Duration::from_secs(15);
 /// Maximum number of runs on a page.
 pub const COMPARED: usize = 4;
 /// Maximum number of listed sweeps.

@@ -11,8 +11,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use axum::http::StatusCode;
 use foretell_core::records::STORE_FILE;
 use foretell_core::{Error, Run, RunDirectory, SCENARIO_FILE, Scenario, TRUTH_FILE};
 use foretell_scenarios::Change;
@@ -26,8 +27,6 @@ use crate::problem::Problem;
 const SERVED: &str = "served";
 /// Time between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
-/// Maximum number of entries of the served directory that are examined.
-const MOST_ENTRIES: usize = 2_000;
 
 /// The state of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -63,10 +62,23 @@ impl Status {
 pub(crate) struct Entry {
     number: u64,
     title: String,
-    scenario: Scenario,
+    /// Until the run begins.
+    scenario: Mutex<Option<Scenario>>,
     directory: PathBuf,
     status: watch::Sender<Status>,
     stop: AtomicBool,
+}
+
+impl Entry {
+    /// Ends a run. Of a run that is not kept, nothing stays.
+    fn end(&self, status: Status) {
+        lock(&self.scenario).take();
+        if status != Status::Done {
+            // files that the user put there stay
+            let _ = fs::remove_dir(&self.directory);
+        }
+        self.status.send_replace(status);
+    }
 }
 
 /// A run in a list.
@@ -86,7 +98,39 @@ pub(crate) struct Listed {
 pub(crate) struct Runs {
     directory: PathBuf,
     state: Arc<(Mutex<State>, Condvar)>,
-    open: Mutex<VecDeque<(String, Arc<Run>)>>,
+    open: Mutex<VecDeque<Open>>,
+}
+
+/// A run whose records are open for questions.
+struct Open {
+    id: String,
+    version: Version,
+    run: Arc<Run>,
+}
+
+/// Distinguishes the files of a run from those of another run that replaces it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Version(Vec<(u64, u64, Option<SystemTime>)>);
+
+impl Version {
+    /// Of the run in a directory.
+    fn of(directory: &Path) -> Self {
+        let file = |name| {
+            let found = fs::metadata(directory.join(name)).ok()?;
+            Some((inode(&found), found.len(), found.modified().ok()))
+        };
+        Self([STORE_FILE, TRUTH_FILE, SCENARIO_FILE].into_iter().filter_map(file).collect())
+    }
+}
+
+#[cfg(unix)]
+fn inode(found: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(found)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &fs::Metadata) -> u64 {
+    0
 }
 
 #[derive(Default)]
@@ -107,6 +151,11 @@ impl Runs {
     pub(crate) fn new(directory: &Path, jobs: usize) -> io::Result<Self> {
         if !fs::metadata(directory)?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::NotADirectory));
+        }
+        if served(directory).is_none() {
+            let message =
+                format!("`{SERVED}` in it is a link or a file; runs are kept in a directory");
+            return Err(io::Error::other(message));
         }
         let next = 1 + numbers(directory).max().unwrap_or(0);
         let state = State { next, ..State::default() };
@@ -133,13 +182,13 @@ impl Runs {
         if kept + state.queue.len() >= limits::KEPT {
             return Err(Problem::busy(format!("{} runs are kept; remove some", limits::KEPT)));
         }
-        let number = state.next;
-        state.next += 1;
+        let (number, directory) = self.reserve(state.next)?;
+        state.next = number + 1;
         let entry = Arc::new(Entry {
             number,
             title: if title.is_empty() { format!("run {number}") } else { title },
-            scenario,
-            directory: self.directory.join(SERVED).join(format!("run-{number}")),
+            scenario: Mutex::new(Some(scenario)),
+            directory,
             status: watch::Sender::new(Status::Waiting),
             stop: AtomicBool::new(false),
         });
@@ -149,10 +198,38 @@ impl Runs {
         Ok(listed(&entry))
     }
 
+    /// Makes the directory of a new run, with this number or a later one that is free. Another server of the same
+    /// directory cannot make it, too.
+    fn reserve(&self, from: u64) -> Result<(u64, PathBuf), Problem> {
+        let unusable = |error: io::Error| {
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            Problem::new(status, format!("cannot make a directory in `{SERVED}`: {error}"))
+        };
+        let served = served(&self.directory)
+            .ok_or_else(|| unusable(io::Error::from(io::ErrorKind::NotADirectory)))?;
+        fs::create_dir_all(&served).map_err(unusable)?;
+        let mut number = from;
+        loop {
+            let directory = served.join(format!("run-{number}"));
+            match fs::create_dir(&directory) {
+                Ok(()) => return Ok((number, directory)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(unusable(error)),
+            }
+        }
+    }
+
     /// All runs: first those of this server, the latest first.
     pub(crate) fn list(&self) -> Vec<Listed> {
-        let entries: Vec<Arc<Entry>> =
-            lock(&self.state.0).entries.values().map(Arc::clone).collect();
+        let entries: Vec<Arc<Entry>> = {
+            let mut state = lock(&self.state.0);
+            // another server of the same directory, or the user, may have removed a run
+            let is_there =
+                |entry: &Entry| self.served(entry.number).is_some_and(|path| is_run(&path));
+            let is_kept = |entry: &Entry| *entry.status.borrow() == Status::Done;
+            state.entries.retain(|_, entry| !is_kept(entry) || is_there(entry));
+            state.entries.values().map(Arc::clone).collect()
+        };
         let mut served: BTreeMap<u64, Listed> =
             entries.iter().map(|entry| (entry.number, listed(entry))).collect();
         for number in numbers(&self.directory) {
@@ -185,8 +262,9 @@ impl Runs {
 
     /// The directory of a kept run.
     pub(crate) fn find(&self, id: &str) -> Result<PathBuf, Problem> {
-        let path = match name(id).ok_or_else(|| Problem::missing("such run"))? {
-            Name::Served(number) => self.directory.join(SERVED).join(format!("run-{number}")),
+        let missing = || Problem::missing("such run");
+        let path = match name(id).ok_or_else(missing)? {
+            Name::Served(number) => self.served(number).ok_or_else(missing)?,
             Name::Own(name) => self.directory.join(name),
         };
         if let Some(entry) = self.entry(id) {
@@ -200,26 +278,41 @@ impl Runs {
                 _ => return Err(Problem::bad("the run is not over")),
             }
         }
-        if is_run(&path) { Ok(path) } else { Err(Problem::missing("such run")) }
+        if is_run(&path) { Ok(path) } else { Err(missing()) }
     }
 
-    /// The records of a run, open for questions.
-    pub(crate) fn open(&self, id: &str) -> Result<Arc<Run>, Problem> {
+    /// The directory of a run of this server; `None` if it would lead elsewhere.
+    fn served(&self, number: u64) -> Option<PathBuf> {
+        served(&self.directory).map(|served| served.join(format!("run-{number}")))
+    }
+
+    /// The version of a kept run.
+    pub(crate) fn version(&self, id: &str) -> Result<Version, Problem> {
+        self.find(id).map(|path| Version::of(&path))
+    }
+
+    /// The records of a run, open for questions, which may name only files of the served directory. A run that
+    /// replaces another is opened anew.
+    pub(crate) fn open(&self, id: &str) -> Result<(Arc<Run>, Version), Problem> {
         let path = self.find(id)?;
         let mut open = lock(&self.open);
-        if let Some(place) = open.iter().position(|(known, _)| known == id) {
+        // before the files are opened: if they are replaced meanwhile, the next question finds another version
+        let version = Version::of(&path);
+        if let Some(place) = open.iter().position(|known| known.id == id) {
             let found = open.remove(place).expect("it was found");
-            let run = Arc::clone(&found.1);
-            open.push_back(found);
-            return Ok(run);
+            if found.version == version {
+                let run = Arc::clone(&found.run);
+                open.push_back(found);
+                return Ok((run, version));
+            }
         }
         // keep the lock: others would open the same run
-        let run = Arc::new(Run::open(&path)?);
+        let run = Arc::new(Run::open(&path)?.confining_changes(&self.directory));
         if open.len() >= limits::OPEN {
             open.pop_front();
         }
-        open.push_back((id.to_owned(), Arc::clone(&run)));
-        Ok(run)
+        open.push_back(Open { id: id.to_owned(), version: version.clone(), run: Arc::clone(&run) });
+        Ok((run, version))
     }
 
     /// Stops a run, or removes a run that this server has made.
@@ -234,14 +327,15 @@ impl Runs {
             let mut state = lock(&self.state.0);
             if let Some(place) = state.queue.iter().position(|waiting| waiting.number == number) {
                 state.queue.remove(place);
-                entry.status.send_replace(Status::Stopped);
+                entry.end(Status::Stopped);
+                forget_ended(&mut state);
             }
             return Ok(());
         }
-        let path = self.directory.join(SERVED).join(format!("run-{number}"));
+        let path = self.served(number).ok_or_else(|| Problem::missing("such run"))?;
         let known = lock(&self.state.0).entries.remove(&number).is_some();
         if is_run(&path) {
-            lock(&self.open).retain(|(open, _)| open != id);
+            lock(&self.open).retain(|open| open.id != id);
             // files that the user put beside the run stay
             RunDirectory::remove(&path)?;
             return Ok(());
@@ -301,17 +395,40 @@ pub(crate) fn holds(path: &Path, files: &[&str]) -> bool {
         && files.iter().all(|file| is(&path.join(file), fs::FileType::is_file))
 }
 
-/// Names of directories in a directory.
+/// Names in a directory, except those of files.
 fn directories(directory: &Path) -> impl Iterator<Item = String> + use<> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_ENTRIES);
-    entries.filter_map(|entry| entry.file_name().into_string().ok())
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    // some file systems do not say what an entry is
+    let may_be = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|found| !found.is_file());
+    entries.filter(may_be).filter_map(|entry| entry.file_name().into_string().ok())
+}
+
+/// The directory of this server's runs, which may not exist yet; `None` if it would lead elsewhere.
+fn served(directory: &Path) -> Option<PathBuf> {
+    let served = directory.join(SERVED);
+    let is_other = fs::symlink_metadata(&served).is_ok_and(|found| !found.is_dir());
+    (!is_other).then_some(served)
 }
 
 /// Numbers of the runs that this server, or an earlier one, has kept.
 fn numbers(directory: &Path) -> impl Iterator<Item = u64> + use<> {
-    let served = directory.join(SERVED);
-    let names = directories(&served).filter_map(|name| name.strip_prefix("run-")?.parse().ok());
-    names.filter(move |number| is_run(&served.join(format!("run-{number}"))))
+    let served = served(directory);
+    let names = served.iter().flat_map(|served| directories(served)).collect::<Vec<_>>();
+    let numbers = names.into_iter().filter_map(|name| name.strip_prefix("run-")?.parse().ok());
+    numbers.filter(move |number| {
+        served.as_ref().is_some_and(|served| is_run(&served.join(format!("run-{number}"))))
+    })
+}
+
+/// Forgets the oldest runs that ended and were not kept.
+fn forget_ended(state: &mut State) {
+    let is_ended =
+        |entry: &Entry| matches!(*entry.status.borrow(), Status::Failed { .. } | Status::Stopped);
+    let ended: Vec<u64> =
+        state.entries.values().filter(|entry| is_ended(entry)).map(|entry| entry.number).collect();
+    for number in &ended[..ended.len().saturating_sub(limits::ENDED)] {
+        state.entries.remove(number);
+    }
 }
 
 /// What the user has made in the directory and `is_wanted`, by name.
@@ -343,7 +460,8 @@ fn work(shared: &(Mutex<State>, Condvar)) {
                 error: "this is a fault of the program; please report it".to_owned(),
             },
         };
-        entry.status.send_replace(status);
+        entry.end(status);
+        forget_ended(&mut lock(&shared.0));
     }
 }
 
@@ -357,9 +475,10 @@ fn simulate(entry: &Entry) -> Result<(), String> {
     if fs::symlink_metadata(served).is_ok_and(|found| !found.is_dir()) {
         return Err(format!("`{}` is not a directory", served.display()));
     }
+    let scenario = lock(&entry.scenario).take().expect("a run begins once");
     let (began, mut reported_at) = (Instant::now(), None::<Instant>);
     let mut late = false;
-    let found = foretell_core::record(&entry.scenario, &entry.directory, |progress| {
+    let found = foretell_core::record(&scenario, &entry.directory, |progress| {
         late = began.elapsed() > limits::RUN;
         if late || entry.stop.load(Ordering::Relaxed) {
             return ControlFlow::Break(());

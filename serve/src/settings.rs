@@ -1,10 +1,15 @@
 //! The settings for sliders: paths, and values around the present ones.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use foretell_core::Scenario;
 use foretell_scenarios::model::{Arrivals, Role};
 use serde::Serialize;
+
+use crate::limits;
 
 /// A setting that a question can change.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -15,6 +20,9 @@ pub(crate) struct Setting {
     values: Vec<String>,
     /// Index of its present value.
     now: usize,
+    /// Number of clients of which each has this load, if it is a load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<usize>,
 }
 
 /// Factors on a number.
@@ -33,29 +41,59 @@ const ENCODINGS: [&str; 10] = [
     "lrc(6,2,2)",
 ];
 
-/// The settings of a scenario.
-pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
+/// Until when work is worth doing: for a limited time, and while its client waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    end: Instant,
+    is_abandoned: Arc<AtomicBool>,
+}
+
+/// Held by a request; tells its work when the client has gone.
+pub(crate) struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Budget {
+    /// A budget for finding settings that begins now.
+    #[expect(clippy::disallowed_methods, reason = "the work of a request is limited")]
+    pub(crate) fn begin() -> (Self, Waits) {
+        let is_abandoned = Arc::new(AtomicBool::new(false));
+        let end = Instant::now() + limits::SETTINGS_TIME;
+        (Self { end, is_abandoned: Arc::clone(&is_abandoned) }, Waits(is_abandoned))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the work of a request is limited")]
+    fn is_left(&self) -> bool {
+        !self.is_abandoned.load(Ordering::Relaxed) && Instant::now() < self.end
+    }
+}
+
+/// The settings of a scenario: the first [`limits::SETTINGS`], and of these as many as the budget allows, since each
+/// value is tried.
+pub(crate) fn of(scenario: &Scenario, budget: &Budget) -> Vec<Setting> {
     let Ok(model) = scenario.check() else { return Vec::new() };
     let mut found = Vec::new();
     for workload in &model.workloads {
         let root = format!("workload.{}", workload.name);
+        let clients = Some(workload.clients.len());
         match workload.arrivals {
             Arrivals::Closed { outstanding, .. } => {
                 let values = FACTORS.map(|factor| (f64::from(outstanding) * factor).round() as u64);
-                found.extend(around(
-                    format!("{root}.outstanding"),
-                    values,
-                    u64::from(outstanding),
-                    |n| n.to_string(),
-                ));
+                let path = format!("{root}.outstanding");
+                let load = around(path, values, u64::from(outstanding), |n| n.to_string());
+                found.extend(load.map(|load| Setting { clients, ..load }));
             }
             Arrivals::Poisson { rate_rps } | Arrivals::Deterministic { rate_rps } => {
                 // in whole thousandths
                 let now = (rate_rps * 1e3).round() as u64;
                 let values = FACTORS.map(|factor| (now as f64 * factor).round() as u64);
-                found.extend(around(format!("{root}.rate"), values, now, |n| {
-                    format!("{} /s", n as f64 / 1e3)
-                }));
+                let write = |n| format!("{} /s", n as f64 / 1e3);
+                let load = around(format!("{root}.rate"), values, now, write);
+                found.extend(load.map(|load| Setting { clients, ..load }));
             }
             _ => {}
         }
@@ -71,6 +109,7 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
                 path: format!("volume.{}.encoding", volume.name),
                 values: all.iter().map(ToString::to_string).collect(),
                 now,
+                clients: None,
             }));
         }
     }
@@ -86,18 +125,25 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Setting> {
             }));
         }
     }
-    found.iter().filter_map(|setting| possible(setting, scenario)).collect()
+    let found = found.iter().take(limits::SETTINGS);
+    found.map_while(|setting| possible(setting, scenario, budget)).flatten().collect()
 }
 
-/// The setting with only the values that the scenario accepts; `None` unless there are several.
-fn possible(setting: &Setting, scenario: &Scenario) -> Option<Setting> {
-    let can_be = |value: &&String| {
+/// The setting with only the values that the scenario accepts, if there are several. `None` if the budget is spent.
+fn possible(setting: &Setting, scenario: &Scenario, budget: &Budget) -> Option<Option<Setting>> {
+    let mut values = Vec::new();
+    for value in &setting.values {
+        if !budget.is_left() {
+            return None;
+        }
         let mut changed = scenario.clone();
-        changed.set(&setting.path, value).is_ok() && changed.check().is_ok()
-    };
-    let values: Vec<String> = setting.values.iter().filter(can_be).cloned().collect();
-    let now = values.iter().position(|value| *value == setting.values[setting.now])?;
-    (values.len() > 1).then(|| Setting { path: setting.path.clone(), values, now })
+        if changed.set(&setting.path, value).is_ok() && changed.check().is_ok() {
+            values.push(value.clone());
+        }
+    }
+    let now = values.iter().position(|value| *value == setting.values[setting.now]);
+    let several = now.filter(|_| values.len() > 1);
+    Some(several.map(|now| Setting { values, now, ..setting.clone() }))
 }
 
 /// A setting of numbers; values of 0 are left out.
@@ -110,7 +156,7 @@ fn around(
     let values: BTreeSet<u64> =
         values.into_iter().chain([now]).filter(|value| *value > 0).collect();
     let now = values.iter().position(|value| *value == now)?;
-    Some(Setting { path, values: values.into_iter().map(write).collect(), now })
+    Some(Setting { path, values: values.into_iter().map(write).collect(), now, clients: None })
 }
 
 #[cfg(test)]
@@ -118,10 +164,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_is_tried_for_a_client_that_has_gone() {
+        let scenario = Scenario::load("first-look").unwrap();
+        let (budget, waits) = Budget::begin();
+        drop(waits);
+        assert_eq!(of(&scenario, &budget), []);
+    }
+
+    #[test]
     fn every_choice_is_a_scenario() {
         for name in ["first-look", "array-server"] {
             let scenario = Scenario::load(name).unwrap();
-            let settings = of(&scenario);
+            let (budget, _waits) = Budget::begin();
+            let settings = of(&scenario, &budget);
             assert!(settings.len() >= 2, "{name}: {settings:?}");
             for setting in settings {
                 for value in [&setting.values[0], &setting.values[setting.now]] {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use foretell_datasets::{EncodedEntry, Entry, JournalWriter, Value as Cell};
@@ -51,7 +51,7 @@ outstanding = 4
 
 /// A server of its own directory; it ends with the test's process.
 struct Server {
-    directory: TempDir,
+    directory: Arc<TempDir>,
     address: SocketAddr,
 }
 
@@ -74,9 +74,15 @@ fn options(directory: &Path) -> Options {
 
 impl Server {
     fn with(token: Option<&str>) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = Arc::new(tempfile::tempdir().unwrap());
         let address = begin(directory.path(), token);
         Self { directory, address }
+    }
+
+    /// Another server of the same directory.
+    fn again(&self) -> Self {
+        let directory = Arc::clone(&self.directory);
+        Self { address: begin(directory.path(), None), directory }
     }
 
     fn new() -> Self {
@@ -389,8 +395,7 @@ fn runs_outlive_the_server_and_a_long_one_is_stopped() {
     let server = Server::new();
     let id = server.run();
     // another server of the same directory, as after a kill
-    let later =
-        Server { address: begin(server.directory.path(), None), directory: server.directory };
+    let later = server.again();
     assert_eq!(later.get(&format!("/api/runs/{id}")).status, 200);
     let long = SCENARIO.replace("2 s", "1000 h");
     let begun = later.post("/api/runs", &json!({ "text": long })).json();
@@ -506,4 +511,188 @@ fn no_sweep_leads_elsewhere_and_a_damaged_one_hurts_no_other() {
         assert_eq!(found.status / 100, 4, "{path}: {} {}", found.status, found.body);
     }
     assert_eq!(server.send("DELETE", "/api/sweeps/good", "", "").status, 405);
+}
+
+#[test]
+fn a_question_reaches_no_other_file() {
+    let server = Server::new();
+    let id = server.run();
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().join("secret.toml");
+    fs::write(&secret, "root:x:0:0\n").unwrap();
+    std::os::unix::fs::symlink(outside.path(), server.directory.path().join("devices")).unwrap();
+    std::os::unix::fs::symlink(&secret, server.directory.path().join("link")).unwrap();
+    let shown = secret.display().to_string();
+    for file in [shown.as_str(), "/nosuch", "link", "../secret.toml", "/proc/self/environ"] {
+        for change in [
+            format!("cluster.crush={file}"),
+            format!("cluster={{ system = \"ceph\", crush = {file:?} }}"),
+            format!(
+                "workload.w={{ volume = \"data\", client = \"app\", kind = \"trace\", file = {file:?} }}"
+            ),
+            format!(
+                "workload.w={{ volume = \"data\", client = \"app\", kind = \"fio\", file = {file:?} }}"
+            ),
+        ] {
+            for model in ["fast", "replay"] {
+                let question = json!({ "what_if": [change], "model": model });
+                let found = server.post(&format!("/api/runs/{id}/ask"), &question);
+                assert_eq!(found.status / 100, 4, "{change}: {}", found.body);
+                assert!(!found.body.contains("root:"), "{}", found.body);
+                let says = |text| found.body.contains(text);
+                // whether there is such a file must not show
+                assert!(!says("No such file") && !says("there is no trace"), "{}", found.body);
+            }
+        }
+    }
+    let profile = json!({ "what_if": ["node.brick.disk=[\"secret\"]"], "model": "replay" });
+    let found = server.post(&format!("/api/runs/{id}/ask"), &profile);
+    assert!(found.status / 100 == 4 && !found.body.contains("root:"), "{}", found.body);
+    // a scenario that names the profile by a change
+    let set = json!({ "text": SCENARIO, "set": ["node.brick.disk=[\"secret\"]"] });
+    for path in ["/api/check", "/api/runs"] {
+        assert!(!server.post(path, &set).body.contains("root:"));
+    }
+}
+
+#[test]
+fn a_run_that_replaces_another_answers_for_itself() {
+    let server = Server::new();
+    let id = server.run();
+    // a run of the user's own
+    let own = server.directory.path().join("mine");
+    fs::rename(server.directory.path().join("served/run-1"), &own).unwrap();
+    assert_eq!(server.get(&format!("/api/runs/{id}")).status, 404);
+    let ask = || {
+        let question = json!({ "what_if": ["workload.w.outstanding=8"], "model": "replay" });
+        let found = server.post("/api/runs/mine/ask", &question);
+        assert_eq!(found.status, 200, "{}", found.body);
+        found.json()["workloads"]["w"]["throughput_rps"].as_f64().unwrap()
+    };
+    let before = ask();
+    let faster = SCENARIO.replace("sata-7200-2005", "nvme-3gbs");
+    let begun = server.post("/api/runs", &json!({ "text": faster })).json();
+    let other = begun["id"].as_str().unwrap().to_owned();
+    server.wait(&other, "done");
+    fs::remove_dir_all(&own).unwrap();
+    let number = other.strip_prefix("served-").unwrap();
+    fs::rename(server.directory.path().join(format!("served/run-{number}")), &own).unwrap();
+    assert!(ask() > 3.0 * before, "the drives are much faster");
+}
+
+#[test]
+fn servers_of_one_directory_give_no_number_twice() {
+    let first = Server::new();
+    let second = first.again();
+    let begun = |server: &Server| {
+        let begun = server.post("/api/runs", &json!({ "text": SCENARIO })).json();
+        begun["id"].as_str().unwrap().to_owned()
+    };
+    let ids = [begun(&first), begun(&second), begun(&first), begun(&second)];
+    assert_eq!(ids, ["served-1", "served-2", "served-3", "served-4"]);
+    for (server, id) in [(&first, &ids[0]), (&second, &ids[1]), (&first, &ids[2])] {
+        server.wait(id, "done");
+    }
+    second.wait(&ids[3], "done");
+    // each sees the runs of both, and none is listed twice
+    for server in [&first, &second] {
+        let runs = server.get("/api/runs").json();
+        assert_eq!(runs["runs"].as_array().unwrap().len(), 4, "{runs}");
+    }
+    assert_eq!(second.send("DELETE", "/api/runs/served-1", "", "").status, 204);
+    assert_eq!(first.get("/api/runs").json()["runs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn nothing_stays_of_runs_that_were_stopped() {
+    let server = Server::new();
+    let long = SCENARIO.replace("2 s", "1000 h");
+    for _ in 0..60 {
+        let begun = server.post("/api/runs", &json!({ "text": long })).json();
+        let id = begun["id"].as_str().unwrap();
+        assert_eq!(server.send("DELETE", &format!("/api/runs/{id}"), "", "").status, 204);
+        server.wait(id, "stopped");
+    }
+    let runs = server.get("/api/runs").json();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 50, "the last ones are listed");
+    let served = fs::read_dir(server.directory.path().join("served")).unwrap().flatten();
+    let left: Vec<_> = served.map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_link_in_place_of_the_kept_runs_is_refused() {
+    let outside = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let link = directory.path().join("served");
+    std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+    let found = serve(&options(directory.path()), Stub, |_| ());
+    assert!(matches!(found, Err(ServeError::Directory { .. })));
+    // and if it becomes one while the server runs
+    let server = Server::new();
+    let id = server.run();
+    let served = server.directory.path().join("served");
+    fs::rename(&served, outside.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("moved"), &served).unwrap();
+    assert_eq!(server.get(&format!("/api/runs/{id}")).status, 404);
+    assert_eq!(server.get("/api/runs").json(), json!({ "runs": [] }));
+    assert_eq!(server.send("DELETE", &format!("/api/runs/{id}"), "", "").status / 100, 4);
+    assert_eq!(server.post("/api/runs", &json!({ "text": SCENARIO })).status / 100, 5);
+    assert!(outside.path().join("moved/run-1/run.db").exists());
+}
+
+#[test]
+fn a_run_is_found_among_many_files() {
+    let server = Server::new();
+    server.run();
+    let own = server.directory.path().join("mine");
+    fs::rename(server.directory.path().join("served/run-1"), own).unwrap();
+    for number in 0..6_000 {
+        fs::write(server.directory.path().join(format!("file-{number}.csv")), "").unwrap();
+    }
+    let runs = server.get("/api/runs").json();
+    assert_eq!(runs["runs"][0]["id"], "mine", "{runs}");
+}
+
+/// A scenario with so many workloads.
+fn with_workloads(count: usize) -> String {
+    let (head, workload) = SCENARIO.split_at(SCENARIO.find("[workload.w]").unwrap());
+    let each = |number| workload.replace("workload.w]", &format!("workload.w{number}]"));
+    head.to_owned() + &(0..count).map(each).collect::<String>()
+}
+
+#[test]
+fn a_check_of_many_workloads_ends_soon_and_locks_out_nobody() {
+    let server = Server::new();
+    let text = with_workloads(2_000);
+    #[expect(clippy::disallowed_methods, reason = "a server takes its time")]
+    let began = Instant::now();
+    let body = json!({ "text": text }).to_string();
+    let request = format!(
+        "POST /api/check HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        server.address.port(),
+        body.len()
+    );
+    // clients that go at once
+    for _ in 0..16 {
+        let mut socket = TcpStream::connect(server.address).unwrap();
+        socket.write_all(request.as_bytes()).unwrap();
+    }
+    assert_eq!(server.get("/api/runs").status, 200);
+    let found = server.post("/api/check", &json!({ "text": text })).json();
+    assert_eq!(found["faults"], json!([]));
+    assert!(began.elapsed() < Duration::from_secs(50), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_client_that_sends_nothing_is_let_go() {
+    let server = Server::new();
+    for sent in ["", "GET / HTTP/1.1\r\nHost: localhost"] {
+        let mut socket = TcpStream::connect(server.address).unwrap();
+        socket.write_all(sent.as_bytes()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(40))).unwrap();
+        let mut rest = Vec::new();
+        // the server closes the connection; it need not say anything
+        assert!(socket.read_to_end(&mut rest).is_ok(), "{sent:?}");
+    }
 }

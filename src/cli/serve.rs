@@ -15,13 +15,17 @@ pub struct ServeArguments {
     /// Port to listen on; 0 takes any free port.
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
-    /// Address to listen on. If other computers can reach it, `--token` is required.
+    /// Address to listen on. If other computers can reach it, a token is required.
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub address: IpAddr,
     /// Secret that every request must carry: open the page once with `?token=TOKEN`, or send
-    /// `Authorization: Bearer TOKEN`. It has at least 16 letters, digits, `-` or `_`.
-    #[arg(long, value_name = "TOKEN")]
+    /// `Authorization: Bearer TOKEN`. It has at least 16 letters, digits, `-` or `_`. Other users of this
+    /// computer can see the command line, but not the environment variable `FORETELL_TOKEN` or a `--token-file`.
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
     pub token: Option<String>,
+    /// File with the token.
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// Number of simulations at a time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub jobs: u8,
