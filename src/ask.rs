@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use foretell_units::relative_change;
 use foretell_whatif::{Answer, Model, Observed, WhatIfError};
 
 use crate::cli::AskArguments;
@@ -146,10 +147,7 @@ fn table(answer: &Answer, unchanged: bool) -> String {
     }
     let misfits = answer.workloads.iter().filter_map(|(name, found)| {
         let misfit = found.misfit?;
-        let percent = |part: f64| {
-            let shown = format!("{:+.1} %", 100.0 * part);
-            if matches!(shown.as_str(), "+0.0 %" | "-0.0 %") { "0.0 %".to_owned() } else { shown }
-        };
+        let percent = |part: f64| relative_change(part, 1);
         let (throughput, response) =
             (percent(misfit.throughput), percent(misfit.mean_response_time));
         Some(format!("`{name}` {throughput} throughput, {response} mean response time"))

@@ -9,7 +9,7 @@ use foretell_estimate::{
     total_of_sizes, warnings,
 };
 use foretell_sorted::SortedSet;
-use foretell_units::Bytes;
+use foretell_units::{Bytes, relative_change};
 use serde_json::{Value, json};
 
 use crate::cli::ShareOfSize;
@@ -217,7 +217,7 @@ impl OfSeries {
         if let Some(errors) = self.errors() {
             let mut rows =
                 table(&["size", "reads", "measured/s", "plain rule", "error", "aware", "error"]);
-            let percent = |error: f64| format!("{:+.1} %", 100.0 * error);
+            let percent = |error: f64| relative_change(error, 1);
             for check in &self.checks {
                 let [plain, aware] = check.errors();
                 let error = check.measured.error.map(|error| error * Z95);

@@ -88,11 +88,11 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     let unit = if log_target { " of the logarithm" } else { "" };
     let _ = writeln!(
         text,
-        "mean RMSE{unit} over {} folds {:.6}, before the search {:.6} ({:+.1} %)",
+        "mean RMSE{unit} over {} folds {:.6}, before the search {:.6} ({})",
         folds.count(),
         found.best.cost,
         tuned.cost_before,
-        100.0 * (found.best.cost / tuned.cost_before - 1.0)
+        foretell_units::relative_change(found.best.cost / tuned.cost_before - 1.0, 1)
     );
     let _ = writeln!(
         text,

@@ -20,9 +20,8 @@ pub fn reasons(answer: &Answer, truth: &Truth) -> Vec<String> {
         if let Some(misfit) = workload.misfit.map(|misfit| misfit.mean_response_time)
             && misfit.abs() > SLIGHT.0
         {
-            let off = 100.0 * misfit;
-            let text =
-                format!("{name}'s response time is {off:+.0} % off in the recorded run itself");
+            let off = foretell_units::relative_change(misfit, 0);
+            let text = format!("{name}'s response time is off by {off} in the recorded run itself");
             found.push((misfit.abs(), text));
         }
         let measured = truth.workloads.get(name).and_then(|measured| measured.read_hit_rate);

@@ -1,6 +1,7 @@
 //! Sections of a measured cluster and its twin: what was measured, beside what was simulated.
 
 use foretell_sorted::SortedMap;
+use foretell_units::relative_change;
 use serde_json::Value;
 
 use crate::chart::{Axis, Chart, Column, Scale, Series, View, levels, thinned};
@@ -189,8 +190,11 @@ fn table(rows: &[&Value]) -> Table {
     for row in rows {
         let shown = |of, key| known(figure(row, of, key), number);
         // a space that does not break keeps cells on one line
-        let error =
-            |key| known(at(row, &["error", key]), |share| format!("{:+.0}\u{a0}%", 100.0 * share));
+        let error = |key| {
+            known(at(row, &["error", key]), |share| {
+                relative_change(share, 0).replace(' ', "\u{a0}")
+            })
+        };
         let mut cells =
             vec![known(at(row, &["row"]), number), curve_of(row), known(outstanding(row), number)];
         cells.extend([shown("measured", "iops"), shown("predicted", "iops"), error("iops")]);

@@ -6,7 +6,7 @@ use std::path::Path;
 use foretell_core::calibrate::disk::{
     Condition, Evidence, Fitted, Got, RunJob, TOLERANCES, within, words,
 };
-use foretell_units::Op;
+use foretell_units::{Op, relative_change};
 use serde_json::{Value, json};
 
 use crate::output::counted;
@@ -153,8 +153,7 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn text(&self, output: Option<&Path>, profile: &str) -> String {
-        // + 0.0 turns -0 into 0
-        let percent = |error: f64| format!("{:+.1} %", (error * 1000.0).round() / 10.0 + 0.0);
+        let percent = |error: f64| relative_change(error, 1);
         let mut runs = table(&[
             "run",
             "",
