@@ -71,8 +71,8 @@ fn a_run_is_shown_as_its_truth_has_it() {
     assert_eq!(
         headings(&outline),
         [
-            "The cluster",
             "What clients saw",
+            "The cluster",
             "Over time",
             "Distribution of response times",
             "Resources over time",
@@ -91,7 +91,10 @@ fn a_run_is_shown_as_its_truth_has_it() {
     let bottleneck = &truth["bottleneck"];
     let (host, resource) =
         (bottleneck["host"].as_str().unwrap(), bottleneck["resource"].as_str().unwrap());
-    assert!(html.contains(&format!("aria-label=\"{host}, the bottleneck: ")), "{host}");
+    let is_bottleneck = bottleneck["utilization"].as_f64().unwrap() >= 0.8;
+    let verdict = if is_bottleneck { "bottleneck" } else { "busiest" };
+    assert!(html.contains(&format!("aria-label=\"{host}, the {verdict}: ")), "{host}");
+    assert_eq!(html.contains("class=\"host bottleneck\""), is_bottleneck);
     assert!(html.contains(&format!("The busiest resource is {resource} of {host}")));
     // what the records say is what the clients saw
     let percentiles = table(&outline, "Response time in milliseconds");
@@ -191,7 +194,45 @@ fn runs_are_compared() {
     let slow = place.keep("slow", &[]);
     let fast = place.keep("fast", &["--set", "node.brick.cache.size=48MiB"]);
     let (html, outline) = page(&[&slow, &fast]);
-    assert_eq!(headings(&outline)[0], "Side by side");
+    // each section once, whatever the number of runs
+    assert_eq!(
+        headings(&outline),
+        [
+            "Designs",
+            "Side by side",
+            "What clients saw",
+            "The cluster",
+            "Over time",
+            "Distribution of response times",
+            "Resources over time",
+            "Where time goes",
+            "Single requests"
+        ]
+    );
+    let designs = table(&outline, "The designs, by what decides between them");
+    assert_eq!(designs["columns"], json!(["", "slow", "fast"]));
+    let rows = designs["rows"].as_array().unwrap();
+    let row = |label: &str| {
+        let found = rows.iter().find(|row| row[0] == label);
+        found.unwrap_or_else(|| panic!("no row `{label}` in {designs}"))
+    };
+    for (column, dir) in [(1, &slow), (2, &fast)] {
+        let truth = truth_of(dir);
+        let p99 = truth["workloads"]["stream"]["response_time_ms"]["p99"].as_f64().unwrap();
+        let shown = number(row("stream: p99 ms")[column].as_str().unwrap());
+        assert!((shown / p99 - 1.0).abs() < 0.006, "{shown}, not {p99}");
+        assert_eq!(row("mirror: survives any")[column], "1 device or 1 host");
+        let limit = row("limit")[column].as_str().unwrap();
+        let busy = truth["bottleneck"]["utilization"].as_f64().unwrap();
+        let verdict = if busy < 0.8 { "busiest: " } else { "bottleneck: " };
+        assert!(limit.starts_with(verdict), "{limit}, {busy}");
+    }
+    // charts of both runs stand side by side
+    let utilization: Vec<&Value> = parts(&outline)
+        .filter(|part| part["kind"] == "chart" && part["title"] == "Utilization")
+        .map(|part| &part["of"])
+        .collect();
+    assert_eq!(utilization, ["slow", "fast"]);
     let differences = table(&outline, "What clients saw, and by how much the runs differ");
     let mean = |dir: &Path| {
         truth_of(dir)["workloads"]["stream"]["response_time_ms"]["mean"].as_f64().unwrap()
@@ -231,6 +272,12 @@ fn failures_are_shown_as_the_truth_has_them() {
     for (place, second) in seconds.iter().enumerate() {
         assert_eq!(values[place].as_f64(), second["requests"].as_f64(), "second {place}");
     }
+    // the tail of each workload, beside the mean of all
+    let times = chart_data(&html, "response time through failures");
+    assert_eq!(times["views"][0]["name"], "p99 by workload");
+    let names: Vec<&Value> =
+        times["views"][0]["series"].as_array().unwrap().iter().map(|line| &line["name"]).collect();
+    assert!(names.contains(&&json!("stream")) && names.contains(&&json!("update")), "{names:?}");
     // the phases one after the other, to the end
     let changes = truth["phase_changes"].as_array().unwrap();
     let bands = line["bands"].as_array().unwrap();
@@ -273,7 +320,8 @@ fn time_lines_of_two_runs_with_failures_are_side_by_side() {
     let other = failing(&place, "other", &["--set", "event.crash.at=2 s", "--set", "duration=5s"]);
     let whole = place.keep("whole", &[]);
     let (html, outline) = page(&[&one, &other, &whole]);
-    let side = &outline["sections"][0]["parts"];
+    assert_eq!(headings(&outline)[1], "Side by side");
+    let side = &outline["sections"][1]["parts"];
     let titles: Vec<&str> =
         side.as_array().unwrap().iter().filter_map(|part| part["title"].as_str()).collect();
     for name in ["one", "other"] {
@@ -366,7 +414,7 @@ fn what_cannot_be_shown_is_said() {
     let bare = place.keep("bare", &["--no-records"]);
     let (html, outline) = page(&[&bare]);
     assert!(html.contains("The run kept no records"));
-    assert_eq!(headings(&outline), ["The cluster", "What clients saw"]);
+    assert_eq!(headings(&outline), ["What clients saw", "The cluster"]);
     let sampled = place.keep("sampled", &["--set", "record=every 1/10 requests"]);
     let (html, outline) = page(&[&sampled]);
     assert!(html.contains("one request in 10"), "{:?}", headings(&outline));

@@ -547,6 +547,12 @@
     const button = document.querySelector('.theme');
     if (button) button.textContent = name === 'dark' ? 'Light' : 'Dark';
   }
+  // a wide screen has room for the contents beside the results
+  const wide = window.matchMedia('(min-width: 1100px)');
+  const contents = document.querySelector('details.contents');
+  const unfold = () => { if (contents) contents.open = wide.matches; };
+  unfold();
+  wide.addEventListener('change', unfold);
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
   theme(dark.matches ? 'dark' : 'light');
   dark.addEventListener('change', () => { theme(dark.matches ? 'dark' : 'light'); redraw(); });

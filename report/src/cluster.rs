@@ -1,6 +1,8 @@
-//! The drawing of the cluster: each host with the utilization of its resources, and the bottleneck marked by a
-//! thick frame and a word. Each host is a small picture of its own, so that they flow on a narrow screen.
+//! The drawing of the cluster: each host with the utilization of its resources, and the busiest one marked by a
+//! word; if it is a bottleneck, by a thick frame, too. Each host is a small picture of its own, so that they flow on a narrow screen.
 
+use foretell_ati::HostKind;
+use foretell_units::by_name;
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -21,14 +23,20 @@ pub(crate) enum Kind {
     Client,
     /// A storage node.
     Node,
+    /// A monitor of the cluster, which stores nothing.
+    Monitor,
     /// The uplink of a rack, which has the rack's name.
     Uplink,
 }
 
 impl Kind {
-    /// The kind of a host.
-    pub(crate) fn of_host(is_client: bool) -> Self {
-        if is_client { Self::Client } else { Self::Node }
+    /// The kind of a host that the records describe.
+    pub(crate) fn of_host(kind: HostKind) -> Self {
+        match kind {
+            HostKind::Client => Self::Client,
+            HostKind::Node => Self::Node,
+            HostKind::Monitor => Self::Monitor,
+        }
     }
 
     /// Its name in the plural.
@@ -36,6 +44,7 @@ impl Kind {
         match self {
             Self::Client => "clients",
             Self::Node => "storage nodes",
+            Self::Monitor => "monitors",
             Self::Uplink => "uplinks",
         }
     }
@@ -58,14 +67,13 @@ impl Busy {
     }
 }
 
-/// The hosts and uplinks of a `truth.json` or an answer. `is_client` says whether a host is a client, if that
-/// is known.
-pub(crate) fn hosts(document: &Value, is_client: impl Fn(&str) -> Option<bool>) -> Vec<Busy> {
+/// The hosts and uplinks of a `truth.json` or an answer, by name. `kind_of` says what a host is, if that is known.
+pub(crate) fn hosts(document: &Value, kind_of: impl Fn(&str) -> Option<Kind>) -> Vec<Busy> {
     let of_truth = document.get("hosts").is_some();
     // in an answer, uplinks stand among the hosts
     let lists: &[&str] = if of_truth { &["hosts", "uplinks"] } else { &["utilization"] };
     let all = lists.iter().flat_map(|list| entries(document, list));
-    all.map(|(name, resources)| {
+    let all = all.map(|(name, resources)| {
         let shares = resources.as_object().into_iter().flatten().filter_map(|(resource, value)| {
             let share = if of_truth { at(value, &["utilization"]) } else { value.as_f64() };
             share.map(|share| (resource.clone(), share))
@@ -76,11 +84,14 @@ pub(crate) fn hosts(document: &Value, is_client: impl Fn(&str) -> Option<bool>) 
         let kind = if any("uplink_") && !any("cpu") {
             Kind::Uplink
         } else {
-            Kind::of_host(is_client(name).unwrap_or(!any("disk")))
+            // without records, what stores nothing is taken for a client
+            kind_of(name).unwrap_or(if any("disk") { Kind::Node } else { Kind::Client })
         };
         Busy { name: name.clone(), kind, resources }
-    })
-    .collect()
+    });
+    let mut all: Vec<Busy> = all.collect();
+    all.sort_by(|a, b| by_name(&a.name, &b.name));
+    all
 }
 
 /// The busiest resource that a document names: host and resource.
@@ -93,8 +104,18 @@ pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
     Some((host.to_owned(), text(document, &["bottleneck", "resource"])?.to_owned()))
 }
 
-/// Draws hosts: clients above, then the network with the uplinks of racks, then nodes.
-pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Markup {
+/// Utilization from which the busiest resource is a bottleneck: requests wait for it about five times as long as it
+/// serves them.
+pub const LEAST_OF_A_BOTTLENECK: f64 = 0.8;
+
+/// What the busiest resource is called.
+pub(crate) fn verdict(utilization: f64) -> &'static str {
+    if utilization < LEAST_OF_A_BOTTLENECK { "busiest" } else { "bottleneck" }
+}
+
+/// Draws hosts: clients above, then the network with the uplinks of racks, then nodes and monitors. The busiest resource
+/// is marked.
+pub(crate) fn drawn(hosts: &[Busy], busiest: Option<&(String, String)>) -> Markup {
     let group = |kind: Kind| {
         let mut all: Vec<&Busy> = hosts.iter().filter(|host| host.kind == kind).collect();
         let more = all.len().saturating_sub(MOST_DRAWN);
@@ -106,7 +127,7 @@ pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Ma
     };
     let list = |(hosts, more): (Vec<&Busy>, usize)| {
         html! {
-            ul.hosts { @for one in &hosts { li { (host(one, bottleneck)) } } }
+            ul.hosts { @for one in &hosts { li { (host(one, busiest)) } } }
             @if more > 0 { p.faint { "Drawn are the " (MOST_DRAWN) " busiest of " (MOST_DRAWN + more) " " (hosts[0].kind.plural()) "." } }
         }
     };
@@ -115,12 +136,17 @@ pub(crate) fn drawn(hosts: &[Busy], bottleneck: Option<&(String, String)>) -> Ma
         div.wire { "network" }
         @if hosts.iter().any(|host| host.kind == Kind::Uplink) { (list(group(Kind::Uplink))) }
         (list(group(Kind::Node)))
+        @if hosts.iter().any(|host| host.kind == Kind::Monitor) { (list(group(Kind::Monitor))) }
     }
 }
 
-fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
+fn host(host: &Busy, busiest: Option<&(String, String)>) -> Markup {
+    let marked = busiest.filter(|(name, _)| *name == host.name);
     let marked =
-        bottleneck.filter(|(name, _)| *name == host.name).map(|(_, resource)| resource.as_str());
+        marked.and_then(|(_, name)| host.resources.iter().find(|(known, _)| known == name));
+    let verdict = marked.map(|(_, share)| verdict(*share));
+    let is_bottleneck = verdict == Some("bottleneck");
+    let marked = marked.map(|(name, _)| name.as_str());
     let mut rows: Vec<&(String, f64)> = Vec::new();
     let others = host.resources.iter().filter(|(resource, _)| !resource.starts_with("disk"));
     rows.extend(others.take(MOST_OTHERS));
@@ -139,12 +165,12 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
         .collect();
     let title = match host.kind {
         Kind::Uplink => format!("uplink of {}", short_name(&host.name)),
-        Kind::Client | Kind::Node => short_name(&host.name),
+        Kind::Client | Kind::Node | Kind::Monitor => short_name(&host.name),
     };
     let label_of = format!(
         "{}{}: {}",
         title,
-        if marked.is_some() { ", the bottleneck" } else { "" },
+        verdict.map_or(String::new(), |verdict| format!(", the {verdict}")),
         shares.join(", ")
     );
     let name: String = if title.chars().count() > 16 {
@@ -153,11 +179,11 @@ fn host(host: &Busy, bottleneck: Option<&(String, String)>) -> Markup {
         title
     };
     html! {
-        svg.host.bottleneck[marked.is_some()] width="196" height=(height) viewBox={ "0 0 196 " (height) } role="img" aria-label=(label_of) {
+        svg.host.bottleneck[is_bottleneck] width="196" height=(height) viewBox={ "0 0 196 " (height) } role="img" aria-label=(label_of) {
             title { (label_of) }
             rect.frame x="2" y="2" width="192" height=(height - 4) rx="5" {}
             text.name x="9" y="19" { (name) }
-            @if marked.is_some() { text.mark x="187" y="19" text-anchor="end" { "bottleneck" } }
+            @if let Some(verdict) = verdict { text.mark x="187" y="19" text-anchor="end" { (verdict) } }
             @for (index, (resource, share)) in rows.iter().enumerate() {
                 @let y = 26 + 18 * index;
                 text x="9" y=(y + 11) { (label(resource)) }
@@ -181,5 +207,30 @@ fn label(resource: &str) -> String {
         "uplink_transmit" => "to core".to_owned(),
         "uplink_receive" => "from core".to_owned(),
         other => other.chars().take(9).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hosts_are_by_name_and_monitors_are_no_storage_nodes() {
+        let host = json!({ "cpu": { "utilization": 0.07 }, "disk0": { "utilization": 0.05 } });
+        let monitor = json!({ "cpu": { "utilization": 0.0 } });
+        let truth =
+            json!({ "hosts": { "mon0": monitor, "osd1": host, "osd10": host, "osd2": host } });
+        let kind_of = |name: &str| name.starts_with("mon").then_some(Kind::Monitor);
+        let found = hosts(&truth, kind_of);
+        let names: Vec<&str> = found.iter().map(|host| host.name.as_str()).collect();
+        assert_eq!(names, ["mon0", "osd1", "osd2", "osd10"]);
+        assert_eq!(found[0].kind, Kind::Monitor);
+        assert!(found[1..].iter().all(|host| host.kind == Kind::Node));
+        // nothing limits a cluster whose busiest resource is busy 7 % of the time
+        let busiest = ("osd2".to_owned(), "cpu".to_owned());
+        let drawn = drawn(&found, Some(&busiest)).into_string();
+        assert!(drawn.contains("osd2, the busiest: ") && !drawn.contains("bottleneck"), "{drawn}");
     }
 }

@@ -20,7 +20,8 @@ mod path;
 mod run;
 mod words;
 
-pub use page::{CHART_SCRIPT, CHART_STYLE, Page, Part, Section, Table};
+pub use cluster::LEAST_OF_A_BOTTLENECK;
+pub use page::{CHART_SCRIPT, CHART_STYLE, Column, Page, Part, Section, Table};
 pub use pages::{Ceph, Picture, Pool, Reproduction, Run, Source, Sweep, UnderWay, page};
 pub use path::Step;
 pub use run::{Completed, Observed, observe};

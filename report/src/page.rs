@@ -59,6 +59,8 @@ pub enum Part {
     Gap(String),
     /// A table.
     Table(Table),
+    /// The same part of several results, side by side.
+    Beside(Vec<Column>),
     /// A chart that the browser draws.
     Chart {
         /// Its title.
@@ -77,6 +79,15 @@ pub enum Part {
         /// The figure.
         markup: Markup,
     },
+}
+
+/// A part of one of several results.
+#[derive(Debug)]
+pub struct Column {
+    /// The name of the result.
+    pub of: String,
+    /// The part.
+    pub part: Part,
 }
 
 /// A table of texts.
@@ -144,10 +155,21 @@ impl Section {
 }
 
 impl Part {
-    /// Its kind, its title and its content in words.
+    /// Its kind, its title and its content in words; of parts side by side, those of each.
+    fn outlines(&self) -> Vec<Value> {
+        let Self::Beside(columns) = self else { return vec![self.outline()] };
+        let of = |column: &Column| {
+            let mut outline = column.part.outline();
+            outline["of"] = column.of.as_str().into();
+            outline
+        };
+        columns.iter().map(of).collect()
+    }
+
     fn outline(&self) -> Value {
         let cut = |text: &String| cut(text, MOST_OF_A_TEXT);
         match self {
+            Self::Beside(columns) => columns.iter().map(|column| column.part.outline()).collect(),
             Self::Text(text) => json!({ "kind": "text", "summary": cut(text) }),
             Self::Gap(why) => json!({ "kind": "gap", "summary": cut(why) }),
             Self::Table(table) => {
@@ -172,6 +194,12 @@ impl Part {
             Self::Text(text) => html! { p { (with_code(text)) } },
             Self::Gap(why) => html! { p.gap { strong { "Not shown. " } (with_code(why)) } },
             Self::Table(table) => table.markup(),
+            Self::Beside(columns) => html! {
+                div.beside { @for (number, column) in columns.iter().enumerate() { div {
+                    p.of { (cut(&column.of, MOST_OF_A_HEADING)) }
+                    (column.part.markup(&format!("{id}-{number}")))
+                } } }
+            },
             Self::Figure { title, summary, markup } => html! {
                 figure {
                     h3 { (cut(title, MOST_OF_A_HEADING)) }
@@ -215,7 +243,7 @@ impl Page {
             .sections
             .iter()
             .map(|section| {
-                let parts: Vec<Value> = section.parts.iter().map(Part::outline).collect();
+                let parts: Vec<Value> = section.parts.iter().flat_map(Part::outlines).collect();
                 json!({ "heading": section.heading, "parts": parts })
             })
             .collect();
@@ -246,7 +274,11 @@ impl Page {
                     header {
                         h1 { (cut(&self.title, MOST_OF_A_HEADING)) }
                         p.faint { (cut(&self.lead, MOST_OF_A_TEXT)) " " button.theme type="button" { "Dark" } }
-                        nav aria-label="Sections" {
+                    }
+                    // a wide screen shows it as a column, a narrow one on demand
+                    nav aria-label="Sections" {
+                        details.contents {
+                            summary { "Contents" }
                             ol { @for (index, section) in self.sections.iter().enumerate() {
                                 li { a href={ "#s" (index) } { (cut(&section.heading, MOST_OF_A_HEADING)) } }
                             } }

@@ -1,5 +1,7 @@
 //! Runs side by side: their differences, and their distributions and time lines in common charts.
 
+use foretell_units::relative_change;
+
 use crate::chart::{Axis, Chart, Series, View};
 use crate::page::{Part, Section, Table};
 use crate::run::Seen;
@@ -26,7 +28,6 @@ const METRICS: [(&str, &[&str]); 7] = [
 pub(super) fn sections(runs: &[&Run]) -> Vec<Section> {
     let mut section = Section::new("Side by side");
     section.push(Part::Table(differences(runs)));
-    section.push(Part::Table(bottlenecks(runs)));
     outages::side_by_side(runs, &mut section);
     let mut names: Vec<(String, u64)> = Vec::new();
     for run in runs {
@@ -99,27 +100,12 @@ fn differences(runs: &[&Run]) -> Table {
                     format!("{:+.1} points", 100.0 * (value - first))
                 }
                 (Some(first), Some(value)) if first != 0.0 => {
-                    format!("{:+.1} %", 100.0 * (value / first - 1.0))
+                    relative_change(value / first - 1.0, 1)
                 }
                 _ => "–".to_owned(),
             }));
             table.rows.push(row);
         }
-    }
-    table
-}
-
-fn bottlenecks(runs: &[&Run]) -> Table {
-    let mut table = Table::new("Bottlenecks", 2, &["run", "bottleneck", "busy"]);
-    for run in runs {
-        let truth = run.truth.as_ref();
-        let found = truth.and_then(crate::cluster::bottleneck);
-        let busy = truth.and_then(|truth| at(truth, &["bottleneck", "utilization"]));
-        let name = found.map_or_else(
-            || "–".to_owned(),
-            |(host, resource)| short_name(format!("{host} {resource}")),
-        );
-        table.rows.push(vec![run.name.clone(), name, known(busy, percent)]);
     }
     table
 }

@@ -1,9 +1,11 @@
 //! The sections for each kind of result.
 
 mod answer;
+mod beside;
 mod cache;
 mod ceph;
 mod compare;
+mod designs;
 mod outages;
 mod reproduction;
 mod run;
@@ -69,7 +71,7 @@ impl Source {
 
     fn sections(&self) -> Vec<Section> {
         match self {
-            Self::Run(run) => run::sections(run),
+            Self::Run(run) => run::sections(run, false),
             Self::Score(_, document) => score::sections(document),
             Self::Answer(_, document) => answer::sections(document),
             Self::Cache(_, document) => cache::sections(document),
@@ -81,7 +83,8 @@ impl Source {
     }
 }
 
-/// A page of these results: first the runs side by side, then each result by itself.
+/// A page of these results. Several runs are shown side by side: first what they are worth as designs, then each chart of
+/// all of them. Other results follow one after the other.
 pub fn page(title: Option<&str>, sources: &[Source]) -> Page {
     let runs: Vec<&Run> = sources
         .iter()
@@ -89,9 +92,14 @@ pub fn page(title: Option<&str>, sources: &[Source]) -> Page {
         .collect();
     let mut sections = Vec::new();
     if runs.len() > 1 {
+        sections.push(designs::section(&runs));
         sections.extend(compare::sections(&runs));
+        sections.extend(beside::sections(&runs));
     }
     for source in sources {
+        if runs.len() > 1 && matches!(source, Source::Run(_)) {
+            continue;
+        }
         let mut own = source.sections();
         if sources.len() > 1 {
             for section in &mut own {

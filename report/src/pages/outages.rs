@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::run::{Run, busiest_workloads};
 use crate::chart::{Axis, Band, Chart, Mark, Series, View};
-use crate::page::{Part, Section, Table};
+use crate::page::{Column, Part, Section, Table};
 use crate::words::{at, count, entries, known, number, of_all, short_name, text};
 
 /// Maximum number of points of a time line.
@@ -20,11 +20,14 @@ const MOST_EVENTS: usize = 100;
 const MOST_IN_WORDS: usize = 8;
 /// Maximum number of recoveries in the table; those that wrote most are shown.
 const MOST_RECOVERIES: usize = 100;
+/// Maximum number of workloads in a chart.
+const MOST_LINES: usize = 5;
 /// Maximum number of bands of a chart.
 const MOST_BANDS: usize = 400;
 
-/// The section on failures and recovery, if the run had events.
-pub(super) fn section(run: &Run) -> Option<Section> {
+/// The section on failures and recovery, if the run had events. `is_compared`: its time lines and phases stand beside
+/// those of other runs ([`side_by_side`]).
+pub(super) fn section(run: &Run, is_compared: bool) -> Option<Section> {
     let truth = run.truth.as_ref()?;
     let line = TimeLine::of(run)?;
     let mut section = Section::new("Failures and recovery");
@@ -39,9 +42,13 @@ pub(super) fn section(run: &Run) -> Option<Section> {
                 .to_owned(),
         ));
     }
-    section.parts.extend(line.charts("", &line.xs, None));
+    if !is_compared {
+        section.parts.extend(line.charts("", &line.xs, None));
+    }
     section.parts.extend(events(truth));
-    section.push(Part::Table(phases(&[run])));
+    if !is_compared {
+        section.push(Part::Table(phases(&[run])));
+    }
     let recoveries = recoveries(truth);
     if !recoveries.0.rows.is_empty() {
         section.push(Part::Table(recoveries.0));
@@ -50,7 +57,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     Some(section)
 }
 
-/// Time lines of several runs below each other, with the same axes, and their phases. Adds nothing if no run had
+/// Time lines of several runs side by side, with the same axes, and their phases. Adds nothing if no run had
 /// events.
 pub(super) fn side_by_side(runs: &[&Run], section: &mut Section) {
     let lines: Vec<(&Run, TimeLine)> =
@@ -66,15 +73,24 @@ pub(super) fn side_by_side(runs: &[&Run], section: &mut Section) {
         let all = lines.iter().flat_map(|(_, line)| values(line)).flatten();
         all.fold(0.0, f64::max) * 1.06
     };
-    let ceilings = [most(&|line| line.requests.clone()), most(&|line| line.means.clone())];
+    let ceilings = [
+        most(&|line| line.requests.clone()),
+        most(&|line| line.means.clone()),
+        most(&|line| line.p99.iter().flat_map(|(_, values)| values).copied().collect()),
+    ];
+    let mut columns = [Vec::new(), Vec::new()];
     for (run, line) in &lines {
         let name = short_name(&run.name);
         // extend the time axis to that of the longest run; steps differ, so each run keeps its own points
         let mut xs = line.xs.clone();
         let last = xs.last().copied().unwrap_or(0.0);
         xs.extend(longest.iter().filter(|x| **x > last));
-        section.parts.extend(line.charts(&format!("{name}: "), &xs, Some(ceilings)));
+        let charts = line.charts(&format!("{name}: "), &xs, Some(ceilings));
+        for (column, part) in columns.iter_mut().zip(charts) {
+            column.push(Column { of: name.clone(), part });
+        }
     }
+    section.parts.extend(columns.map(Part::Beside));
     let of: Vec<&Run> = lines.iter().map(|(run, _)| *run).collect();
     section.push(Part::Table(phases(&of)));
 }
@@ -91,6 +107,8 @@ struct TimeLine {
     failed: Vec<Option<f64>>,
     /// Mean response times in milliseconds.
     means: Vec<Option<f64>>,
+    /// 99th percentile of the response times of each workload in milliseconds, if the run recorded requests.
+    p99: Vec<(String, Vec<Option<f64>>)>,
     /// MB/s written by recoveries.
     recovered: Vec<Option<f64>>,
     bands: Vec<Band>,
@@ -109,6 +127,7 @@ impl TimeLine {
             requests: Vec::new(),
             failed: Vec::new(),
             means: Vec::new(),
+            p99: Vec::new(),
             recovered: Vec::new(),
             bands: bands(truth, end),
             marks: marks(truth),
@@ -128,11 +147,12 @@ impl TimeLine {
             line.means.push((requests > 0.0).then(|| waited.sum::<f64>() / requests));
             line.recovered.push(Some(sum("recovered_bytes") / 1e6 / lasts));
         }
+        line.p99 = p99(run, &line.xs, step as f64);
         Some(line)
     }
 
     /// Its charts over the points `xs`, which begin with its own points; `ceilings`: the tops of the axes.
-    fn charts(&self, prefix: &str, xs: &[f64], ceilings: Option<[f64; 2]>) -> [Part; 2] {
+    fn charts(&self, prefix: &str, xs: &[f64], ceilings: Option<[f64; 3]>) -> [Part; 2] {
         let series = |name: &str, values: &[Option<f64>]| {
             let mut values = values.to_vec();
             values.resize(xs.len(), None);
@@ -166,17 +186,35 @@ impl TimeLine {
             marks: self.marks.clone(),
         };
         let (low, high) = range(&self.means);
+        let tails: Vec<String> = self
+            .p99
+            .iter()
+            .map(|(name, values)| {
+                let (low, high) = range(values);
+                format!(" The p99 of {name}: {} to {} ms.", number(low), number(high))
+            })
+            .collect();
         let response_summary = format!(
-            "The mean response time of the requests that completed in each second: {} to {} ms. The same phases and \
-             events.",
+            "Response times of the requests that completed in each second. The mean: {} to {} ms.{} The same phases \
+             and events.",
             number(low),
-            number(high)
+            number(high),
+            tails.concat()
         );
+        let mut views = Vec::new();
+        if !self.p99.is_empty() {
+            let of = |(name, values): &(String, Vec<Option<f64>>)| series(name, values);
+            let mut by_workload = View::new("p99 by workload", self.p99.iter().map(of).collect());
+            by_workload.y =
+                Some(axis("99th percentile of response times", "ms", ceilings.map(|tops| tops[2])));
+            views.push(by_workload);
+        }
+        views.push(View::new("mean of all", vec![series("mean", &self.means)]));
         let response = Chart::Timeline {
             x: time(),
             y: axis("mean response time", "ms", ceilings.map(|tops| tops[1])),
             xs: xs.to_vec(),
-            views: vec![View::new("mean", vec![series("mean", &self.means)])],
+            views,
             bands: self.bands.clone(),
             marks: self.marks.clone(),
         };
@@ -206,6 +244,34 @@ impl TimeLine {
         let events = self.marks.iter().take(MOST_IN_WORDS).map(event).collect();
         list("Phases", self.bands.len(), phases) + &list("Events", self.marks.len(), events)
     }
+}
+
+/// The 99th percentile of each workload around the times `xs`, each over `step` seconds, from the records. Requests that
+/// failed have none.
+fn p99(run: &Run, xs: &[f64], step: f64) -> Vec<(String, Vec<Option<f64>>)> {
+    let Some(requests) = &run.observed.requests else { return Vec::new() };
+    let grid = &run.observed.grid;
+    let middles = grid.middles_s();
+    let mut all: Vec<_> = requests.by_workload.iter().collect();
+    all.sort_by_key(|(number, seen)| (u64::MAX - seen.all.requests(), **number));
+    let of = |(number, seen): (&u32, &crate::run::OfWorkload)| {
+        let value = |x: &f64| {
+            // the bins whose middle is in the interval, or else the bin around its middle
+            let first = middles.partition_point(|middle| *middle < x - step / 2.0);
+            let end = middles.partition_point(|middle| *middle < x + step / 2.0);
+            let around = grid.bin(grid.from_ns + (x * 1e9) as u64);
+            let bins =
+                if first < end { first..end } else { around.map_or(0..0, |bin| bin..bin + 1) };
+            let mut times = bins.filter_map(|bin| seen.over_time.get(bin));
+            let mut whole = times.next()?.clone();
+            for one in times {
+                whole.add(one).ok()?;
+            }
+            (!whole.is_empty()).then(|| whole.value_at_quantile(0.99) as f64 / 1e6)
+        };
+        (run.workload(*number), xs.iter().map(value).collect())
+    };
+    all.into_iter().take(MOST_LINES).map(of).collect()
 }
 
 fn range(values: &[Option<f64>]) -> (f64, f64) {

@@ -56,14 +56,13 @@ impl Run {
 
     /// Hosts and the utilization of their resources, from the truth or else from the records.
     fn busy(&self) -> Vec<cluster::Busy> {
-        let is_client = |name: &str| {
+        let kind_of = |name: &str| {
             let mut hosts = self.observed.facts.hosts.iter();
-            hosts
-                .find(|host| host.name == name)
-                .map(|host| host.kind == foretell_ati::HostKind::Client)
+            let found = hosts.find(|host| host.name == name);
+            found.map(|host| cluster::Kind::of_host(host.kind))
         };
         if let Some(truth) = &self.truth {
-            return cluster::hosts(truth, is_client);
+            return cluster::hosts(truth, kind_of);
         }
         let mut by_host: SortedMap<u32, Vec<(String, f64)>> = SortedMap::new();
         for ((host, part), over_time) in
@@ -75,17 +74,17 @@ impl Run {
         }
         let hosts = by_host.into_iter().map(|(host, resources)| {
             let name = self.host(host);
-            let kind = cluster::Kind::of_host(is_client(&name).unwrap_or(false));
+            let kind = kind_of(&name).unwrap_or(cluster::Kind::Node);
             cluster::Busy { name, kind, resources }
         });
         hosts.collect()
     }
 }
 
-/// Sections of a run.
-pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let mut sections = vec![cluster_section(run), clients(run)];
-    sections.extend(outages::section(run));
+/// Sections of a run. `is_compared`: other sections compare it with other runs, and what they show is left out.
+pub(super) fn sections(run: &Run, is_compared: bool) -> Vec<Section> {
+    let mut sections = vec![clients(run), cluster_section(run)];
+    sections.extend(outages::section(run, is_compared));
     if let Some(requests) = &run.observed.requests {
         sections.push(over_time(run, requests));
         sections.push(distribution(run, requests));
@@ -130,14 +129,20 @@ fn cluster_section(run: &Run) -> Section {
             )
         });
         let number = |kind| hosts.iter().filter(|host| host.kind == kind).count() as u64;
-        let uplinks = match number(cluster::Kind::Uplink) {
-            0 => String::new(),
-            some => format!(", {}", count(some, "uplink of a rack", "uplinks of racks")),
+        let some = |kind, one, many| {
+            let number = number(kind);
+            (number > 0).then(|| count(number, one, many))
         };
+        let kinds = [
+            some(cluster::Kind::Client, "client", "clients"),
+            some(cluster::Kind::Node, "storage node", "storage nodes"),
+            some(cluster::Kind::Monitor, "monitor", "monitors"),
+            some(cluster::Kind::Uplink, "uplink of a rack", "uplinks of racks"),
+        ];
+        let kinds: Vec<String> = kinds.into_iter().flatten().collect();
         let summary = format!(
-            "{} and {}{uplinks}, with the share of the measured time for which each resource was busy.{busiest_text}",
-            count(number(cluster::Kind::Client), "client", "clients"),
-            count(number(cluster::Kind::Node), "storage node", "storage nodes"),
+            "{}, with the share of the measured time for which each resource was busy.{busiest_text}",
+            kinds.join(", "),
         );
         section.push(Part::Figure {
             title: "Hosts and how busy they were".to_owned(),
