@@ -1,5 +1,8 @@
 //! Results of a run as tables.
 
+mod phases;
+mod wear;
+
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -7,14 +10,14 @@ use std::time::Duration;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
+use foretell_report::LEAST_OF_A_BOTTLENECK;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload};
 use foretell_sim::truth::{
-    FlashTruth, OutageTruth, PhaseTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth,
-    Truth, WorkloadTruth,
+    OutageTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth, Truth, WorkloadTruth,
 };
 use foretell_sorted::SortedMap;
 
-use foretell_units::Bytes;
+use foretell_units::{Bytes, by_name};
 
 use crate::screen::fitted;
 
@@ -60,11 +63,11 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     if let Some(uplinks) = uplinks(truth) {
         let _ = writeln!(text, "How busy the uplinks of racks were\n{}\n", fitted(&uplinks, 1));
     }
-    if let Some(arrays) = arrays(truth) {
+    if let Some(arrays) = arrays(scenario, truth) {
         let _ = writeln!(text, "What caches of arrays found\n{}\n", fitted(&arrays, 2));
     }
-    if let Some(flash) = flash(scenario, truth) {
-        let _ = writeln!(text, "What writing cost solid-state drives\n{flash}\n");
+    if let Some(wear) = wear::table_of(scenario, truth) {
+        let _ = writeln!(text, "What writing cost solid-state drives\n{}\n", fitted(&wear, 1));
     }
     let _ = writeln!(text, "{}", bottleneck(truth));
     if let Some(losses) = losses(truth) {
@@ -317,7 +320,9 @@ fn benchmarks(truth: &Truth) -> Option<Table> {
 /// The uplinks of racks, if there are any.
 fn uplinks(truth: &Truth) -> Option<Table> {
     let mut table = table(&["rack", "to the core", "from the core"]);
-    for (rack, resources) in &truth.uplinks {
+    let mut racks: Vec<_> = truth.uplinks.iter().collect();
+    racks.sort_by(|a, b| by_name(a.0, b.0));
+    for (rack, resources) in racks {
         let busy = |resource: &str| percent(resources.get(resource).map(|of| of.utilization));
         table.add_row([rack.clone(), busy("uplink_transmit"), busy("uplink_receive")]);
     }
@@ -386,10 +391,10 @@ fn resources(scenario: &Scenario, truth: &Truth) -> Table {
 }
 
 /// Hits of arrays' caches: pages found by reads, and pages rewritten before they were destaged.
-fn arrays(truth: &Truth) -> Option<Table> {
+fn arrays(scenario: &Scenario, truth: &Truth) -> Option<Table> {
     let mut table = table(&["host", "disk", "read hits", "write hits"]);
-    for (host, resources) in &truth.hosts {
-        for (resource, known) in resources {
+    for host in scenario.hosts.iter().map(|host| &host.name) {
+        for (resource, known) in &truth.hosts[host] {
             let Some(cache) = &known.cache else { continue };
             table.add_row([
                 host.clone(),
@@ -398,45 +403,6 @@ fn arrays(truth: &Truth) -> Option<Table> {
                 percent(known.write_cache.and_then(|cache| cache.write_hit_rate)),
             ]);
         }
-    }
-    (!table.is_empty()).then_some(table)
-}
-
-/// Cost of writes on flash: one row a disk, or one row a group with many hosts.
-fn flash(scenario: &Scenario, truth: &Truth) -> Option<Table> {
-    let grouped = scenario.hosts.len() > MOST_HOSTS;
-    let mut rows: Vec<(String, FlashTruth)> = Vec::new();
-    for host in &scenario.hosts {
-        for (resource, known) in &truth.hosts[&host.name] {
-            let Some(flash) = known.flash else { continue };
-            let label =
-                if grouped { host.group.clone() } else { format!("{} {resource}", host.name) };
-            match rows.iter_mut().find(|(known, _)| *known == label) {
-                Some((_, all)) => *all = all.and(&flash),
-                None => rows.push((label, flash)),
-            }
-        }
-    }
-    let mut table =
-        table(&["", "drives", "GB/day each", "amplified", "erased", "endurance", "worn out in"]);
-    for (label, flash) in &rows {
-        let drives = f64::from(flash.drives);
-        let each = |bytes: f64| bytes / drives;
-        table.add_row([
-            label.clone(),
-            flash.drives.to_string(),
-            number(each(flash.written_bytes_per_day / 1e9)),
-            flash
-                .write_amplification
-                .map_or_else(String::new, |times| format!("{} ×", number(times))),
-            flash.blocks_erased.to_string(),
-            flash.endurance_bytes.map_or_else(String::new, |bytes| {
-                format!("{} TB", number(each(bytes as f64 / 1e12)))
-            }),
-            flash
-                .years_until_worn
-                .map_or_else(String::new, |years| format!("{} years", number(years))),
-        ]);
     }
     (!table.is_empty()).then_some(table)
 }
@@ -459,27 +425,6 @@ fn failures(outages: &OutageTruth) -> String {
         parts if parts.len() <= 4 => parts.join("; "),
         parts => format!("{}; and {} more", parts[..3].join("; "), parts.len() - 3),
     };
-    let phase = |phase: &PhaseTruth| {
-        let all = || phase.workloads.values().map(|of| (of.throughput_rps, &of.response_time_ms));
-        let rate: f64 = all().map(|(rate, _)| rate).sum();
-        let sum: f64 = all().map(|(rate, response)| rate * response.mean).sum();
-        let p99 = all().map(|(_, response)| response.p99).fold(0.0, f64::max);
-        let seen = if rate > 0.0 {
-            format!(
-                "{} req/s, mean {} ms, p99 {} ms",
-                number(rate),
-                number(sum / rate),
-                number(p99)
-            )
-        } else {
-            "no requests".to_owned()
-        };
-        let failed = match phase.workloads.values().map(|of| of.failed_requests).sum::<u64>() {
-            0 => String::new(),
-            failed => format!(", {failed} failed"),
-        };
-        format!("{}, for {} s ({seen}{failed})", phase.phase, number(phase.seconds))
-    };
     let recovery = |one: &RecoveryTruth| {
         let duration = match one.ended_s {
             Some(ended) => format!("in {} s", number(ended - one.began_s)),
@@ -496,17 +441,14 @@ fn failures(outages: &OutageTruth) -> String {
     };
     let stale = outages.stale_reads.map(|count| format!("; stale reads: {count}"));
     format!(
-        "Phases: {}\nRecoveries: {}\nFailed requests: {}; bytes lost: {}{}",
-        listed(outages.phases.iter().map(phase).collect()),
+        "{}\nRecoveries: {}\nFailed requests: {}; bytes lost: {}{}",
+        phases::text(outages),
         listed(outages.recoveries.iter().map(recovery).collect()),
         outages.failed_requests,
         Bytes(outages.bytes_lost),
         stale.unwrap_or_default(),
     )
 }
-
-/// Utilization below which the busiest resource is not called a bottleneck: requests seldom wait for it.
-const LEAST_OF_A_BOTTLENECK: f64 = 0.5;
 
 /// Share of the busiest resource's utilization from which another one is nearly as busy.
 const NEARLY_AS_BUSY: f64 = 0.98;

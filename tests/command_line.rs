@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{Place, SMALL, foretell, run};
+use common::{Place, SMALL, foretell, run, succeed};
 
 /// The widest line of a text, in characters.
 fn widest(text: &str) -> usize {
@@ -243,10 +243,10 @@ fn all_schemas_are_named() {
 fn help_says_that_a_build_has_no_server() {
     let note = "only in builds with `--features serve`";
     for help in [["serve", "--help"], ["help", "serve"]] {
-        let text = common::succeed(help);
+        let text = succeed(help);
         assert_eq!(text.contains(note), !cfg!(feature = "serve"), "{text}");
     }
-    assert_eq!(common::succeed(["--help"]).contains(note), !cfg!(feature = "serve"));
+    assert_eq!(succeed(["--help"]).contains(note), !cfg!(feature = "serve"));
 }
 
 #[test]
@@ -262,9 +262,28 @@ fn a_drive_without_a_price_is_named_once() {
 #[test]
 fn a_workload_that_ended_in_the_warm_up_says_so() {
     let place = Place::with(SMALL);
-    let text = common::succeed(place.arguments(&["--set", "workload.stream.requests=10"]));
+    let text = succeed(place.arguments(&["--set", "workload.stream.requests=10"]));
     assert!(
         text.contains("it had ended in the warm-up, after `requests = 10` of each client"),
         "{text}"
     );
+}
+
+/// Many drives take one row for each kind, and a second of writes says nothing about years.
+#[test]
+fn the_wear_of_drives_is_summed_up() {
+    let disks = r#"disk  = ["sata-ssd", "sata-ssd", "nvme-3gbs"]"#;
+    let text = SMALL.replace(r#"disk  = ["cheetah-15k"]"#, disks);
+    let place = Place::with(&text);
+    let text = succeed(place.arguments(&["--no-records"]));
+    let (_, table) = text.split_once("What writing cost solid-state drives\n").unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(rows.len(), 3, "{table}");
+    assert!(
+        rows.iter().any(|row| row.contains("brick sata-ssd") && row.contains(" 8 ")),
+        "{table}"
+    );
+    assert!(!table.contains("worn out in"), "{table}");
+    // the drive of which least is left, by name
+    assert!(rows[1].contains(" disk"), "{table}");
 }

@@ -480,3 +480,28 @@ fn impossible_failures_are_refused_with_a_reason() {
     assert_eq!(ran.status, Some(2));
     assert!(ran.stderr.contains("`--generator failures2` does"), "{}", ran.stderr);
 }
+
+/// A percentile of two workloads together is that of none.
+#[test]
+fn each_workload_has_a_row_of_its_own_in_each_phase() {
+    let place = Place::with(SMALL);
+    let event = r#"event.crash={ at = "500 ms", what = "fail", host = "brick1", for = "300 ms" }"#;
+    let recovery = r#"recovery={ heartbeat = "100 ms", grace = "200 ms", timeout = "100 ms" }"#;
+    let set = ["--no-records", "--set", "duration=2s", "--set", event, "--set", recovery];
+    let text = succeed(place.arguments(&set));
+    let (_, table) = text.split_once("What clients saw in each phase\n").expect("it has the table");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let json = succeed(place.arguments(&[set.as_slice(), &["--json"]].concat()));
+    let truth = truth(&json);
+    let phases = truth["phases"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * phases.len(), "{table}");
+    assert_eq!((rows[0][0], rows[0][2], rows[1][0]), ("before", "stream", "update"), "{table}");
+    let p99 = phases[0]["workloads"]["update"]["response_time_ms"]["p99"].as_f64().unwrap();
+    let shown: f64 = rows[1][4].parse().unwrap();
+    assert!((shown / p99 - 1.0).abs() < 0.01, "{shown}, not {p99}");
+}

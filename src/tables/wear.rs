@@ -1,0 +1,86 @@
+//! What writing cost solid-state drives: a row for each kind of drive of each group of hosts, by the drive that wears out
+//! first.
+
+use comfy_table::Table;
+use foretell_scenarios::model::Scenario;
+use foretell_sim::truth::{FlashTruth, Truth};
+
+use super::{number, table};
+
+/// Measured time from which bytes and years are extrapolated. A few seconds say little about a day.
+const LEAST_TO_EXTRAPOLATE_S: f64 = 60.0;
+
+/// The drives of a kind in a group of hosts.
+struct Drives {
+    name: String,
+    all: FlashTruth,
+    /// The drive to which most was written for its endurance, and which one it is.
+    worst: (FlashTruth, String),
+}
+
+/// The rows: those that wear out first at the top; `None` without solid-state drives.
+pub(super) fn table_of(scenario: &Scenario, truth: &Truth) -> Option<Table> {
+    let mut kinds: Vec<Drives> = Vec::new();
+    for host in &scenario.hosts {
+        let Some(storage) = host.role.storage() else { continue };
+        let resources = &truth.hosts[&host.name];
+        for (number, disk) in storage.devices().enumerate() {
+            let resource = format!("disk{number}");
+            let Some(flash) = resources.get(&resource).and_then(|known| known.flash) else {
+                continue;
+            };
+            let name = format!("{} {}", host.group, disk.device_name);
+            let one = || (flash, format!("{} {resource}", host.name));
+            match kinds.iter_mut().find(|known| known.name == name) {
+                Some(known) => {
+                    known.all = known.all.and(&flash);
+                    if wear(&flash) > wear(&known.worst.0) {
+                        known.worst = one();
+                    }
+                }
+                None => kinds.push(Drives { name, all: flash, worst: one() }),
+            }
+        }
+    }
+    kinds.sort_by(|a, b| wear(&b.worst.0).total_cmp(&wear(&a.worst.0)));
+    let carries = truth.simulated_seconds >= LEAST_TO_EXTRAPOLATE_S;
+    let mut head = vec!["", "drives", "MB/s each", "amplified", "erased", "worst", "its MB/s"];
+    if carries {
+        head.extend(["its endurance", "worn out in"]);
+    }
+    let mut rows = table(&head);
+    for Drives { name, all, worst: (worst, which) } in &kinds {
+        let mb_per_s = |flash: &FlashTruth| {
+            let seconds = truth.simulated_seconds.max(1e-9);
+            number(flash.written_bytes as f64 / seconds / f64::from(flash.drives) / 1e6)
+        };
+        let amplified = all.write_amplification;
+        let mut row = vec![
+            name.clone(),
+            all.drives.to_string(),
+            mb_per_s(all),
+            amplified.map_or_else(String::new, |times| format!("{} ×", number(times))),
+            all.blocks_erased.to_string(),
+            which.clone(),
+            mb_per_s(worst),
+        ];
+        if carries {
+            let each = f64::from(worst.drives);
+            let endurance = worst.endurance_bytes.map(|bytes| number(bytes as f64 / each / 1e12));
+            row.push(endurance.map_or_else(String::new, |tb| format!("{tb} TB")));
+            let years = worst.years_until_worn.map(number);
+            row.push(years.map_or_else(String::new, |years| format!("{years} years")));
+        }
+        rows.add_row(row);
+    }
+    (!kinds.is_empty()).then_some(rows)
+}
+
+/// How fast a drive wears, for comparison with others: by its endurance, or by what is written to each drive if that is
+/// unknown.
+fn wear(flash: &FlashTruth) -> f64 {
+    match flash.endurance_bytes {
+        Some(bytes) if bytes > 0 => flash.written_bytes as f64 / bytes as f64,
+        _ => flash.written_bytes as f64 / f64::from(flash.drives) / 1e30,
+    }
+}
