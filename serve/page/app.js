@@ -466,30 +466,29 @@ function show(answer, model, refused) {
 
 // A doubled load that raises the throughput by less than this share finds the cluster saturated.
 const STILL_GROWS = 0.05;
+// Share of the throughput of a saturated cluster that it gives at the knee.
+const AT_KNEE = 0.9;
 // Number of times that the load is doubled beyond the slider's range if the cluster is not saturated there.
 const MOST_DOUBLINGS = 6;
 
 /**
- * Where the throughput stops to follow the load: where the line of its growth at light load meets its highest value.
- * `points`: total load, requests/s, mean ms, p99 ms, by load. `null`: it still grows at the end.
+ * The knee: the load at which the cluster gives nine tenths of what it gives when it is saturated. `null` if the
+ * throughput still grows at the end of the range: then the highest value says nothing about the cluster.
+ * `points`: total load, requests/s, mean ms, p99 ms, by load.
  */
 function kneeOf(points) {
   const last = points.at(-1);
   // the last point at which the load was half of the last one's, or less
   const half = points.findLast((point) => point.load <= last.load / 1.9);
-  if (!half) return null;
-  const growth = last.rps / half.rps - 1;
-  if (growth > STILL_GROWS * Math.log2(last.load / half.load)) return null;
+  if (!half || last.rps / half.rps - 1 > STILL_GROWS * Math.log2(last.load / half.load)) return null;
   const most = Math.max(...points.map((point) => point.rps));
-  const load = most * points[0].load / points[0].rps;
-  const next = points.findIndex((point) => point.load >= load);
-  if (next < 0) return null;
+  const next = points.findIndex((point) => point.rps >= AT_KNEE * most);
   if (next === 0) return { ...points[0], most };
-  // the values at the knee, by the logarithm of the load
   const [a, b] = [points[next - 1], points[next]];
-  const part = Math.log(load / a.load) / Math.log(b.load / a.load);
+  const part = (AT_KNEE * most - a.rps) / (b.rps - a.rps);
+  // by the logarithm of the load
   const between = (key) => a[key] + part * (b[key] - a[key]);
-  return { load, most, rps: between("rps"), mean: between("mean"), p99: between("p99") };
+  return { load: a.load * (b.load / a.load) ** part, most, rps: AT_KNEE * most, mean: between("mean"), p99: between("p99") };
 }
 
 at("curve").addEventListener("click", async () => {
@@ -572,7 +571,7 @@ function drawCurve(points, is_rate, name, clients) {
   const last = points.at(-1);
   const unit = is_rate ? "requests/s offered" : "requests outstanding";
   at("knee").textContent = knee
-    ? `The knee is at ${three(knee.load)} ${unit}${all}: there, ${three(knee.rps)} requests/s with a mean of ${three(knee.mean)} ms and a p99 of ${three(knee.p99)} ms. More load mostly adds waiting; the highest throughput is ${three(knee.most)} requests/s.`
+    ? `The knee is at ${three(knee.load)} ${unit}${all}: there, ${three(knee.rps)} requests/s with a mean of ${three(knee.mean)} ms and a p99 of ${three(knee.p99)} ms. That is 90 % of the highest throughput, ${three(knee.most)} requests/s: more load mostly adds waiting.`
     : `The cluster is not saturated in this range: at ${three(last.load)} ${unit}${all}, the throughput of ${three(last.rps)} requests/s still grows (mean ${three(last.mean)} ms, p99 ${three(last.p99)} ms).`;
 }
 
