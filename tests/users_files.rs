@@ -739,6 +739,29 @@ fn an_interrupted_command_leaves_nothing_half_written_and_no_empty_directory() {
 }
 
 #[test]
+fn an_export_that_is_interrupted_at_any_moment_leaves_no_directory() {
+    let place = Place::new();
+    place.succeed("run scenario.toml --set record=all -o recorded");
+    let before = tree(place.0.path());
+    for (options, moments) in [("", 0..12), ("--csv", 12..20)] {
+        for moment in moments {
+            let line = format!("export recorded {options} -o a/out");
+            let mut child = place.command(&line).spawn().unwrap();
+            until(&mut child, &line, || place.path("a/out").exists());
+            #[expect(clippy::disallowed_methods, reason = "another moment each time")]
+            std::thread::sleep(std::time::Duration::from_millis(moment));
+            signal(&child, "INT");
+            if child.wait().unwrap().code() == Some(130) {
+                assert_eq!(tree(place.0.path()), before, "after {moment} ms");
+            } else {
+                // it was complete
+                fs::remove_dir_all(place.path("a")).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn bad_input_makes_no_directory() {
     let place = Place::new();
     place.write("bad.toml", &SCENARIO.replace("\"50%\"", "\"fifty\""));

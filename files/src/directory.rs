@@ -111,6 +111,8 @@ struct Inner {
     whole: Option<(Directory, String)>,
     /// Directories that were created on the path, including this one.
     made: Vec<PathBuf>,
+    /// Whether the directory was ours before.
+    was_ours: bool,
     state: Mutex<State>,
     /// The registration for removal; dropped together with the directory.
     entered: Mutex<Option<Entered>>,
@@ -121,8 +123,6 @@ struct State {
     manifest: Manifest,
     /// The manifest as it was last written to the disk.
     stored: Option<String>,
-    /// Whether the directory was ours before.
-    was_ours: bool,
     /// The command that will be recorded as its maker when another command's files are removed.
     becomes: Option<&'static str>,
     /// Files that may be replaced even if someone has changed them.
@@ -224,6 +224,8 @@ impl Directory {
         let other = directory.state().becomes.is_some();
         if other && !purpose.late {
             directory.clear(&[])?;
+        } else {
+            directory.remove_left_over();
         }
         Ok(directory)
     }
@@ -513,9 +515,7 @@ impl Inner {
                 let weak = Arc::downgrade(&inner);
                 let removal = move || {
                     if let Some(inner) = weak.upgrade() {
-                        if let Ok(mut state) = inner.state.try_lock() {
-                            inner.tidy(&mut state, Ending::Process);
-                        }
+                        inner.at_process_end(|state| inner.tidy(state, Ending::Process));
                         // the process is ending, and dropping this would wait for locks held elsewhere
                         std::mem::forget(inner);
                     }
@@ -549,7 +549,6 @@ impl Inner {
         let state = State {
             manifest,
             stored,
-            was_ours,
             becomes: other.then_some(purpose.command),
             spared: Vec::new(),
             open: BTreeMap::new(),
@@ -563,6 +562,7 @@ impl Inner {
             force: purpose.force,
             whole,
             made,
+            was_ours,
             state: Mutex::new(state),
             entered: Mutex::new(None),
         })
@@ -570,6 +570,22 @@ impl Inner {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `each` with the state while the process ends. A thread that holds the state may be waiting for that end, so
+    /// it is not waited for: the list on the disk then says as much.
+    fn at_process_end(&self, each: impl FnOnce(&mut State)) {
+        if let Ok(mut state) = self.state.try_lock() {
+            return each(&mut state);
+        }
+        let Ok(found) = Manifest::read(&self.dir, &self.path) else { return };
+        each(&mut State {
+            stored: found.as_ref().map(Manifest::text),
+            manifest: found.unwrap_or_else(|| Manifest::new("", self.whole.is_some())),
+            becomes: None,
+            spared: Vec::new(),
+            open: BTreeMap::new(),
+        });
     }
 
     fn store(&self, state: &mut State) -> Result<(), FilesError> {

@@ -74,6 +74,15 @@ impl Directory {
 }
 
 impl Directory {
+    /// Removes what a killed process has not finished here, and in the directories that we created below. Nothing is
+    /// removed if another process may be writing: the access is shared, or the file system has no locks.
+    pub(super) fn remove_left_over(&self) {
+        let has_locks = self.inner.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if self.inner.access == Access::Alone && self.inner.was_ours && has_locks {
+            self.contents().remove_unfinished(&self.state().manifest);
+        }
+    }
+
     pub(super) fn contents(&self) -> Contents {
         Contents {
             dir: self.inner.dir.clone(),
@@ -299,17 +308,17 @@ impl Inner {
         }
         match &self.whole {
             Some((whole, name)) => {
-                let state = match ending {
-                    Ending::Directory => Some(whole.state()),
-                    Ending::Process => whole.inner.state.try_lock().ok(),
+                let remove = |state: &mut State| {
+                    if let Ok(Some((dir, last))) = whole.way(state, name, false) {
+                        let _ = dir.remove_dir(last);
+                    }
                 };
-                if let Some(mut state) = state
-                    && let Ok(Some((dir, last))) = whole.way(&mut state, name, false)
-                {
-                    let _ = dir.remove_dir(last);
+                match ending {
+                    Ending::Directory => remove(&mut whole.state()),
+                    Ending::Process => whole.inner.at_process_end(remove),
                 }
             }
-            None if (state.was_ours || !self.made.is_empty()) && self.dir.is_at(&self.path) => {
+            None if (self.was_ours || !self.made.is_empty()) && self.dir.is_at(&self.path) => {
                 let _ = std::fs::remove_dir(&self.path);
                 dir::unmake(&self.made);
             }

@@ -410,6 +410,27 @@ fn what_a_killed_process_left_is_cleaned() {
 }
 
 #[test]
+fn what_a_killed_process_left_is_cleaned_when_its_work_goes_on() {
+    let place = Place::new();
+    let out = place.with(&["data/a"]);
+    place.take().unwrap().part("parts/one", RUN).unwrap().write("x", b"").unwrap();
+    let left = ["data/.b.123-0.partial", ".c.9-12.partial", "parts/one/.x.7-0.partial"];
+    for name in left {
+        fs::write(out.join(name), "half").unwrap();
+    }
+    fs::write(out.join("data/mine.partial"), "mine").unwrap();
+    // another process may be writing
+    let shared = Directory::take(&out, RUN.with_access(Access::Shared)).unwrap();
+    assert!(left.iter().all(|name| out.join(name).exists()));
+    shared.part("parts/one", RUN).unwrap();
+    assert_eq!(left.map(|name| out.join(name).exists()), [true, true, false]);
+    drop(shared);
+    place.take().unwrap();
+    assert_eq!(left.map(|name| out.join(name).exists()), [false, false, false]);
+    assert!(out.join("data/mine.partial").exists() && out.join("data/a").exists());
+}
+
+#[test]
 fn the_list_is_there_before_the_first_file() {
     let place = Place::new();
     let directory = place.take().unwrap();
