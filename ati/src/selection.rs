@@ -3,12 +3,14 @@
 //! A long run posts more records than anyone wants to keep. Dropping single records would be wrong:
 //! a request with some of its records missing would have the wrong demand. So whole requests are
 //! sampled, by a hash of the breadcrumb: every host takes the same decision without communication.
+//! Breadcrumbs count up from one in every run, so the hash depends on the run's seed, too. Otherwise
+//! each run of a sweep would keep the same requests.
 
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use foretell_units::Breadcrumb;
+use foretell_units::{Breadcrumb, Seed};
 use thiserror::Error;
 
 use crate::{KindSet, RecordKind};
@@ -31,6 +33,8 @@ pub struct Selection {
     kinds: KindSet,
     /// A request is kept if the hash of its breadcrumb does not exceed this.
     threshold: u64,
+    /// Differs from run to run; breadcrumbs are combined with it before they are hashed.
+    salt: u64,
 }
 
 impl Selection {
@@ -46,12 +50,18 @@ impl Selection {
             Requests::OneIn(k) => (u64::MAX / k.get() as u64, kinds),
             Requests::None => (0, KindSet::EMPTY),
         };
-        Self { requests, kinds, threshold }
+        Self { requests, kinds, threshold, salt: 0 }
     }
 
     /// The same requests, but only records of `kinds`.
     pub const fn of_kinds(self, kinds: KindSet) -> Self {
-        Self::new(self.requests, kinds)
+        Self { salt: self.salt, ..Self::new(self.requests, kinds) }
+    }
+
+    /// As many requests, but those that belong to this `seed`.
+    pub const fn of_seed(self, seed: Seed) -> Self {
+        // hashed, because seeds that follow each other would only exchange the numbers of requests
+        Self { salt: hash(seed.0), ..self }
     }
 
     /// The selected requests.
@@ -71,12 +81,14 @@ impl Selection {
     #[inline]
     pub const fn wants(&self, kind: RecordKind, breadcrumb: Breadcrumb) -> bool {
         self.kinds.contains(kind)
-            && (self.threshold == u64::MAX || hash(breadcrumb.0) <= self.threshold)
+            && (self.threshold == u64::MAX
+                || breadcrumb.0 == Breadcrumb::NONE.0
+                || hash(breadcrumb.0 ^ self.salt) <= self.threshold)
     }
 }
 
 /// Spreads breadcrumbs, which count up from one, evenly and without a pattern that a workload could
-/// match: the finaliser of splitmix64 (Steele, Lea & Flood 2014). Zero stays zero.
+/// match: the finaliser of splitmix64 (Steele, Lea & Flood 2014).
 const fn hash(breadcrumb: u64) -> u64 {
     let mut x = breadcrumb;
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -167,6 +179,27 @@ mod tests {
             .count();
         // binomial: 10 000 ± 4 × √(10^6 × 0.01 × 0.99) = 10 000 ± 398
         assert!((9_602..=10_398).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn runs_with_other_seeds_keep_other_requests() {
+        let kept = |seed: u64| -> Vec<u64> {
+            let selection =
+                "every 1/100 requests".parse::<Selection>().unwrap().of_seed(Seed(seed));
+            assert_eq!(selection, selection.of_kinds(KindSet::ALL), "of the same seed");
+            let wants = |b: &u64| selection.wants(RecordKind::Request, Breadcrumb(*b));
+            (1..=100_000).filter(wants).collect()
+        };
+        let runs = [0, 1, 2, 42].map(kept);
+        for (place, one) in runs.iter().enumerate() {
+            // binomial: 1000 ± 4 × √(10^5 × 0.01 × 0.99) = 1000 ± 126
+            assert!((874..=1126).contains(&one.len()), "{}", one.len());
+            for other in &runs[place + 1..] {
+                // by chance 10 are in both
+                let both = one.iter().filter(|b| other.contains(b)).count();
+                assert!(both < 30, "{both}");
+            }
+        }
     }
 
     #[test]

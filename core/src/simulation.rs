@@ -34,7 +34,7 @@ impl<'a> Simulation<'a> {
     /// Builds the cluster, and opens the files that its workloads read.
     pub fn new(document: &'a Document) -> Result<Self, Error> {
         let scenario = document.check()?;
-        let selection = selection(&scenario.tracking)?;
+        let selection = selection(&scenario.tracking)?.of_seed(scenario.seed);
         let cluster = Cluster::new(scenario.clone(), Recorder::none())?;
         Ok(Self { document, scenario, selection, cluster })
     }
