@@ -401,7 +401,11 @@ fn score_learns_from_one_table_chooses_and_tells_errors_on_another() {
         "gp",
         "--json",
     ]);
-    assert_eq!(document["chosen"], "gp");
+    assert_eq!(
+        (&document["chosen"], &document["chosen_by"]),
+        (&"gp".into(), &"mape_percent".into())
+    );
+    assert!(document["models"][1]["tests"][0]["errors"]["mae"].as_f64().unwrap() > 0.0);
     assert_eq!(document["validation"], "leaving out levels of the design");
     let gp = &document["models"][1];
     assert!(gp["tests"][0]["errors"]["mape_percent"].as_f64().unwrap() < 3.0, "{gp}");
@@ -484,6 +488,63 @@ fn a_test_with_the_training_rows_is_noted() {
 }
 
 #[test]
+fn the_logarithm_of_the_target_leaves_the_choice_of_inputs() {
+    let (_directory, path) = grid();
+    let mape = |more: &[&str]| {
+        let data =
+            ["evaluate", "--data", path.to_str().unwrap(), "--target", "y", "--drop", "name"];
+        let document = json(&[&data[..], &["--model", "gp", "--json"], more].concat());
+        document["models"][0]["mape_percent"].as_f64().unwrap()
+    };
+    let (auto, both) = (mape(&[]), mape(&["--log-target"]));
+    // the target is a product of powers: with logarithms of target and inputs it is nearly linear
+    assert!(auto < 3.0 && both < 3.0, "{auto} {both}");
+    assert!((mape(&["--log-target", "--transform", "auto"]) - both).abs() < 1e-9);
+    assert!(mape(&["--log-target", "--transform", "none"]) > both);
+}
+
+#[test]
+fn values_that_are_too_large_are_refused_by_the_name_of_their_column() {
+    let (directory, path) = table();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let model = directory.path().join("m.json");
+    for (from, to, column) in [
+        ("\n5,4,", "\n1e300,4,", "`size` = 1e300"),
+        ("\n5,4,", "\n5,-1.5e299,", "`jobs` = -1.5e299"),
+    ] {
+        std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        for spec in ["lrm", "gp", "tree"] {
+            let data =
+                ["train", "--data", path.to_str().unwrap(), "--target", "y", "--model", spec];
+            let said = fault(&[&data[..], &["-o", model.to_str().unwrap()]].concat());
+            assert!(said.contains("row 5: ") && said.contains(column), "{spec}: {said}");
+            assert!(!model.exists());
+        }
+    }
+    // a target is a column, too
+    std::fs::write(&path, "x,y\n1,1e300\n2,2e300\n3,1e300\n").unwrap();
+    let said =
+        fault(&["train", "--data", path.to_str().unwrap(), "--target", "y", "--model", "lrm"]);
+    assert!(said.contains("`y` = 1e300 is too large"), "{said}");
+}
+
+#[test]
+fn a_small_model_is_a_small_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, model) = (directory.path().join("t.csv"), directory.path().join("m.json"));
+    let mut text = String::from("a,b,y\n");
+    for row in 0..400_u32 {
+        let (a, b) = (row * 7 % 31, row * 13 % 17);
+        let _ = writeln!(text, "{a},{b},{}", a / 8 * 100 + b + row * 29 % 11);
+    }
+    std::fs::write(&data, text).unwrap();
+    let (data, saved) = (data.to_str().unwrap(), model.to_str().unwrap());
+    succeed(["learn", "train", "--data", data, "--target", "y", "--model", "cart", "-o", saved]);
+    let bytes = std::fs::metadata(&model).unwrap().len();
+    assert!(bytes < 150_000, "{bytes} bytes");
+}
+
+#[test]
 fn a_kept_model_predicts_with_intervals() {
     let (directory, path) = table();
     let model = directory.path().join("m.json");
@@ -493,7 +554,7 @@ fn a_kept_model_predicts_with_intervals() {
         succeed(["learn", "train", "--data", data, "--target", "y", "--model", kind, "-o", model]);
         let text = succeed(["learn", "predict", model, "--data", data, "--key", "kind"]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "row,kind,y,low,high");
+        assert_eq!(lines[0], "row,kind,predicted,low,high");
         assert!(lines[1].starts_with("1,ssd,") && lines.len() == 61, "{text}");
         for line in &lines[1..] {
             let cells: Vec<f64> =

@@ -22,6 +22,33 @@ pub struct Candidate {
     pub tests: Vec<Tested>,
 }
 
+/// The metric by which a candidate is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Criterion {
+    /// Mean absolute percentage error.
+    Mape,
+    /// Root mean squared error.
+    Rmse,
+}
+
+impl Criterion {
+    /// The metric's key in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Mape => "mape_percent",
+            Self::Rmse => "rmse",
+        }
+    }
+
+    /// The metric's name in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mape => "MAPE",
+            Self::Rmse => "RMSE",
+        }
+    }
+}
+
 /// A model's predictions of rows that were kept from it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tested {
@@ -68,12 +95,23 @@ impl Candidate {
         Ok(Self { trained, validation, tests })
     }
 
-    /// The index of the candidate with the smallest error in validation: the mean relative error, or the root mean
-    /// squared error where a true value is 0. Of equal ones the first; 0 if there are none.
+    /// The metric by which candidates are chosen: the mean relative error, or the root mean squared error where a true
+    /// value is 0.
+    pub fn criterion(candidates: &[Self]) -> Criterion {
+        let all = candidates.iter().all(|of| of.validation.mape_percent.is_some());
+        if all { Criterion::Mape } else { Criterion::Rmse }
+    }
+
+    /// The index of the candidate with the smallest error in validation, by [`Candidate::criterion`]. Of equal ones the
+    /// first; 0 if there are none.
     pub fn best(candidates: &[Self]) -> usize {
+        let criterion = Self::criterion(candidates);
         let cost = |place: usize| {
             let Scores { mape_percent, rmse, .. } = candidates[place].validation;
-            mape_percent.unwrap_or(rmse)
+            match criterion {
+                Criterion::Mape => mape_percent.unwrap_or(f64::INFINITY),
+                Criterion::Rmse => rmse,
+            }
         };
         let order = |a: &usize, b: &usize| cost(*a).total_cmp(&cost(*b));
         (0..candidates.len()).min_by(order).unwrap_or(0)

@@ -16,6 +16,10 @@ use crate::matrix::Matrix;
 use crate::spec::{Kind, Spec};
 use crate::table::{Cells, Table};
 
+/// The largest value that is learned from. No quantity of a storage system comes near; squares of products of two such
+/// values are still finite.
+pub(crate) const LARGEST: f64 = 1e75;
+
 /// One feature, with the name that the user gave it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Feature {
@@ -122,6 +126,18 @@ impl Schema {
     }
 }
 
+/// Returns an error if a value is too large to learn from.
+fn not_too_large(column: &str, values: &[f64]) -> Result<(), LearnError> {
+    match values.iter().position(|value| value.abs() > LARGEST) {
+        None => Ok(()),
+        Some(row) => Err(LearnError::TooLargeValue {
+            row: row + 1,
+            column: column.to_owned(),
+            value: values[row],
+        }),
+    }
+}
+
 /// Features and target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dataset {
@@ -157,6 +173,7 @@ impl Dataset {
         if y.len() < 2 {
             return Err(LearnError::TooFewRows { found: y.len(), wanted: 2 });
         }
+        not_too_large(target, &y)?;
         if let Some(row) = y.iter().position(|y| y.is_nan()) {
             return Err(LearnError::MissingTarget { row: row + 1, column: target.to_owned() });
         }
@@ -169,7 +186,10 @@ impl Dataset {
                 continue;
             }
             let value = match cells {
-                Cells::Numbers(numbers) => constant(numbers),
+                Cells::Numbers(numbers) => {
+                    not_too_large(name, numbers)?;
+                    constant(numbers)
+                }
                 Cells::Names { levels, .. } => {
                     (levels.len() < 2).then(|| format!("`{}`", levels[0]))
                 }

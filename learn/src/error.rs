@@ -90,6 +90,31 @@ pub enum LearnError {
         /// Columns.
         columns: usize,
     },
+    /// A value whose square, or that of a product of such values, may be infinite.
+    #[error(
+        "row {row}: `{column}` = {value:e} is too large to learn from; expected at most {:e} (give it in another unit)",
+        crate::dataset::LARGEST
+    )]
+    TooLargeValue {
+        /// Row, from 1.
+        row: usize,
+        /// Name of the column.
+        column: String,
+        /// The value.
+        value: f64,
+    },
+    /// A fitted model whose predictions are not numbers.
+    #[error(
+        "`{model}` cannot be fitted to `{target}`: its prediction for row {row} is not a finite number"
+    )]
+    NoNumber {
+        /// The model.
+        model: String,
+        /// The target.
+        target: String,
+        /// Row, from 1.
+        row: usize,
+    },
     /// A target that is missing.
     #[error("row {row}: the target `{column}` is missing; leave the row out")]
     MissingTarget {

@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::LearnError;
 use crate::boost;
 use crate::dataset::Dataset;
+use crate::error_forest::ErrorForest;
 use crate::folds::Folds;
-use crate::forest::{self, Forest};
+use crate::forest;
 use crate::matrix::{Matrix, mean, median, squares_around};
 use crate::model::Model;
 use crate::spec::{Kind, Rows, Spec};
@@ -142,7 +143,7 @@ enum LocalUnit {
     /// The model's own deviation.
     Own,
     /// exp of a forest's prediction from inputs and the model's prediction.
-    Forest(Forest),
+    Forest(ErrorForest),
     /// Quantiles from a forest.
     QuantileForest(forest::Quantiles),
     /// Quantiles from boosting, for one level.
@@ -270,7 +271,7 @@ impl Intervals {
                 for ((&row, miss), expected) in rows.iter().zip(&misses).zip(expected) {
                     errors[row] = miss / libm::exp(expected);
                 }
-                unit = LocalUnit::Forest(forest);
+                unit = LocalUnit::Forest(ErrorForest::of(forest));
             }
             Scale::Quantiles => {
                 for &row in &rows {

@@ -13,6 +13,7 @@ mod coverage;
 mod cubist;
 mod dataset;
 mod error;
+mod error_forest;
 mod evaluation;
 mod explain;
 mod explanation;
@@ -43,7 +44,7 @@ mod two_level;
 mod validate;
 
 pub use boost::Boost;
-pub use candidate::{Candidate, Tested};
+pub use candidate::{Candidate, Criterion, Tested};
 pub use cart::{Pruning, PruningStep, Tree};
 pub use coverage::Coverage;
 pub use cubist::{Condition, Cubist, Rule};

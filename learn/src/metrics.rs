@@ -12,6 +12,8 @@ pub struct Scores {
     pub rows: usize,
     /// Root mean squared error, in the target's unit.
     pub rmse: f64,
+    /// Mean of |predicted − true|, in the target's unit.
+    pub mae: f64,
     /// Mean of |predicted − true| / |true|, in percent; `None` where a true value is 0.
     pub mape_percent: Option<f64>,
     /// Median of the same errors.
@@ -47,6 +49,7 @@ impl Scores {
         Ok(Self {
             rows: truth.len(),
             rmse: (errors / truth.len() as f64).sqrt(),
+            mae: missed / truth.len() as f64,
             mape_percent: relative.as_ref().map(|errors| 100.0 * mean(errors)),
             median_ape_percent: relative.as_mut().map(|errors| 100.0 * median(errors)),
             wape_percent: (total > 0.0).then(|| 100.0 * missed / total),
@@ -193,6 +196,7 @@ mod tests {
         // squared deviations 16/9 + 1/9 + 25/9 = 42/9
         let scores = Scores::of(&[1.0, 2.0, 4.0], &[2.0, 2.0, 2.0]).unwrap();
         assert!((scores.rmse - (5.0_f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert!((scores.mae - 1.0).abs() < 1e-15);
         assert_eq!(scores.mape_percent, Some(50.0));
         assert_eq!(scores.median_ape_percent, Some(50.0));
         assert!((scores.r2.unwrap() - (1.0 - 5.0 * 9.0 / 42.0)).abs() < 1e-15);

@@ -179,7 +179,8 @@ pub struct Outside<'a> {
     pub range: &'a FeatureRange,
 }
 
-const FORMAT: u32 = 2;
+/// The formats that are read; the last is written. Format 3 stores less of the forest behind intervals.
+const FORMATS: std::ops::RangeInclusive<u32> = 2..=3;
 
 /// How a model is trained, apart from its own parameters.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -210,11 +211,12 @@ impl Trained {
         let learned = part.as_ref().unwrap_or(data);
         let view = View::choose(spec, learned, training.transform)?;
         let model = view.fit(spec, learned)?;
+        check_finite(spec, &model, learned, &view)?;
         let intervals = settings
             .map(|settings| Intervals::make(spec, &model, data, &view, settings))
             .transpose()?;
         Ok(Self {
-            format: FORMAT,
+            format: *FORMATS.end(),
             spec: spec.clone(),
             target: data.target.clone(),
             view,
@@ -324,8 +326,9 @@ impl Trained {
         read.map_err(|error| not_a_model(error.to_string()))?;
         let model: Self =
             serde_json::from_slice(&text).map_err(|error| not_a_model(error.to_string()))?;
-        if model.format != FORMAT {
-            let error = format!("its format is {}, but {FORMAT} is known", model.format);
+        if !FORMATS.contains(&model.format) {
+            let (first, last) = (FORMATS.start(), FORMATS.end());
+            let error = format!("its format is {}, but {first} to {last} are known", model.format);
             return Err(not_a_model(error));
         }
         model.check().map_err(not_a_model)?;
@@ -348,6 +351,24 @@ impl Trained {
         } else {
             Err("it names columns or nodes that it does not have".into())
         }
+    }
+}
+
+/// Maximum number of rows whose predictions are checked: sums that overflow spoil all of them.
+const CHECKED: usize = 100;
+
+/// Returns an error if predictions of the rows that were learned from are not finite.
+fn check_finite(spec: &Spec, model: &Model, data: &Dataset, view: &View) -> Result<(), LearnError> {
+    let n = data.y.len();
+    let rows: Vec<usize> = (0..n).step_by(n.div_ceil(CHECKED).max(1)).collect();
+    let predicted = model.predict(&view.apply(&data.x.take_rows(&rows)));
+    match predicted.iter().position(|value| !view.back(*value).is_finite()) {
+        None => Ok(()),
+        Some(place) => Err(LearnError::NoNumber {
+            model: spec.to_string(),
+            target: data.target.clone(),
+            row: rows[place] + 1,
+        }),
     }
 }
 

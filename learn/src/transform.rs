@@ -50,6 +50,8 @@ pub enum Transform {
     None,
     /// The target's logarithm.
     LogTarget,
+    /// The target's logarithm, and the inputs that are best for it.
+    LogTargetAuto,
     /// Logarithms of the target and of all inputs that allow it.
     Log,
     /// The best view of all.
@@ -60,6 +62,21 @@ impl Transform {
     /// The default transform of a model.
     pub fn default_of(spec: &Spec) -> Self {
         if spec.kind() == Kind::Gp { Self::Auto } else { Self::None }
+    }
+
+    /// The same, but the model learns the target's logarithm.
+    #[must_use]
+    pub fn with_log_target(self) -> Self {
+        match self {
+            Self::None | Self::LogTarget => Self::LogTarget,
+            Self::Auto | Self::LogTargetAuto => Self::LogTargetAuto,
+            Self::Log => Self::Log,
+        }
+    }
+
+    /// Whether the model learns the target's logarithm, whatever the rows are.
+    pub fn is_of_log_target(self) -> bool {
+        matches!(self, Self::LogTarget | Self::LogTargetAuto | Self::Log)
     }
 
     /// `LogTarget` or `None`, for a plain yes or no.
@@ -146,7 +163,14 @@ impl View {
                 let inputs = inputs(data).into_iter().find(has_log);
                 Ok(Self { inputs: inputs.flatten(), log_target: true })
             }
-            Transform::Auto => best(spec, data),
+            Transform::LogTargetAuto => {
+                logarithms(&data.y)?;
+                best(spec, data, &[true])
+            }
+            Transform::Auto => {
+                let is_positive = data.y.iter().all(|y| *y > 0.0);
+                best(spec, data, if is_positive { &[false, true] } else { &[false] })
+            }
         }
     }
 
@@ -426,10 +450,8 @@ fn is_graded(column: &[f64]) -> bool {
     values.len() > 2 && values.iter().all(|value| !value.is_nan())
 }
 
-/// The best view.
-fn best(spec: &Spec, data: &Dataset) -> Result<View, LearnError> {
-    let is_positive = data.y.iter().all(|y| *y > 0.0);
-    let targets: &[bool] = if is_positive { &[false, true] } else { &[false] };
+/// The best view; `targets`: for the target and for its logarithm, whether it is learned.
+fn best(spec: &Spec, data: &Dataset, targets: &[bool]) -> Result<View, LearnError> {
     let by_likelihood = spec.kind() == Kind::Gp;
     let most = if by_likelihood { LIKELIHOOD_ROWS } else { ROWS };
     let part = data.take_rows(&some_rows(data.y.len(), most));

@@ -123,7 +123,7 @@ pub fn left_out(
     jobs: NonZeroUsize,
 ) -> Result<(Vec<LeftOut>, Vec<View>), LearnError> {
     data.check_missing(spec)?;
-    if matches!(training.transform, Transform::LogTarget | Transform::Log) {
+    if training.transform.is_of_log_target() {
         // an error names the row's number in the whole data
         logarithms(&data.y)?;
     }

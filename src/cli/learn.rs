@@ -129,8 +129,9 @@ pub struct DataArguments {
     /// several times, or several names with commas.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub key: Vec<String>,
-    /// Learn the natural logarithm of the target. Predictions and errors are those of the target itself.
-    #[arg(long, conflicts_with = "transform")]
+    /// Learn the natural logarithm of the target. Predictions and errors are those of the target itself. With
+    /// `--transform auto`, which is the default of `gp`, inputs are still chosen.
+    #[arg(long)]
     pub log_target: bool,
     /// Transformation of inputs and target before models see them. `auto` chooses by cross-validation inside
     /// the training rows. Default: `auto` for the model `gp`, `none` for others.
@@ -141,13 +142,13 @@ pub struct DataArguments {
 impl DataArguments {
     /// The transformation of inputs and target for this model.
     pub fn transform_of(&self, spec: &Spec) -> Transform {
-        match self.transform {
+        let transform = match self.transform {
             Some(TransformName::None) => Transform::None,
             Some(TransformName::Log) => Transform::Log,
             Some(TransformName::Auto) => Transform::Auto,
-            None if self.log_target => Transform::LogTarget,
             None => Transform::default_of(spec),
-        }
+        };
+        if self.log_target { transform.with_log_target() } else { transform }
     }
 }
 
@@ -260,11 +261,11 @@ pub struct LearnScoreArguments {
     /// A split to predict, or another table or data set (`DIR` or `DIR:SPLIT`). May be given several times.
     #[arg(long = "test", value_name = "SPLIT|FILE|DIR", required = true)]
     pub tests: Vec<String>,
-    /// A model with its parameters. May be given several times. The model with the smallest error in
-    /// validation inside the training rows is chosen.
+    /// A model with its parameters. May be given several times. The model with the smallest MAPE in
+    /// cross-validation inside the training rows is chosen (the smallest RMSE if a target is 0).
     #[arg(long = "model", value_name = "MODEL", required = true)]
     pub models: Vec<Spec>,
-    /// This validation. Without `--cv`, it leaves out levels if the rows form a grid.
+    /// This cross-validation. Without `--cv`, it leaves out levels if the rows form a grid.
     #[command(flatten)]
     pub validation: ValidationArguments,
     /// Intervals.

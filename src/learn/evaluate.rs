@@ -177,6 +177,7 @@ fn as_json(
             let mut document = json!({
                 "model": model.spec.to_string(),
                 "rmse": model.scores.rmse,
+                "mae": model.scores.mae,
                 "mape_percent": model.scores.mape_percent,
                 "median_ape_percent": model.scores.median_ape_percent,
                 "wape_percent": model.scores.wape_percent,
@@ -254,6 +255,7 @@ fn as_text(
     table.set_header([
         "model",
         "RMSE",
+        "MAE",
         "MAPE %",
         "accuracy %",
         "median error %",
@@ -267,10 +269,11 @@ fn as_text(
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
     };
     for model in evaluated {
-        let Scores { rmse, mape_percent, median_ape_percent, r2, .. } = model.scores;
+        let Scores { rmse, mae, mape_percent, median_ape_percent, r2, .. } = model.scores;
         table.add_row([
             model.spec.to_string(),
             format!("{rmse:.4}"),
+            format!("{mae:.4}"),
             number(mape_percent, 2),
             number(model.scores.accuracy_percent(), 2),
             number(median_ape_percent, 2),
@@ -299,9 +302,12 @@ fn as_text(
             let _ = writeln!(text, "\n{} on levels left out:", model.spec);
         }
         for (name, scores) in &model.by_part {
-            let (rows, rmse) = (scores.rows, scores.rmse);
-            let mape = number(scores.mape_percent, 2);
-            let _ = writeln!(text, "  {name}: {rows} rows, MAPE {mape} %, RMSE {rmse:.4}");
+            let (rows, rmse, mae) = (scores.rows, scores.rmse, scores.mae);
+            let relative = number(scores.mape_percent, 2);
+            let _ = writeln!(
+                text,
+                "  {name}: {rows} rows, MAPE {relative} %, MAE {mae:.4}, RMSE {rmse:.4}"
+            );
         }
     }
     for model in evaluated.iter().filter(|model| !model.held_out.searches.is_empty()) {

@@ -116,9 +116,9 @@ fn as_text(model: &str, target: &str, found: &Explanation) -> String {
         }
     }
     text.push_str("\nerrors on rows left out, of models of fewer rows\n");
-    for Learned { rows, errors: Scores { rmse, mape_percent, .. } } in curve {
-        let mape = percent(*mape_percent);
-        let _ = writeln!(text, "  {rows:>8} rows: RMSE {rmse:.4}, MAPE {mape} %");
+    for Learned { rows, errors: Scores { rmse, mae, mape_percent, .. } } in curve {
+        let relative = percent(*mape_percent);
+        let _ = writeln!(text, "  {rows:>8} rows: RMSE {rmse:.4}, MAE {mae:.4}, MAPE {relative} %");
     }
     text
 }

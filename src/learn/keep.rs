@@ -19,6 +19,9 @@ const MODEL: FileKind<'_> =
 /// The first column is the number of the row.
 const PREDICTIONS: FileKind<'_> = FileKind::beginning(PREDICTIONS_NAME, "row,");
 const PREDICTIONS_NAME: &str = "a table of these predictions";
+/// The name of the column of predictions, as in the tables of `learn score`. The target's own name is that of true
+/// values, which the same table may have as a key.
+const PREDICTED: &str = "predicted";
 
 /// Fits a model to all rows.
 pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
@@ -54,7 +57,13 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
         return Ok(crate::output::json(&document));
     }
     let mut text = description;
-    let _ = writeln!(text, "\non these rows: RMSE {:.6}{}", scores.rmse, relative(&scores));
+    let _ = writeln!(
+        text,
+        "\non these rows: RMSE {:.6}, MAE {:.6}{}",
+        scores.rmse,
+        scores.mae,
+        relative(&scores)
+    );
     for note in rows::caveats(&data, None) {
         let _ = writeln!(text, "note: {note}");
     }
@@ -142,7 +151,7 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
         return Ok(crate::output::json(&document));
     }
     let header: Vec<&str> = keys.iter().map(|(name, _)| name.as_str()).collect();
-    let mut text = format!("{},{}", header.join(","), trained.target);
+    let mut text = format!("{},{PREDICTED}", header.join(","));
     text.push_str(if intervals.is_some() { ",low,high\n" } else { "\n" });
     for (row, value) in predicted.iter().enumerate() {
         for (_, cells) in &keys {

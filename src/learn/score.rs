@@ -159,6 +159,7 @@ fn as_json(
         "rows": data.y.len(),
         "validation": how,
         "chosen": candidates[chosen].trained.spec.to_string(),
+        "chosen_by": Candidate::criterion(candidates).key(),
         "models": models,
     });
     crate::output::json(&document)
@@ -172,7 +173,7 @@ fn as_text(
     chosen: usize,
 ) -> String {
     let mut text = format!(
-        "{}: {} rows, {} features; target `{}`; validation {how}\n\n",
+        "{}: {} rows, {} features; target `{}`; models are compared by cross-validation {how}\n\n",
         arguments.data.data.display(),
         data.y.len(),
         data.schema.features.len(),
@@ -180,7 +181,7 @@ fn as_text(
     );
     let mut table = Table::new();
     table.load_preset(NOTHING);
-    table.set_header(["model", "", "rows", "RMSE", "MAPE %", "median error %", "R²"]);
+    table.set_header(["model", "rows of", "rows", "RMSE", "MAE", "MAPE %", "median error %", "R²"]);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -188,7 +189,7 @@ fn as_text(
         value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
     };
     for (place, candidate) in candidates.iter().enumerate() {
-        let validation = std::iter::once(("validation", &candidate.validation));
+        let validation = std::iter::once(("cross-validation", &candidate.validation));
         let of_tests = tests.iter().zip(&candidate.tests);
         let of_tests = of_tests.map(|(test, tested)| (test.name.as_str(), &tested.scores));
         for (line, (name, scores)) in validation.chain(of_tests).enumerate() {
@@ -199,6 +200,7 @@ fn as_text(
                 name.to_owned(),
                 scores.rows.to_string(),
                 format!("{:.4}", scores.rmse),
+                format!("{:.4}", scores.mae),
                 number(scores.mape_percent, 2),
                 number(scores.median_ape_percent, 2),
                 number(scores.r2, 4),
@@ -208,7 +210,9 @@ fn as_text(
     text += &fitted(&table, 1);
     text.push('\n');
     let best = &candidates[chosen];
-    let _ = writeln!(text, "\n* chosen by validation: {}", best.trained.spec);
+    let criterion = Candidate::criterion(candidates).name();
+    let spec = &best.trained.spec;
+    let _ = writeln!(text, "\n* chosen for the smallest {criterion} in cross-validation: {spec}");
     let view = best.trained.view.describe();
     if !view.is_empty() {
         let _ = writeln!(text, "  it learned from {view}");
