@@ -1,8 +1,8 @@
 """Runs a sweep of `foretell` on a Dask cluster: every worker takes shards, and the last step joins them.
 
 Needs `pip install 'dask[distributed]'`, the program on every worker, and a directory that all of them
-see. A shard that a worker loses with its machine is done again by another; it goes on where its
-journal ends.
+see. A shard that a worker loses is done again by another; it goes on where its journal ends. The
+program ends with its worker, whatever ends that: its standard input is a pipe from the worker.
 
     python dask_sweep.py SWEEP.toml DIR                              # a cluster on this machine
     python dask_sweep.py SWEEP.toml DIR --scheduler tcp://HOST:8786  # one that is there
@@ -11,6 +11,7 @@ journal ends.
 import argparse
 import os
 import subprocess
+import threading
 
 from dask.distributed import Client, LocalCluster, as_completed
 
@@ -19,9 +20,17 @@ def run_shard(program: str, sweep: str, directory: str, shard: int, of: int) -> 
     """One thread a shard: Dask decides how many shards a worker does at once."""
     command = [program, "sweep", sweep, "-o", directory]
     command += ["--shard", f"{shard}/{of}", "--jobs", "1", "--resume"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"shard {shard}/{of}: {done.stderr}")
+    command += ["--with-parent", "--wait", "60"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
+        errors = threading.Thread(target=lambda: messages.append(running.stderr.read()))
+        messages: list[str] = []
+        errors.start()
+        running.stdout.read()  # standard input stays open until the shard is done
+        errors.join()
+        status = running.wait()
+    if status != 0:
+        raise RuntimeError(f"shard {shard}/{of}: {messages[0]}")
     return shard
 
 

@@ -13,19 +13,20 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use foretell_core::sweep::Tables;
 use foretell_datasets::{
     Content, DataError, Format, JOURNAL, Journals, MANIFEST_FILE, Manifest, SHARDS, Sweep, finish,
     journals,
 };
-use foretell_files::{Access, Directory, Purpose};
+use foretell_files::{Access, Directory, FilesError, Purpose};
 use foretell_input::Limit;
 use foretell_scenarios::Change;
 use serde_json::json;
 
 use crate::cli::{Shard, SweepArguments, SweepStep};
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 use crate::{interrupt, jobs, output};
 
 /// Version of the program; results of other versions may differ.
@@ -78,6 +79,9 @@ fn prepare(file: &Path) -> Result<Prepared, Failure> {
 }
 
 fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
+    if arguments.with_parent {
+        interrupt::end_with_parent();
+    }
     let prepared = prepare(file)?;
     let threads = jobs::threads(arguments.jobs);
     let shard = arguments.shard.unwrap_or(Shard::WHOLE);
@@ -87,7 +91,8 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     }
     let path = arguments.output.as_deref().expect("the command line wants it");
     let purpose = purpose(shard, arguments.force);
-    Directory::may_take(path, purpose)?;
+    let wait = Duration::from_secs(arguments.wait);
+    patiently(wait, || Ok(Directory::may_take(path, purpose)?))?;
     if !arguments.force
         && let Some(content) = begun(path, shard, arguments.resume, &prepared.manifest)?
     {
@@ -98,8 +103,10 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     let plan = check::check(&prepared, shard, threads, watched)?;
     if watched {
         eprint!("{}", foretell_input::printable(&plan.text()));
+    } else if let Some(text) = &plan.note {
+        note(text);
     }
-    let place = Place::take(path, shard, arguments.force, &prepared)?;
+    let place = patiently(wait, || Place::take(path, shard, arguments.force, &prepared))?;
     let done = work::perform(&prepared, &place, threads, plan.runs);
     let done = match done {
         Ok(done) => done,
@@ -120,6 +127,29 @@ fn run(arguments: &SweepArguments, file: &Path) -> Result<(), Failure> {
     let Place { directory, own, .. } = place;
     let content = whole(&directory, Some(own), &prepared.manifest, format_of(arguments.csv))?;
     print_whole(path, &prepared.manifest, &content, arguments.json)
+}
+
+/// Time between attempts to take a directory that another process has.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
+
+/// Takes what another process may have, which is waited for.
+fn patiently<T>(
+    wait: Duration,
+    mut take: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+    let begin = Instant::now();
+    loop {
+        match take() {
+            Err(Failure::Files(FilesError::Busy { .. }))
+                if begin.elapsed() < wait && !interrupt::asked() =>
+            {
+                #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+                std::thread::sleep(BETWEEN_ATTEMPTS);
+            }
+            taken => return taken,
+        }
+    }
 }
 
 /// The purpose for which a sweep takes its directory.

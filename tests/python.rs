@@ -146,3 +146,34 @@ fn a_dask_cluster_of_two_workers_makes_the_same_data_set() {
     assert_eq!(there.matches(" on 2 workers").count(), 5, "{there}");
     assert_eq!(digest(&there), here);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_dask_cluster_that_loses_one_of_two_workers_makes_the_same_data_set() {
+    let Some(python) = python() else { return };
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).display().to_string();
+    // a shard takes seconds, so that its worker can be killed before it is done
+    let sweep = SWEEP.replace("replicates = 2", "replicates = 100");
+    std::fs::write(path("sweep.toml"), sweep).unwrap();
+    let digest = |printed: &str| printed.lines().last().map(str::to_owned);
+    let here = digest(&succeed(["sweep", &path("sweep.toml"), "-o", &path("here")]));
+    let dask = root().join("docs/dask_sweep.py").display().to_string();
+    let there = script(
+        &python,
+        home.path(),
+        "tests/python/kill_worker.py",
+        &[
+            &dask,
+            &path("sweep.toml"),
+            &path("there"),
+            "--workers",
+            "2",
+            "--shards",
+            "2",
+            "--program",
+            env!("CARGO_BIN_EXE_foretell"),
+        ],
+    );
+    assert_eq!(digest(&there), here);
+}

@@ -174,6 +174,15 @@ fn the_content_depends_on_neither_jobs_nor_shards_nor_their_order() {
     let done = join(&["a", "b", "b2"], "joined");
     assert_eq!(done.status, Some(2));
     assert!(done.stderr.contains("run 1 occurs twice: in"), "{}", done.stderr);
+    // the data set has one copy of the sweep file
+    let copy = place.path("a/sweep.toml");
+    let text = std::fs::read_to_string(&copy).unwrap();
+    std::fs::write(&copy, format!("{text}\n# another\n")).unwrap();
+    let done = join(&["b", "a"], "joined");
+    assert_eq!(done.status, Some(2));
+    assert!(done.stderr.contains("a/sweep.toml` differs from `"), "{}", done.stderr);
+    assert!(!place.path("joined").exists());
+    std::fs::write(&copy, text).unwrap();
     let done = join(&["b", "a"], "joined");
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     assert_eq!(files(&one), files(&place.path("joined")));
@@ -200,6 +209,103 @@ fn a_sweep_that_was_killed_goes_on_and_ends_the_same() {
     assert_eq!(files(&whole), files(&place.path("killed")));
     // what is whole is left alone
     assert!(succeed(place.arguments("killed", &["--resume"])).contains(&digest(&whole)));
+}
+
+/// Names of unfinished files below a directory.
+fn unfinished(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(unfinished(&path));
+        } else if path.extension().is_some_and(|end| end == "partial") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_sweep_that_goes_on_removes_what_a_killed_one_has_not_finished() {
+    let place = Place::with(SWEEP);
+    let directory = place.sweep("data", &["--shard", "1/2"]);
+    let mine = directory.join("mine.partial");
+    for name in [".sweep.json.123-0.partial", "shards/1-of-2/.runs.journal.9-1.partial"] {
+        std::fs::write(directory.join(name), "half").unwrap();
+    }
+    std::fs::write(&mine, "mine").unwrap();
+    // other shards may be writing into the directory that they share
+    place.sweep("data", &["--shard", "1/2", "--resume"]);
+    assert_eq!(unfinished(&directory).len(), 2, "{:?}", unfinished(&directory));
+    place.sweep("data", &["--resume"]);
+    assert_eq!(unfinished(&directory), [mine]);
+}
+
+#[test]
+fn a_sweep_ends_with_the_process_that_started_it() {
+    let place = Place::with(&SWEEP.replace("replicates = 2", "replicates = 4000"));
+    let arguments = place.arguments("data", &["--shard", "1/2", "--resume", "--with-parent"]);
+    let mut child =
+        foretell().args(&arguments).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let pipe = child.stdin.take();
+    #[expect(clippy::disallowed_methods, reason = "the sweep is to have begun")]
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it goes on while the pipe is open");
+    // another process waits for the shard, if it may
+    let busy = run(&arguments);
+    assert!(busy.status == Some(2) || busy.status == Some(1), "{busy:?}");
+    let waiting = place.arguments("data", &["--shard", "1/2", "--resume", "--wait", "60"]);
+    let mut waiting = foretell().args(&waiting).spawn().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "it is to wait")]
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(waiting.try_wait().unwrap().is_none());
+    drop(pipe);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    #[expect(clippy::disallowed_methods, reason = "it is to go on")]
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(waiting.try_wait().unwrap().is_none(), "it has the shard now");
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+}
+
+#[test]
+fn few_design_points_are_not_split_unless_that_is_asked_for() {
+    let split = "[split]\nvalidation = \"20%\"\ntest       = \"20%\"\n";
+    assert!(SWEEP.contains(split));
+    let place = Place::with(&SWEEP.replace(split, ""));
+    let done = run(place.arguments("data", &[]));
+    assert!(
+        done.stderr.contains("all 10 design points are in the split `train`"),
+        "{}",
+        done.stderr
+    );
+    let names = std::fs::read_dir(place.path("data/data")).unwrap();
+    let names: Vec<_> = names.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(names, ["train-00000-of-00001.parquet"]);
+    let plan: Value = serde_json::from_str(&succeed([
+        "sweep",
+        place.path("sweep.toml").to_str().unwrap(),
+        "--check",
+        "--json",
+    ]))
+    .unwrap();
+    assert_eq!(plan["notes"].as_array().unwrap().len(), 1, "{plan}");
+    // a single file of the data set says which columns are features
+    let file = place.path("data/data/train-00000-of-00001.parquet");
+    let of = |data: &Path| {
+        let data = data.to_str().unwrap();
+        let arguments = ["learn", "evaluate", "--data", data, "--target", "load_throughput_rps"];
+        let done = run(arguments.into_iter().chain(["--model", "tree", "--json"]));
+        assert_eq!(done.status, Some(0), "{}", done.stderr);
+        (serde_json::from_str::<Value>(&done.stdout).unwrap(), done.stderr)
+    };
+    let ((whole, _), (bare, note)) = (of(&place.path("data")), of(&file));
+    assert_eq!((&whole["models"], &whole["groups"]), (&bare["models"], &bare["groups"]));
+    assert!(note.contains("its factors are the features"), "{note}");
+    let text = place.sweep("text", &["--csv"]);
+    let (bare, note) = of(&text.join("data/train-00000-of-00001.csv"));
+    assert_eq!(whole["models"], bare["models"]);
+    assert!(note.contains("its factors are the features"), "{note}");
 }
 
 #[test]
@@ -482,9 +588,21 @@ fn metrics_and_records_of_runs_are_tables_too() {
     let requests = table("requests");
     let issued: BTreeSet<_> = cells(&requests, ["run_id", "breadcrumb"]).into_iter().collect();
     let of_requests = cells(&records, ["run_id", "breadcrumb"]);
-    let joined = of_requests.iter().filter(|of| issued.contains(of)).count();
-    // those of requests of the warm-up have no row, and hosts' own have breadcrumb 0
-    assert!(joined > 50 * POINTS as usize, "{joined} of {}", of_requests.len());
+    // hosts' own operations have breadcrumb 0
+    let (own, joined): (Vec<_>, Vec<_>) = of_requests.iter().partition(|(_, number)| number == "0");
+    assert!(joined.iter().all(|of| issued.contains(*of)), "each belongs to a row of `requests`");
+    assert!(
+        joined.len() > 50 * POINTS as usize && !own.is_empty(),
+        "{} {}",
+        joined.len(),
+        own.len()
+    );
+    // runs do not sample the same requests
+    let numbers = |run: &str| -> BTreeSet<String> {
+        issued.iter().filter(|of| of.0 == run).map(|of| of.1.clone()).collect()
+    };
+    let (first, second) = (numbers("0"), numbers("1"));
+    assert!(first.intersection(&second).count() * 2 < first.len(), "{first:?} {second:?}");
     let volumes = table("volumes");
     assert_eq!(volumes[0], "run_id,volume,name");
     assert!(volumes.contains(&"0,0,data".to_owned()), "{volumes:?}");

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::Value;
 
+/// The key of a Parquet file's metadata under which it describes its columns, as JSON.
+#[cfg(feature = "parquet")]
+pub(crate) const COLUMNS_KEY: &str = "columns";
+
 /// The type of a column's cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -60,13 +60,23 @@ impl Factor {
 
     /// Its column.
     pub fn column(&self) -> Column {
-        let mut description = self.description.clone();
-        if !description.is_empty() {
-            description += ": ";
-        }
-        description += &self.values_described();
         let (_, unit) = self.quantity.unit();
-        Column::new(self.column_name(), self.kind(), Role::Factor, unit, description)
+        Column::new(self.column_name(), self.kind(), Role::Factor, unit, self.described())
+    }
+
+    /// Its description and its values as text.
+    pub fn described(&self) -> String {
+        let mut text = self.description.clone();
+        if !text.is_empty() {
+            text += ": ";
+        }
+        text += &self.values_described();
+        // what is observed is the number of all clients together
+        if self.paths().any(|path| path.starts_with("workload.") && path.ends_with(".outstanding"))
+        {
+            text += "; of each client";
+        }
+        text
     }
 
     /// Type of its column.

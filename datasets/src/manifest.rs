@@ -79,22 +79,7 @@ pub struct Manifest {
 impl Manifest {
     /// The manifest of a sweep with this number of `points` and these `tables`.
     pub fn of(sweep: &Sweep, points: u64, tables: Vec<TableSchema>, tool_version: &str) -> Self {
-        let percent = |share: f64| format!("{} %", 100.0 * share);
-        let mut split = format!(
-            "validation {}, test {} of the design points, by a hash of what they set",
-            percent(sweep.split.validation),
-            percent(sweep.split.test)
-        );
-        if let Some(condition) = &sweep.split.extrapolation {
-            split = format!("{split}; test_extrapolation: `{}`", condition.text());
-        }
-        let factor = |factor: &crate::Factor| {
-            let mut description = factor.values_described();
-            if !factor.description.is_empty() {
-                description = format!("{}: {description}", factor.description);
-            }
-            (factor.column_name(), description)
-        };
+        let factor = |factor: &crate::Factor| (factor.column_name(), factor.described());
         let full = sweep.design == crate::Design::Full;
         let sparse =
             |factor: &crate::Factor| Some((factor.column_name(), factor.sparse_levels(full)?));
@@ -110,7 +95,7 @@ impl Manifest {
             seed: sweep.seed,
             factors: sweep.factors.iter().map(factor).collect(),
             constraints: sweep.constraints.iter().map(|c| c.text().to_owned()).collect(),
-            split,
+            split: sweep.split.described(),
             sparse: sweep.factors.iter().filter_map(sparse).collect(),
             tables,
         }

@@ -13,6 +13,7 @@ use parquet::file::metadata::FileMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
+use crate::column::{COLUMNS_KEY, Column};
 use crate::error::DataError;
 use crate::value::Value;
 
@@ -58,6 +59,14 @@ impl ParquetFile {
     pub(crate) fn names(&self) -> Vec<String> {
         let columns = self.metadata().schema_descr().columns();
         columns.iter().map(|column| column.path().string()).collect()
+    }
+
+    /// What the file says of its columns, if a sweep wrote it; other programs keep this when they copy the file.
+    pub(crate) fn described(&self) -> Vec<Column> {
+        let keys = self.metadata().key_value_metadata();
+        let columns = keys.into_iter().flatten().find(|known| known.key == COLUMNS_KEY);
+        let text = columns.and_then(|known| known.value.as_deref());
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
     /// Reads columns by their numbers, each into its own list.

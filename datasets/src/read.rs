@@ -6,8 +6,9 @@ use foretell_input::Rows;
 #[cfg(feature = "parquet")]
 use foretell_input::{MOST_CELLS, MOST_COLUMNS};
 
+use crate::column::Column;
 use crate::error::DataError;
-use crate::finish::Content;
+use crate::finish::{Content, table_directory};
 use crate::manifest::{Format, Manifest};
 #[cfg(feature = "parquet")]
 use crate::parquet_file::ParquetFile;
@@ -41,10 +42,31 @@ pub fn read_columns(
     Ok(found)
 }
 
-/// Reads a single Parquet file: names and cells of its columns, by row. Columns of numbers, texts and
-/// truth values are supported; errors name other columns.
+/// A table in a file of its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FileTable {
+    /// Names and cells of its columns, by row.
+    pub columns: Vec<(String, Vec<Value>)>,
+    /// What the file says of its columns; empty if no sweep wrote it.
+    pub described: Vec<Column>,
+}
+
+/// What the sweep that made a text table says of its columns: the file lies in a data set. Empty if it does not.
+pub fn describe_text_file(path: &Path) -> Vec<Column> {
+    let found = || {
+        let directory = path.parent()?;
+        let manifest = Manifest::read(directory.parent()?).ok()?;
+        let name = directory.file_name()?.to_str()?;
+        let table =
+            manifest.tables.into_iter().find(|table| table_directory(&table.name) == name)?;
+        Some(table.columns)
+    };
+    found().unwrap_or_default()
+}
+
+/// Reads a single Parquet file. Columns of numbers, texts and truth values are supported; errors name other columns.
 #[cfg(feature = "parquet")]
-pub fn read_parquet_file(path: &Path) -> Result<Vec<(String, Vec<Value>)>, DataError> {
+pub fn read_parquet_file(path: &Path) -> Result<FileTable, DataError> {
     let fault = |fault: String| DataError::Format {
         path: path.to_owned(),
         wanted: "a Parquet table",
@@ -62,12 +84,12 @@ pub fn read_parquet_file(path: &Path) -> Result<Vec<(String, Vec<Value>)>, DataE
     let numbers: Vec<usize> = (0..names.len()).collect();
     let mut columns = vec![Vec::new(); names.len()];
     file.read(&numbers, &mut columns, &fault)?;
-    Ok(names.into_iter().zip(columns).collect())
+    Ok(FileTable { columns: names.into_iter().zip(columns).collect(), described: file.described() })
 }
 
 /// The same in a build without Parquet: always an error.
 #[cfg(not(feature = "parquet"))]
-pub fn read_parquet_file(_: &Path) -> Result<Vec<(String, Vec<Value>)>, DataError> {
+pub fn read_parquet_file(_: &Path) -> Result<FileTable, DataError> {
     Err(DataError::NoParquet)
 }
 

@@ -48,6 +48,10 @@ pub struct Split {
     pub extrapolation: Option<Condition>,
 }
 
+/// Minimum number of design points that are split unless the sweep file asks for it. Of fewer, a tenth is too few to
+/// choose a model by, or to judge it.
+pub const FEWEST_SPLIT: u64 = 100;
+
 impl Default for Split {
     /// A tenth each for validation and test.
     fn default() -> Self {
@@ -56,6 +60,33 @@ impl Default for Split {
 }
 
 impl Split {
+    /// All points for fitting models.
+    pub const NONE: Self = Self { validation: 0.0, test: 0.0, extrapolation: None };
+
+    /// The split of a sweep that asks for none: of few design points, all are for fitting models.
+    pub fn usual(points: u64) -> Self {
+        if points < FEWEST_SPLIT { Self::NONE } else { Self::default() }
+    }
+
+    /// The split in words.
+    pub fn described(&self) -> String {
+        let mut parts = Vec::new();
+        for (name, share) in [(Part::Validation, self.validation), (Part::Test, self.test)] {
+            if share > 0.0 {
+                parts.push(format!("{} {} %", name.name(), 100.0 * share));
+            }
+        }
+        let mut text = if parts.is_empty() {
+            "none: all design points are in `train`".to_owned()
+        } else {
+            format!("{} of the design points, by a hash of what they set", parts.join(", "))
+        };
+        if let Some(condition) = &self.extrapolation {
+            text = format!("{text}; test_extrapolation: `{}`", condition.text());
+        }
+        text
+    }
+
     /// The part that a point belongs to.
     pub fn part(&self, settings: &[Setting], seed: u64) -> Part {
         let values: Vec<&Value> = settings.iter().map(|setting| &setting.value).collect();

@@ -159,9 +159,10 @@ impl Checker<'_> {
         } else {
             Vec::new()
         };
+        let usual = Split::usual(points);
         let split = match &raw.split {
-            Some(split) if sound => self.split(split, &factors),
-            _ => Split::default(),
+            Some(split) if sound => self.split(split, &factors, &usual),
+            _ => usual,
         };
         let invalid = match raw.invalid.as_ref().map(|word| (word, word.get_ref().as_str())) {
             None | Some((_, "refuse")) => Invalid::Refuse,
@@ -575,7 +576,7 @@ impl Checker<'_> {
         }
     }
 
-    fn split(&mut self, raw: &RawSplit, factors: &[Factor]) -> Split {
+    fn split(&mut self, raw: &RawSplit, factors: &[Factor], usual: &Split) -> Split {
         let mut share = |raw: &Option<Spanned<String>>, default| {
             let Some(text) = raw else { return default };
             match quantity::read(text.get_ref()) {
@@ -593,7 +594,8 @@ impl Checker<'_> {
                 }
             }
         };
-        let (validation, test) = (share(&raw.validation, 0.1), share(&raw.test, 0.1));
+        let validation = share(&raw.validation, usual.validation);
+        let test = share(&raw.test, usual.test);
         if let Some(at) = raw.test.as_ref().or(raw.validation.as_ref())
             && validation + test >= 1.0
         {

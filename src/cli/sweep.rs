@@ -29,6 +29,13 @@ pub struct SweepArguments {
     /// Continue with the runs that the directory already holds, if any.
     #[arg(long)]
     pub resume: bool,
+    /// If another process has the directory, or this part of the sweep, wait for at most so long.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub wait: u64,
+    /// End as after Ctrl-C when standard input ends. Programs that start this one with a pipe as its standard input use
+    /// it: the pipe ends with them, whatever ends them.
+    #[arg(long)]
+    pub with_parent: bool,
     /// Begin again: remove foretell's files in the directory, whatever command made them, even if they were
     /// changed since. Files that foretell did not make are never removed.
     #[arg(long, conflicts_with_all = ["resume", "check"])]

@@ -9,7 +9,7 @@ use foretell_scenarios::meant;
 use crate::failure::Failure;
 
 /// Name of the column with the design point.
-const POINT: &str = "point";
+pub(super) const POINT: &str = "point";
 /// Columns that identify the run of a row.
 const KEYS: [&str; 3] = ["run_id", POINT, "replicate"];
 

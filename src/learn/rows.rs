@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use foretell_datasets::read_parquet_file;
+use foretell_datasets::{Column, FileTable, Role, describe_text_file, read_parquet_file};
 use foretell_learn::{Cells, Coverage, Dataset, Folds, HoldOut, Holding, Parts, Table};
 use foretell_units::Seed;
 
 use super::data_set;
 use crate::cli::{CrossValidation, DataArguments, FoldArguments, ValidationArguments};
-use crate::failure::Failure;
+use crate::failure::{Failure, note};
 
 /// Keys of rows: names of columns, and their cells by row. The first is the row's number, from 1.
 pub(super) type Keys = Vec<(String, Vec<String>)>;
@@ -40,17 +40,21 @@ pub(super) fn dataset_with_keys(
             format!("`--{option} {name}`: `{name}` is the target; expected another column");
         return Err(Failure::Usage(message));
     }
+    let mut drop = arguments.drop.clone();
+    drop.extend(arguments.group.clone());
+    drop.extend(key.clone());
     let (table, points, mut keys) = if path.is_dir() {
         let split = data_set::wanted(split, usual)?;
         let read = data_set::read(path, Some(target), factor, split)?;
         (read.table, Some(read.points), read.keys)
     } else {
         no_split(path, split)?;
-        (table(path, factor)?, None, Vec::new())
+        let (table, described) = table(path, factor)?;
+        drop.extend(no_features(path, &table, &described, target));
+        let points = described.iter().any(|column| column.name == data_set::POINT);
+        let points = if points { table.column(data_set::POINT).ok().and_then(whole) } else { None };
+        (table, points, Vec::new())
     };
-    let mut drop = arguments.drop.clone();
-    drop.extend(arguments.group.clone());
-    drop.extend(key.clone());
     let mut dataset = Dataset::new(&table, target, &drop)?;
     if let Some(column) = &arguments.group {
         dataset.group_by(table.column(column)?);
@@ -63,6 +67,36 @@ pub(super) fn dataset_with_keys(
     let rows = dataset.y.len();
     keys.insert(0, numbers(rows));
     Ok((dataset, keys))
+}
+
+/// The columns of a sweep's table that no model may learn from, except the target: those that identify a run, and those
+/// that were observed like the target. A note says so.
+fn no_features(path: &Path, table: &Table, described: &[Column], target: &str) -> Vec<String> {
+    let of_role = |role: Role| {
+        described
+            .iter()
+            .filter(move |column| column.role == role && column.name != target)
+            .filter(move |column| table.columns().any(|(name, _)| name == column.name))
+            .map(|column| column.name.clone())
+    };
+    let mut left_out: Vec<String> = of_role(Role::Observed).collect();
+    if !left_out.is_empty() {
+        let (observed, path) = (left_out.len(), path.display());
+        note(&format!(
+            "`{path}` is a table of a sweep: its factors are the features, and its {observed} other observed columns are \
+             left out"
+        ));
+    }
+    left_out.extend(of_role(Role::Identity));
+    left_out
+}
+
+/// Whole numbers of a column of numbers.
+fn whole(cells: &Cells) -> Option<Vec<i64>> {
+    match cells {
+        Cells::Numbers(numbers) => Some(numbers.iter().map(|number| *number as i64).collect()),
+        Cells::Names { .. } => None,
+    }
 }
 
 /// Returns an error if a split of a table is asked for, other than all of it.
@@ -104,7 +138,7 @@ pub(super) fn features(
         (read.table, read.keys)
     } else {
         no_split(path, split)?;
-        (table(path, factors)?, Vec::new())
+        (table(path, factors)?.0, Vec::new())
     };
     keys.extend(keys_of(&table, key)?);
     keys.insert(0, numbers(table.rows()));
@@ -114,13 +148,15 @@ pub(super) fn features(
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8; 4] = b"PAR1";
 
-fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
+/// A table, and what the sweep that made it says of its columns (nothing of other tables).
+fn table(path: &Path, factors: &[String]) -> Result<(Table, Vec<Column>), Failure> {
     let mut first = Vec::new();
     let is_read = open(path)?.take(4).read_to_end(&mut first).is_ok();
     if !(is_read && first == PARQUET) {
-        return Ok(Table::read(open(path)?, &path.display().to_string(), factors)?);
+        let table = Table::read(open(path)?, &path.display().to_string(), factors)?;
+        return Ok((table, describe_text_file(path)));
     }
-    let columns = read_parquet_file(path)?;
+    let FileTable { columns, described } = read_parquet_file(path)?;
     let columns: Vec<(String, Cells)> = columns
         .into_iter()
         .map(|(name, values)| {
@@ -132,7 +168,7 @@ fn table(path: &Path, factors: &[String]) -> Result<Table, Failure> {
     for factor in factors {
         table.column(factor)?;
     }
-    Ok(table)
+    Ok((table, described))
 }
 
 /// Opens a file for reading; a missing file is the user's fault.

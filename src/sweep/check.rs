@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use foretell_datasets::{Invalid, Point};
+use foretell_datasets::{FEWEST_SPLIT, Invalid, Point, Split, Sweep};
 use foretell_sorted::SortedMap;
 use foretell_units::Seed;
 use serde_json::json;
@@ -35,6 +35,8 @@ pub(super) struct Plan {
     shard: Shard,
     /// Number of design points that will be left out.
     left_out: u64,
+    /// A note on the split of the design points.
+    pub(super) note: Option<String>,
     /// Estimates; `None`: not wanted, or the trials failed.
     estimate: Option<Estimate>,
     threads: NonZeroUsize,
@@ -68,7 +70,11 @@ impl Plan {
                 let _ = write!(text, ", {}", size(bytes * self.runs as f64));
             }
         }
-        text + "\n"
+        text.push('\n');
+        if let Some(note) = &self.note {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
     }
 
     pub(super) fn json(&self) -> String {
@@ -82,6 +88,7 @@ impl Plan {
             "estimated_s": estimate.map(|estimate| share(estimate.run_s * self.runs as f64, self.threads)),
             "estimated_bytes": estimate.and_then(|it| Some(it.run_bytes? * self.runs as f64)),
             "jobs": self.threads,
+            "notes": self.note.iter().collect::<Vec<_>>(),
         }))
     }
 }
@@ -159,7 +166,18 @@ pub(super) fn check(
     let runs = runs_of(shard, manifest.runs());
     let estimate = if timed { estimate(prepared, runs, shard) } else { None };
     let (points, shard) = (manifest.points, shard);
-    Ok(Plan { runs, points, replicates, shard, left_out, estimate, threads })
+    let note = note_on_split(sweep, points);
+    Ok(Plan { runs, points, replicates, shard, left_out, note, estimate, threads })
+}
+
+/// A note for a sweep with too few design points to be split.
+fn note_on_split(sweep: &Sweep, points: u64) -> Option<String> {
+    (sweep.split == Split::NONE && points < FEWEST_SPLIT).then(|| {
+        format!(
+            "all {points} design points are in the split `train`, as fewer than {FEWEST_SPLIT} are unless `[split]` says \
+             otherwise; `foretell learn evaluate` judges models by cross-validation"
+        )
+    })
 }
 
 fn point_fault(prepared: &Prepared, point: &Point, fault: &str) -> String {

@@ -62,6 +62,7 @@ pub(super) fn merge(arguments: &MergeArguments) -> Result<(), Failure> {
         // already merged
         return print_whole(&own, &manifest, &content, arguments.json);
     }
+    same_sources(&arguments.directories)?;
     let inputs: Vec<&Path> = arguments.directories.iter().map(PathBuf::as_path).collect();
     let purpose = SWEEPING.forced(arguments.force).reading(&inputs);
     Directory::may_take(&own, purpose)?;
@@ -112,16 +113,39 @@ fn same(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Errors if the shards were not all made from the same files: the data set has only one copy of them.
+fn same_sources(directories: &[PathBuf]) -> Result<(), Failure> {
+    let (first, others) = directories.split_first().expect("the command line wants one");
+    for name in [SWEEP, SCENARIO] {
+        let text = source(first, name)?;
+        for other in others {
+            if source(other, name)? != text {
+                return Err(Failure::Usage(format!(
+                    "`{}` differs from `{}`; a data set is made from one sweep file and one scenario",
+                    other.join(name).display(),
+                    first.join(name).display()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A shard's copy of a file that the sweep was made from; `None`: the sweep file contains its scenario.
+fn source(directory: &Path, name: &str) -> Result<Option<String>, Failure> {
+    let path = directory.join(name);
+    if name == SCENARIO && !path.exists() {
+        return Ok(None);
+    }
+    let text = foretell_input::text(&path, Limit::SCENARIO);
+    Ok(Some(text.map_err(Failure::file("read", &path))?))
+}
+
 fn copy_sources(from: &Path, to: &Directory) -> Result<(), Failure> {
     for name in [SWEEP, SCENARIO] {
-        let path = from.join(name);
-        if name == SCENARIO && !path.exists() {
-            // the sweep file contains its scenario
-            continue;
+        if let Some(text) = source(from, name)? {
+            to.write(name, text.as_bytes())?;
         }
-        let text =
-            foretell_input::text(&path, Limit::SCENARIO).map_err(Failure::file("read", &path))?;
-        to.write(name, text.as_bytes())?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ mod names;
 mod outages;
 mod scrub;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_ati::{Body, Phase, Record, RecordKind};
 use foretell_datasets::{Column, Factor, Kind, Role, Row, Run, TableSchema, Value};
@@ -17,7 +17,7 @@ use foretell_metrics::Collected;
 use foretell_scenarios::model::{Role as HostRole, Scenario};
 use foretell_sim::truth::{OpTruth, ResponseTime, Truth, WorkloadTruth};
 use foretell_sorted::SortedMap;
-use foretell_units::SimSpan;
+use foretell_units::{Breadcrumb, SimSpan};
 
 use crate::error::Error;
 
@@ -299,11 +299,20 @@ impl Tables {
         (truth, records, metrics): &(Truth, Vec<Record>, Collected),
     ) -> Vec<Vec<Row>> {
         let mut tables = vec![vec![self.run_row(run, facts, scenario, truth)], Vec::new()];
+        let requests = measured_requests(truth.warmup, records);
+        let measured: BTreeSet<u64> =
+            requests.iter().map(|(issue, _)| issue.header.breadcrumb.0).collect();
+        // a table of records joins the table of requests: no record of a request that is not in there
+        let is_measured = |record: &Record| match record.header.breadcrumb {
+            Breadcrumb::NONE => record.header.ts_ns >= truth.warmup.as_ns(),
+            breadcrumb => measured.contains(&breadcrumb.0),
+        };
         if self.requests {
-            tables.push(request_rows(run, scenario, truth.warmup, records));
+            tables.push(request_rows(run, scenario, requests));
         }
         for kind in &self.records {
-            let of_kind = records.iter().filter(|record| record.body.kind() == *kind);
+            let of_kind =
+                records.iter().filter(|record| record.body.kind() == *kind && is_measured(record));
             let row = |record: &Record| {
                 let cells = record.row().into_iter().map(Value::Whole);
                 std::iter::once(Value::count(run.number)).chain(cells).collect()
@@ -459,7 +468,12 @@ fn workload_columns(workload: &str, (intervals, hedges): (bool, bool), columns: 
                 "milliseconds",
                 "half-width of the 95 % confidence interval of the mean response time",
             );
-            add("outstanding_mean", Kind::Number, "requests", "requests outstanding on average");
+            add(
+                "outstanding_mean",
+                Kind::Number,
+                "requests",
+                "requests outstanding on average, of all clients together",
+            );
             add(
                 "read_hit_rate",
                 Kind::Number,
@@ -608,47 +622,52 @@ fn request_table() -> TableSchema {
     }
 }
 
-fn request_rows(run: &Run, scenario: &Scenario, warmup: SimSpan, records: &[Record]) -> Vec<Row> {
+/// The requests issued after the warm-up and completed, in the order of issue: the records of both ends. Equal times
+/// keep the order of completion.
+fn measured_requests(warmup: SimSpan, records: &[Record]) -> Vec<(&Record, &Record)> {
     let mut issued: BTreeMap<u64, &Record> = BTreeMap::new();
-    let mut rows = Vec::new();
+    let mut found = Vec::new();
     for record in records {
-        let Body::Request { workload, client, op, file, offset, size, phase } = record.body else {
-            continue;
-        };
+        let Body::Request { phase, .. } = record.body else { continue };
         if phase == Phase::Issue {
             issued.insert(record.header.breadcrumb.0, record);
-            continue;
+        } else if let Some(issue) = issued.remove(&record.header.breadcrumb.0)
+            && issue.header.ts_ns >= warmup.as_ns()
+        {
+            found.push((issue, record));
         }
-        let Some(issue) = issued.remove(&record.header.breadcrumb.0) else { continue };
-        if issue.header.ts_ns < warmup.as_ns() {
-            continue;
-        }
-        let ns = record.header.ts_ns - issue.header.ts_ns;
-        rows.push((
-            issue.header.ts_ns,
-            vec![
-                Value::count(run.number),
-                Value::count(issue.header.breadcrumb.0),
-                Value::from(&*scenario.workloads[workload as usize].name),
-                Value::from(&*scenario.hosts[client as usize].name),
-                Value::from(&*scenario.volumes[file as usize].name),
-                Value::from(if op == foretell_ati::Op::Read { "read" } else { "write" }),
-                Value::count(offset),
-                Value::count(size),
-                Value::count(issue.header.ts_ns),
-                Value::number(ns as f64 / 1e6),
-            ],
-        ));
     }
-    // ordered by issue; equal times keep the order of completion
-    rows.sort_by_key(|(issued, _)| *issued);
-    rows.into_iter().map(|(_, row)| row).collect()
+    found.sort_by_key(|(issue, _)| issue.header.ts_ns);
+    found
+}
+
+fn request_rows(run: &Run, scenario: &Scenario, requests: Vec<(&Record, &Record)>) -> Vec<Row> {
+    let row = |(issue, completion): (&Record, &Record)| {
+        let Body::Request { workload, client, op, file, offset, size, .. } = completion.body else {
+            return None;
+        };
+        let ns = completion.header.ts_ns - issue.header.ts_ns;
+        Some(vec![
+            Value::count(run.number),
+            Value::count(issue.header.breadcrumb.0),
+            Value::from(&*scenario.workloads[workload as usize].name),
+            Value::from(&*scenario.hosts[client as usize].name),
+            Value::from(&*scenario.volumes[file as usize].name),
+            Value::from(if op == foretell_ati::Op::Read { "read" } else { "write" }),
+            Value::count(offset),
+            Value::count(size),
+            Value::count(issue.header.ts_ns),
+            Value::number(ns as f64 / 1e6),
+        ])
+    };
+    requests.into_iter().filter_map(row).collect()
 }
 
 /// The schema of a table of records of one type, with the columns of `run.db`.
 fn record_table(kind: RecordKind) -> TableSchema {
     let mut table = plain_record_table(kind);
     table.name = format!("records_{kind}");
+    table.description += " Its request is in the table `requests`. Breadcrumb 0: the hosts' own work after the warm-up.";
     let about = "number of the run";
     table.columns.insert(0, Column::new("run_id", Kind::Whole, Role::Identity, "", about));
     table

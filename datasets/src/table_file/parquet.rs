@@ -13,7 +13,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
 use crate::arrow_schema::arrow_schema;
-use crate::column::{Column, Kind, Role, TableSchema};
+use crate::column::{COLUMNS_KEY, Column, Kind, Role, TableSchema};
 use crate::journal::Row;
 use crate::value::Value;
 
@@ -163,7 +163,7 @@ fn properties(table: &TableSchema) -> WriterProperties {
     let columns = serde_json::to_string(&table.columns).expect("columns are plain");
     let keys = vec![
         KeyValue::new("table".to_owned(), format!("{}: {}", table.name, table.description)),
-        KeyValue::new("columns".to_owned(), columns),
+        KeyValue::new(COLUMNS_KEY.to_owned(), columns),
         KeyValue::new("ARROW:schema".to_owned(), arrow_schema(table)),
     ];
     let mut properties = WriterProperties::builder();
