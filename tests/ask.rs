@@ -11,6 +11,54 @@ use common::*;
 use serde_json::Value;
 
 #[test]
+fn a_run_with_an_event_can_be_asked() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("failure");
+    let out = out.to_str().unwrap();
+    succeed(["run", "failure", "-o", out]);
+    // the events of the recorded run are in the answer, and so is the run without them
+    for change in ["node.brick.disk.0.device=cheetah-15k", "volume.mail.encoding=1-of-2"] {
+        let text = succeed(["score", out, "--what-if", change, "--json"]);
+        let score: Value = serde_json::from_str(&text).unwrap();
+        let of = |metric: &str| {
+            let all = score["comparisons"].as_array().unwrap();
+            let found = all.iter().find(|one| one["metric"] == metric);
+            found.unwrap_or_else(|| panic!("{metric}: {score}"))["error"].as_f64().unwrap()
+        };
+        for metric in ["throughput_rps", "before.throughput_rps", "after.throughput_rps"] {
+            assert!(of(metric) < 0.1, "{change}: {metric} {}", of(metric));
+        }
+    }
+    let (fast, change) = ("--model=fast", "node.brick.cache.size=256MiB");
+    let refused = run(["ask", out, fast, "--what-if", change]);
+    assert!(
+        refused.stderr.contains("failures need a replay of the whole run"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[ignore = "takes minutes: `.ci/run --full` runs it"]
+#[test]
+fn runs_of_all_scenarios_that_come_with_the_program_can_be_asked() {
+    let place = tempfile::tempdir().unwrap();
+    let trace = place.path().join("a.csv");
+    let row = |second: u32| format!("1,{second},28,8192,{}\n", 8000 * second);
+    let rows: String = (0..200).map(row).collect();
+    std::fs::write(&trace, format!("version,time,op,size,lbn\n{rows}")).unwrap();
+    let file = format!("workload.replay.file={}", trace.display());
+    for name in foretell_scenarios::shipped_names() {
+        let out = place.path().join(name);
+        let out = out.to_str().unwrap();
+        let more = if name == "trace-replay" { vec!["--set", file.as_str()] } else { Vec::new() };
+        succeed(["run", name, "-o", out].into_iter().chain(more));
+        let answer = run(["ask", out, "--json"]);
+        assert_eq!(answer.status, Some(0), "{name}: {}", answer.stderr);
+        std::fs::remove_dir_all(out).unwrap();
+    }
+}
+
+#[test]
 fn more_than_can_be_done_is_said_with_the_resource_and_by_how_much() {
     let place = Place::with(CLUSTER);
     let dir = place.keep("run", &["--set", "warmup=5 s", "--set", "duration=20 s"]);

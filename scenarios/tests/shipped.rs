@@ -102,6 +102,17 @@ fn the_big_cluster_is_big() {
 }
 
 #[test]
+fn runs_of_all_scenarios_record_what_questions_need() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in shipped_names() {
+        let tracking = checked(&with_trace(name, directory.path())).tracking;
+        assert_eq!(tracking.record, "all", "{name}");
+        let has_requests = tracking.kinds.iter().any(|kind| kind == "request");
+        assert!(tracking.kinds.is_empty() || has_requests, "{name}");
+    }
+}
+
+#[test]
 fn costs_of_a_storage_system_have_their_defaults() {
     use foretell_scenarios::model::System;
     let scenario = Document::shipped("ceph").unwrap().unwrap().check().unwrap();

@@ -17,9 +17,6 @@ const OTHER_SYSTEM: &str = "the records of one storage system do not predict ano
 const OTHER_TIMES: &str =
     "the records do not have the times of another trace; simulate the changed scenario instead";
 
-const RECORDED_FAILURES: &str = "the recorded run had this event, so its records do not show the cluster without it; record a run without \
-     events, and ask about the event";
-
 /// Returns an error if the records say nothing about the changed setting.
 ///
 /// `before`: the changes that precede this change in the question.
@@ -104,9 +101,6 @@ fn is_described(changes: &[Change], workload: &str) -> bool {
 /// follow.
 pub(crate) fn by_what_differs(seen: &Observed, after: &Scenario) -> Result<(), WhatIfError> {
     let before = &seen.scenario;
-    if let Some(event) = before.outages.iter().flat_map(|outages| &outages.events).next() {
-        return Err(refused(format!("event.{}", event.name), RECORDED_FAILURES));
-    }
     if std::mem::discriminant(&after.system) != std::mem::discriminant(&before.system) {
         return Err(refused(format!("cluster.system={}", after.system.name()), OTHER_SYSTEM));
     }

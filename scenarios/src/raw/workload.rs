@@ -78,7 +78,7 @@ macro_rules! generated {
                 "examples" = ["10 ms", "exponential 10 ms"]
             ))]
             pub(crate) think: Option<At<String>>,
-            /// Requests (or transactions) per second of each instance.
+            /// Requests (or transactions) per second of each client.
             #[schemars(extend(
                 "x-when" = { "arrivals": ["poisson", "deterministic"] }, "x-required" = true
             ))]
@@ -147,7 +147,7 @@ generated! {
     /// Thereska et al. 2006's SSIO benchmark: requests of one size, with a given share of reads and a given
     /// order of addresses.
     RawSsio, "ssio", RawArrivals at ["times"],
-    outstanding = 1: "Number of requests that each instance keeps outstanding." {
+    outstanding = 1: "Number of requests that each client keeps outstanding." {
         /// Share of reads among the requests.
         reads: At<Share>,
         /// Order of addresses.
@@ -184,7 +184,7 @@ generated! {
     /// Thereska et al. 2006's OLTP workload: transactions read records of a database and write them back.
     /// The result is transactions per minute. All instances share the database.
     RawOltp, "oltp", RawArrivals at ["times"],
-    outstanding = 1: "Number of transactions that each instance has in progress at a time." {
+    outstanding = 1: "Number of transactions that each client has in progress at a time." {
         /// Size of the database (5 GB in Thereska et al. 2006). It begins at the start of the volume.
         #[schemars(extend("default" = "5 GiB"))]
         database: Size,
@@ -219,7 +219,7 @@ generated! {
     /// `PostMark`: transactions create, delete and read small files, and append to them. The result is
     /// transactions per second. Each instance has its own files and ends with its last transaction.
     RawPostmark, "postmark", RawArrivals at ["times"],
-    outstanding = 1: "Number of transactions that each instance has in progress at a time." {
+    outstanding = 1: "Number of transactions that each client has in progress at a time." {
         /// Number of files at the start.
         #[schemars(extend("default" = 20_000, "minimum" = 1, "maximum" = 100_000_000))]
         files: At<i64>,
@@ -254,7 +254,7 @@ generated! {
     /// `IOzone`: one file is written sequentially and then read. The result is in MB/s. Each instance has
     /// its own file and ends when it has read it.
     RawIozone, "iozone", RawArrivals at ["times"],
-    outstanding = 1: "Number of records that each instance reads or writes at a time." {
+    outstanding = 1: "Number of records that each client reads or writes at a time." {
         /// Bytes of the file (2 GB in Thereska et al. 2006).
         #[schemars(extend("default" = "2 GiB"))]
         file: Size,
@@ -277,7 +277,7 @@ generated! {
     /// FFSB as in Noorshams et al. 2013: threads read or write files. Each operation goes to one file, in
     /// sub-requests of one size. Each client has its own files.
     RawFfsb, "ffsb", RawArrivals at ["times"],
-    threads = 100: "Number of threads of each instance (100 in Noorshams et al. 2013)." {
+    threads = 100: "Number of threads of each client (100 in Noorshams et al. 2013)." {
         /// Share of operations that read.
         reads: At<Share>,
         /// Bytes of all files of a client. Only whole files are used.
@@ -305,7 +305,7 @@ generated! {
     /// Requests known only from the records of a run, as `run.db` describes a workload for `foretell ask`.
     /// It cannot be simulated.
     RawRecorded, "recorded", RawRecordedArrivals at ["times", "trace"],
-    outstanding = 1: "Number of requests that each instance keeps outstanding." {
+    outstanding = 1: "Number of requests that each client keeps outstanding." {
         /// Number of requests after which an instance stops. Without it, the instance does not stop.
         #[schemars(extend("minimum" = 1))]
         requests: Option<At<i64>>,
@@ -471,7 +471,7 @@ pub(crate) struct RawTrace {
         "default" = 1.0, "minimum" = 1e-6, "maximum" = 1e6, "x-when" = { "arrivals": ["trace"] }
     ))]
     pub(crate) speed_up: Option<At<f64>>,
-    /// Number of requests that each instance keeps outstanding.
+    /// Number of requests that each client keeps outstanding.
     #[schemars(extend(
         "default" = 1, "minimum" = 1, "maximum" = 1_048_576,
         "x-when" = { "arrivals": ["closed"] }
