@@ -21,6 +21,7 @@ mod determinism;
 mod docs;
 mod estimate;
 mod failures;
+mod figures;
 mod first_steps;
 mod inputs;
 mod laboratory;

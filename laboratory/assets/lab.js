@@ -116,13 +116,26 @@
       pace: paces.includes(Number(given.get('pace'))) ? paces.indexOf(Number(given.get('pace'))) : 2,
       play: false,
     };
+    opened = given.has('t') ? NaN : state.t;
   }
   // what was under way when the film began is not in it: a little later the picture is full
   const opening = () => lesson.settings.film.for_ms * 0.15;
+  // the time at which the film stands unless the reader moves it
+  let opened = NaN;
+  // at a low load nothing may be under way then: the film stands where as much is under way as on average
+  function open() {
+    if (state.t !== opened) return;
+    const first = opening() * 1000, step = (lesson.settings.film.for_ms * 1000 - first) / 200;
+    const times = Array.from({ length: 200 }, (_, index) => first + index * step);
+    const under = (at) => Math.min(...films.map((film) => film.dots.filter((dot) => dot.from <= at && at < dot.to).length));
+    const usual = Math.max(1, times.reduce((sum, at) => sum + under(at), 0) / times.length);
+    const found = times.find((at) => under(at) >= usual) ?? times.find((at) => under(at) > 0) ?? first;
+    opened = state.t = found / 1000;
+  }
   function link() {
     const parts = new URLSearchParams({ lesson: state.lesson, x: state.x });
     if (state.answer) parts.set('answer', state.answer);
-    if (state.t !== opening()) parts.set('t', state.t.toFixed(1));
+    if (state.t !== opened) parts.set('t', state.t.toFixed(1));
     if (state.pace !== 2) parts.set('pace', paces[state.pace]);
     return `#${parts}`;
   }
@@ -181,7 +194,7 @@
   function bench({ slider, film }) {
     const index = slider.values.indexOf(state.x);
     const range = make('input', { type: 'range', id: 'slider', min: '0', max: String(slider.values.length - 1), step: '1', value: String(index),
-      oninput: () => { state.x = slider.values[Number(range.value)]; state.t = opening(); name(); remember(); }, onchange: () => { simulate(); } });
+      oninput: () => { state.x = slider.values[Number(range.value)]; opened = state.t = opening(); name(); remember(); }, onchange: () => { simulate(); } });
     const shown = make('output', { for: 'slider' });
     function name() {
       shown.textContent = ` ${number(state.x, 6)} ${slider.unit}`;
@@ -246,6 +259,7 @@
       if (mine !== running) return;
       films = found.map((one) => one.film);
       parts.status.textContent = '';
+      open();
       figures(found);
       paint();
       document.documentElement.dataset.ran = keyOf(of, 0, x);
