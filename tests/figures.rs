@@ -197,15 +197,12 @@ fn cell(text: &str, at: usize, shown: &[Shown]) -> Result<f64, String> {
 fn value(formula: &str, at: usize, shown: &[Shown]) -> Result<f64, String> {
     let (mut result, mut sign, mut rest) = (0.0, '+', formula.trim());
     while !rest.is_empty() {
-        let (term, after) = match rest.strip_prefix('[') {
-            Some(inner) => {
-                let (inside, after) = inner.split_once(']').ok_or("`]` is missing")?;
-                (cell(inside, at, shown)?, after)
-            }
-            None => {
-                let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-                (number(word).ok_or_else(|| format!("`{word}` is no number"))?, after)
-            }
+        let (term, after) = if let Some(inner) = rest.strip_prefix('[') {
+            let (inside, after) = inner.split_once(']').ok_or("`]` is missing")?;
+            (cell(inside, at, shown)?, after)
+        } else {
+            let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            (number(word).ok_or_else(|| format!("`{word}` is no number"))?, after)
         };
         match sign {
             '+' => result += term,

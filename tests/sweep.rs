@@ -252,8 +252,8 @@ fn a_sweep_ends_with_the_process_that_started_it() {
     std::thread::sleep(Duration::from_millis(500));
     assert!(child.try_wait().unwrap().is_none(), "it goes on while the pipe is open");
     // another process waits for the shard, if it may
-    let busy = run(&arguments);
-    assert!(busy.status == Some(2) || busy.status == Some(1), "{busy:?}");
+    let busy = run(place.arguments("data", &["--shard", "1/2", "--resume"]));
+    assert!([Some(1), Some(2)].contains(&busy.status), "{busy:?}");
     let waiting = place.arguments("data", &["--shard", "1/2", "--resume", "--wait", "60"]);
     let mut waiting = foretell().args(&waiting).spawn().unwrap();
     #[expect(clippy::disallowed_methods, reason = "it is to wait")]
@@ -592,7 +592,7 @@ fn metrics_and_records_of_runs_are_tables_too() {
     let (own, joined): (Vec<_>, Vec<_>) = of_requests.iter().partition(|(_, number)| number == "0");
     assert!(joined.iter().all(|of| issued.contains(*of)), "each belongs to a row of `requests`");
     assert!(
-        joined.len() > 50 * POINTS as usize && !own.is_empty(),
+        joined.len() > 50 * POINTS as usize,
         "{} {}",
         joined.len(),
         own.len()
