@@ -591,12 +591,7 @@ fn metrics_and_records_of_runs_are_tables_too() {
     // hosts' own operations have breadcrumb 0
     let (own, joined): (Vec<_>, Vec<_>) = of_requests.iter().partition(|(_, number)| number == "0");
     assert!(joined.iter().all(|of| issued.contains(*of)), "each belongs to a row of `requests`");
-    assert!(
-        joined.len() > 50 * POINTS as usize,
-        "{} {}",
-        joined.len(),
-        own.len()
-    );
+    assert!(joined.len() > 50 * POINTS as usize, "{} {}", joined.len(), own.len());
     // runs do not sample the same requests
     let numbers = |run: &str| -> BTreeSet<String> {
         issued.iter().filter(|of| of.0 == run).map(|of| of.1.clone()).collect()
