@@ -14,7 +14,7 @@ use foretell_scenarios::diskspecs::{Import, import_files};
 use foretell_scenarios::drive_file;
 use foretell_workloads::trace::Format;
 
-pub(crate) use ceph::{MAP_FILE, in_tib};
+pub(crate) use ceph::{MAP_FILE, in_tib, notes};
 pub(crate) use pools::Pools;
 pub(crate) use trace::{for_each, no_requests, open};
 

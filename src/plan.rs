@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use foretell_algorithms::crush::ClusterMap;
 use foretell_ceph_maps::{
-    Imported, Inventory, Plan, Upmaps, balance, change, moves_by, plan as compare, read_files, stay,
+    Imported, Inventory, Levels, Plan, Situation, Upmaps, balance, change, moves_by,
+    plan as compare, read_files, stay,
 };
 use serde_json::{Value, json};
 
 use crate::cli::{PlanArguments, UpmapKind};
 use crate::failure::Failure;
-use crate::import::{MAP_FILE, Pools, in_tib};
+use crate::import::{MAP_FILE, Pools, in_tib, notes};
 
 mod time;
 
@@ -59,12 +60,18 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let placed = [&map, &changed].map(ClusterMap::place_all);
     let [before, after] = placed;
     let (before, after) = (before.map_err(usage)?, after.map_err(usage)?);
-    let before = Pools::of(&map, &inventory, &before, &prices);
-    let after = Pools::of(&changed, &known, &after, &prices);
+    let [now, then] = &plan.levels;
+    let before = Situation { map: &map, inventory: &inventory, placed: &before };
+    let after = Situation { map: &changed, inventory: &known, placed: &after };
+    let before = Pools::of(before, now, &prices).map_err(usage)?;
+    let after = Pools::of(after, then, &prices).map_err(usage)?;
+    let mut notes = notes(&changed, &known);
+    notes.extend(after.notes());
     arguments.prices.note_unpriced(&after.unpriced);
     let printed = if arguments.json {
         let mut document = document(&plan, &changed);
         document["time"] = time.as_ref().map_or(Value::Null, Time::document);
+        document["notes"] = json!(notes);
         document["capacity"] = json!({
             "before": { "pools": before.by_name(), "whole": before.whole() },
             "after": { "pools": after.by_name(), "whole": after.whole() },
@@ -88,6 +95,9 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         } else {
             let _ = write!(text, "\nbefore\n{before}\nafter\n{after}");
         }
+        for note in &notes {
+            let _ = writeln!(text, "note: {note}");
+        }
         text
     };
     crate::output::print(&printed)
@@ -110,7 +120,7 @@ fn cluster(paths: &[PathBuf]) -> Result<(ClusterMap, Inventory), Failure> {
     let files = paths.iter().map(kept).collect::<Result<Vec<_>, _>>()?;
     match read_files(&files).map_err(usage)? {
         Imported::Cluster(map, inventory) => Ok((*map, *inventory)),
-        Imported::Crush(_) => Err(Failure::Usage(
+        Imported::Crush(..) => Err(Failure::Usage(
             "a CRUSH map alone has no placement groups to move; give the OSD map or a report"
                 .to_owned(),
         )),
@@ -123,7 +133,7 @@ fn whole(bytes: f64) -> u64 {
 }
 
 fn fullest(plan: &Plan) -> Value {
-    let Some([before, after]) = plan.fullest() else { return Value::Null };
+    let Some([before, after]) = plan.fullest else { return Value::Null };
     let osd = |(osd, fill): (i32, f64)| json!({ "osd": osd, "fill": fill });
     json!({ "before": osd(before), "after": osd(after) })
 }
@@ -234,7 +244,8 @@ fn text(
 }
 
 fn write_fullest(text: &mut String, plan: &Plan) {
-    if let Some([(before, old), (after, new)]) = plan.fullest().filter(|_| plan.bytes_known) {
+    let known = plan.levels.iter().all(Levels::are_known);
+    if let Some([(before, old), (after, new)]) = plan.fullest.filter(|_| known) {
         let (old, new) = (100.0 * old, 100.0 * new);
         let _ =
             writeln!(text, "fullest: osd.{before} {old:.1} % before, osd.{after} {new:.1} % after");

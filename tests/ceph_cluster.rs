@@ -174,6 +174,69 @@ fn only_placed_copies_survive() {
 }
 
 #[test]
+fn serves_stands_beside_survives() {
+    let place = tempfile::tempdir().unwrap();
+    let [dump, map] = three_hosts(&place);
+    let imported = json(&succeed(["import", "ceph", &dump, &map, "--json"]));
+    let pool = &imported["pools"][0];
+    // three copies, of which two must be there to be served
+    assert_eq!((&pool["serves"]["host"], &pool["serves"]["osd"]), (&1.into(), &1.into()));
+    assert_eq!((&pool["survives"]["host"]["readable"], &pool["min_size"]), (&2.into(), &2.into()));
+    let text = succeed(["import", "ceph", &dump, &map]);
+    assert!(text.contains("serves with any") && text.contains("1 osd or 1 host"), "{text}");
+    let plan = json(&succeed(["plan", &dump, &map, "--what-if", "pool.p.min_size=3", "--json"]));
+    let serves = |when: &str| plan["capacity"][when]["pools"][0]["serves"]["host"].clone();
+    assert_eq!((serves("before"), serves("after")), (1.into(), 0.into()));
+}
+
+#[test]
+fn groups_that_lack_copies_are_noted_with_the_reason() {
+    let place = tempfile::tempdir().unwrap();
+    let [dump, map] = three_hosts(&place);
+    let changed = std::fs::read_to_string(&dump).unwrap().replace("\"size\":3", "\"size\":4");
+    std::fs::write(&dump, changed).unwrap();
+    let imported = json(&succeed(["import", "ceph", &dump, &map, "--json"]));
+    assert_eq!(
+        (&imported["pgs_short"], &imported["pools"][0]["pgs_short"]),
+        (&8.into(), &8.into())
+    );
+    let note = "pool `p`, rule `by_host`: 8 groups have fewer copies than the pool wants: the rule reaches 3 hosts, \
+                with at most 1 in each; `survives` and `serves` count them as they are";
+    assert_eq!(imported["notes"], serde_json::json!([note]));
+    for command in [&["import", "ceph"][..], &["plan"]] {
+        let text = succeed([command, &[&dump, &map]].concat());
+        assert!(text.contains(&format!("note: {note}")), "{text}");
+    }
+}
+
+#[test]
+fn one_level_of_an_osd_stands_in_all_lines() {
+    let place = tempfile::tempdir().unwrap();
+    let [dump, map] = three_hosts(&place);
+    let more = ["df.json", "pools.json"].map(|name| place.path().join(name).display().to_string());
+    let nodes = (0..3).map(
+        |osd| serde_json::json!({ "id": osd, "kb": 1_u64 << 30, "kb_used": (osd + 3) * 100 << 20 }),
+    );
+    let df = serde_json::json!({ "nodes": nodes.collect::<Value>(), "stray": [], "summary": {} });
+    std::fs::write(&more[0], df.to_string()).unwrap();
+    let pools = serde_json::json!({ "stats": {}, "stats_by_class": {}, "pools": [
+        { "id": 1, "name": "p", "stats": { "stored": 100_u64 << 30, "objects": 1, "bytes_used": 300_u64 << 30 } }] });
+    std::fs::write(&more[1], pools.to_string()).unwrap();
+    let change = ["--what-if", "node.h0.count=4"];
+    let files = [&dump, &map, &more[0], &more[1]].map(String::as_str);
+    let plan = json(&succeed([&["plan"][..], &files, &change, &["--json"]].concat()));
+    // 300, 400 and 500 GiB of a TiB each
+    let [before, after] = ["before", "after"].map(|when| plan["capacity"][when]["whole"].clone());
+    assert_eq!(before["fullest"], serde_json::json!({ "osd": 2, "fill": 500.0 / 1024.0 }));
+    for (when, whole) in [("before", &before), ("after", &after)] {
+        assert_eq!(plan["fullest"][when], whole["fullest"], "{plan}");
+    }
+    let all = after["fill"].as_f64().unwrap() * after["raw_bytes"].as_f64().unwrap();
+    assert!((all / f64::from(1 << 30) - 1200.0).abs() < 1e-6, "{plan}");
+    assert!(plan["bytes_moved"].as_u64().unwrap() > 0);
+}
+
+#[test]
 fn unknown_bytes_are_a_dash() {
     let place = tempfile::tempdir().unwrap();
     let [dump, map] = three_hosts(&place);

@@ -102,7 +102,7 @@ fn report(crush: &serde_json::Value) -> String {
 
 fn main() {
     let text = map();
-    let Imported::Crush(crush) = read_text("map", &text).unwrap() else { panic!("a map alone") };
+    let Imported::Crush(crush, _) = read_text("map", &text).unwrap() else { panic!("a map alone") };
     let cluster = bare_cluster((*crush).clone()).unwrap();
     let rule = cluster.crush.rule(0).unwrap();
     let reweights = vec![0x1_0000; 300];

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use foretell_algorithms::crush::{ClusterMap, ClusterMapError, NONE, Pg, PoolKind, Workspace};
 use foretell_sorted::SortedMap;
 
-use crate::plan::{Domains, Limit, ideal, limits, reached};
+use crate::domains::Domains;
+use crate::limits::{Limit, limits, reached};
+use crate::plan::ideal;
 
 /// Changes of exceptions, as commands of `ceph`.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -66,6 +68,7 @@ impl Upmaps {
 /// One pool in the balancer's view.
 struct Shelf {
     groups: Vec<Group>,
+    domains: Domains,
     limits: Vec<Limit>,
     /// By OSD that the rule reaches: how many copies or shards it has above its share.
     above: SortedMap<i32, f64>,
@@ -98,7 +101,6 @@ struct Group {
 /// The objective is the sum of squared distances from the share by weight, for each pool and for all pools
 /// together. Only OSDs that are up and in receive more; the rule's limits hold.
 pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, ClusterMapError> {
-    let domains = Domains::new(map);
     let mut work = Workspace::default();
     let mut shelves = Vec::new();
     let mut total: SortedMap<i32, f64> = SortedMap::new();
@@ -128,7 +130,8 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
         for (osd, above) in &above {
             *total.entry(*osd).or_default() += above;
         }
-        shelves.push(Shelf { groups, limits: limits(rule, pool.size), above });
+        let domains = Domains::of_rule(&map.crush, rule);
+        shelves.push(Shelf { groups, domains, limits: limits(rule, pool.size), above });
     }
     let mut upmaps = Upmaps::default();
     // Number of groups that may be touched while balancing beyond the deviation: three quarters of the minimum
@@ -140,9 +143,8 @@ pub fn balance(map: &ClusterMap, most: usize, deviation: f64) -> Result<Upmaps, 
     while upmaps.len() < most {
         // groups with exceptions first: further replacements in them cost no upmap
         let touched = |pg: &Pg| upmaps.items.contains_key(pg);
-        let again =
-            if aim > 0.0 { best(map, &domains, &shelves, &total, aim, touched) } else { None };
-        let step = again.or_else(|| best(map, &domains, &shelves, &total, aim, |_| true));
+        let again = if aim > 0.0 { best(map, &shelves, &total, aim, touched) } else { None };
+        let step = again.or_else(|| best(map, &shelves, &total, aim, |_| true));
         let Some(step) = step else {
             if aim > 0.0 && (upmaps.len() as f64) < needed {
                 aim = 0.0;
@@ -180,7 +182,6 @@ struct Step {
 /// The group in which replacing members gains most.
 fn best(
     map: &ClusterMap,
-    domains: &Domains,
     shelves: &[Shelf],
     total: &SortedMap<i32, f64>,
     deviation: f64,
@@ -203,7 +204,7 @@ fn best(
             if most <= best.as_ref().map_or(1e-9, |best| best.gain + 1e-9) {
                 continue;
             }
-            let step = replacing(domains, shelf, total, &takers, deviation, group);
+            let step = replacing(shelf, total, &takers, deviation, group);
             if step.gain > best.as_ref().map_or(1e-9, |best| best.gain + 1e-9) {
                 best = Some(Step { shelf: at, group: number, ..step });
             }
@@ -214,7 +215,6 @@ fn best(
 
 /// Replaces members of a group, the best replacement first, as long as there is a gain.
 fn replacing(
-    domains: &Domains,
     shelf: &Shelf,
     total: &SortedMap<i32, f64>,
     takers: &[i32],
@@ -242,7 +242,9 @@ fn replacing(
                     let moved = with(&step.set, from, to);
                     let real: Vec<i32> = moved.iter().copied().filter(|osd| *osd != NONE).collect();
                     let items = replaced(&step.items, from, to);
-                    if domains.allow(&real, &shelf.limits) && applied(&group.raw, &items) == moved {
+                    if shelf.domains.allow(&real, &shelf.limits)
+                        && applied(&group.raw, &items) == moved
+                    {
                         found = Some((gain, from, to));
                         break;
                     }

@@ -1,10 +1,11 @@
 //! Capacity of a cluster, and the failures that it survives.
 
-use foretell_algorithms::crush::{ClusterMap, NONE, Placed, PoolKind};
-use foretell_sorted::SortedMap;
+use foretell_algorithms::crush::{ClusterMap, NONE, Pool};
+use foretell_sorted::{SortedMap, SortedSet};
 
+use crate::domains::Domains;
 use crate::inventory::Inventory;
-use crate::plan::{Domains, osd_bytes, shard_bytes};
+use crate::levels::{Levels, Situation, copy_bytes, osd_bytes};
 use crate::promise::Bounds;
 
 /// Ceph's default: an OSD above this fill level accepts no writes.
@@ -76,130 +77,70 @@ pub struct Whole {
     pub full_ratio: f64,
 }
 
-/// The capacity of the whole cluster.
-pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> Whole {
-    let used = used(map, inventory, placed);
+/// The capacity of the whole cluster, at these levels of its OSDs.
+pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, levels: &Levels) -> Whole {
     let full_ratio = inventory.full_ratio.unwrap_or(FULL_RATIO);
     let stored = map.pools().keys().filter_map(|id| inventory.pools.get(id)?.stored_bytes);
     let stored_bytes: f64 = stored.map(|bytes| bytes as f64).sum();
     let mut raw_bytes = 0.0;
     let mut used_bytes = 0.0;
-    let mut fullest: Option<(i32, f64)> = None;
     for (osd, _) in map.existing().filter(|(_, osd)| osd.weight > 0) {
-        let bytes = osd_bytes(map, inventory, osd);
-        let used = used.get(&osd).copied().unwrap_or(0.0);
-        raw_bytes += bytes;
-        used_bytes += used;
-        if bytes > 0.0 && fullest.is_none_or(|(_, fill)| used / bytes > fill) {
-            fullest = Some((osd, used / bytes));
-        }
+        raw_bytes += osd_bytes(map, inventory, osd);
+        used_bytes += levels.of(osd);
     }
-    let grows = fullest.filter(|(_, fill)| *fill > 0.0 && stored_bytes > 0.0);
+    let fullest = levels.fullest(map, inventory);
+    let grows = fullest.filter(|(_, fill)| *fill > 0.0 && stored_bytes > 0.0 && levels.are_known());
     Whole {
         stored_bytes,
         usable_bytes: grows.map(|(_, fill)| stored_bytes * full_ratio / fill),
         first_full: grows.map(|(osd, _)| osd),
         raw_bytes,
         fill: if raw_bytes > 0.0 { used_bytes / raw_bytes } else { 0.0 },
-        used_known: used_known(inventory),
+        used_known: levels.are_known(),
         fullest,
         full_ratio,
     }
 }
 
-/// Used bytes of each OSD: as reported, or computed from the groups that belong there.
-fn used(map: &ClusterMap, inventory: &Inventory, placed: &[Placed]) -> SortedMap<i32, f64> {
-    let mut used: SortedMap<i32, f64> = SortedMap::new();
-    for (pg, placed) in map.groups().zip(placed) {
-        let bytes = shard_bytes(&map.pools()[&pg.pool], inventory);
-        for osd in placed.up.iter().filter(|osd| **osd != NONE) {
-            *used.entry(*osd).or_default() += bytes;
-        }
-    }
-    for (osd, facts) in &inventory.osds {
-        if let Some(bytes) = facts.used_bytes {
-            used.insert(*osd, bytes as f64);
-        }
-    }
-    used
-}
-
-/// Whether anything is known of how full the OSDs are. A new host of a plan is empty, which says nothing of the others.
-fn used_known(inventory: &Inventory) -> bool {
-    let mut of_pools = inventory.pools.values();
-    of_pools.any(|pool| pool.stored_bytes.is_some() || pool.allocated_bytes.is_some())
-        || inventory.osds.values().any(|osd| osd.used_bytes.is_some_and(|bytes| bytes > 0))
-}
-
-/// Capacity of each pool. `placed`: the placements in the order of the map's groups.
-pub fn capacity(
-    map: &ClusterMap,
-    inventory: &Inventory,
-    placed: &[Placed],
-) -> SortedMap<i64, Capacity> {
-    let used = used(map, inventory, placed);
-    let mut shards: SortedMap<i64, SortedMap<i32, f64>> = SortedMap::new();
+/// Capacity of each pool, at these levels of the OSDs.
+pub fn capacity(cluster: Situation<'_>, levels: &Levels) -> SortedMap<i64, Capacity> {
+    let Situation { map, inventory, placed } = cluster;
+    let mut shares: SortedMap<i64, SortedMap<i32, f64>> = SortedMap::new();
     let mut sets: SortedMap<i64, Vec<&[i32]>> = SortedMap::new();
     for (pg, placed) in map.groups().zip(placed) {
+        let share = map.pools()[&pg.pool].share_of(pg.seed);
         for osd in placed.up.iter().filter(|osd| **osd != NONE) {
-            *shards.entry(pg.pool).or_default().entry(*osd).or_default() += 1.0;
+            *shares.entry(pg.pool).or_default().entry(*osd).or_default() += share;
         }
         sets.entry(pg.pool).or_default().push(&placed.up);
     }
     let full = inventory.full_ratio.unwrap_or(FULL_RATIO);
-    let domains = Domains::new(map);
     let all = map.pools().values().map(|pool| {
         let facts = inventory.pools.get(&pool.id);
-        let data = facts.and_then(|facts| facts.data_chunks).unwrap_or(1);
+        let (data, _) = inventory.data_chunks(pool);
         let stored = facts.and_then(|facts| facts.stored_bytes).unwrap_or(0) as f64;
-        let shard = shard_bytes(pool, inventory);
-        // a shard of a group holds one part in this many of the clients' data
-        let nominal = f64::from(pool.pg_num) * f64::from(data);
         let overhead = match stored {
             // with less data, rounding up to whole blocks dominates the measured overhead
             stored if stored >= LEAST_MEASURED * f64::from(pool.pg_num) => {
-                shard * f64::from(pool.pg_num) * f64::from(pool.size) / stored
+                copy_bytes(pool, inventory) * f64::from(pool.size) / stored
             }
             _ => f64::from(pool.size) / f64::from(data),
         };
-        let per_byte = overhead * f64::from(data) / f64::from(pool.size) / nominal;
-        let room = shards.get(&pool.id).into_iter().flatten().map(|(osd, shards)| {
-            let free =
-                full * osd_bytes(map, inventory, *osd) - used.get(osd).copied().unwrap_or(0.0);
-            (free.max(0.0) / (shards * per_byte), *osd)
+        // bytes of one copy, or of the shards of one position, for each byte of clients
+        let per_byte = overhead / f64::from(pool.size);
+        let own = shares.get(&pool.id);
+        let room = own.into_iter().flatten().map(|(osd, share)| {
+            let free = full * osd_bytes(map, inventory, *osd) - levels.of(*osd);
+            (free.max(0.0) / (share * per_byte), *osd)
         });
         let first = room.min_by(|a, b| a.0.total_cmp(&b.0));
-        let own = shards.get(&pool.id);
         let alone = own
             .into_iter()
             .flatten()
-            .map(|(osd, shards)| full * osd_bytes(map, inventory, *osd) / (shards * per_byte));
+            .map(|(osd, share)| full * osd_bytes(map, inventory, *osd) / (share * per_byte));
         let fills = own.into_iter().flatten().map(|(osd, _)| {
             let bytes = osd_bytes(map, inventory, *osd);
-            if bytes > 0.0 { used.get(osd).copied().unwrap_or(0.0) / bytes } else { 0.0 }
-        });
-        let bounds = Bounds::new(map, pool);
-        let sets = sets.get(&pool.id).map_or(&[][..], Vec::as_slice);
-        let most_lost = match pool.kind {
-            PoolKind::Replicated => 1,
-            PoolKind::Erasure => data as usize,
-        };
-        let survives = map.crush.parts().types.iter().filter_map(|(kind, name)| {
-            let known =
-                *kind == 0 || map.crush.parts().buckets.iter().any(|bucket| bucket.kind == *kind);
-            known.then(|| {
-                let least_served = pool.min_size as usize;
-                let readable = survived_of(&domains, *kind, sets, most_lost);
-                let served = survived_of(&domains, *kind, sets, least_served);
-                // a rule that does not place all members keeps no promise
-                Survives {
-                    kind: name.clone(),
-                    readable,
-                    served,
-                    rule_readable: bounds.survived(*kind, most_lost).min(readable),
-                    rule_served: bounds.survived(*kind, least_served).min(served),
-                }
-            })
+            if bytes > 0.0 { levels.of(*osd) / bytes } else { 0.0 }
         });
         let capacity = Capacity {
             stored_bytes: stored,
@@ -210,23 +151,66 @@ pub fn capacity(
             fill: fills.max_by(f64::total_cmp).unwrap_or(0.0),
             alone_bytes: alone.min_by(f64::total_cmp).unwrap_or(0.0),
             osds: own.into_iter().flatten().map(|(osd, _)| *osd).collect(),
-            survives: survives.collect(),
+            survives: survives(map, pool, data, sets.get(&pool.id).map_or(&[], Vec::as_slice)),
         };
         (pool.id, capacity)
     });
     all.collect()
 }
 
-/// Number of devices, hosts, racks, ... that may fail at once, whichever they are, so that `needed` members
-/// of each of these groups are left.
-pub fn survived(map: &ClusterMap, sets: &[Vec<i32>], needed: usize) -> Vec<(String, usize)> {
-    let domains = Domains::new(map);
-    let sets: Vec<&[i32]> = sets.iter().map(Vec::as_slice).collect();
-    let parts = map.crush.parts();
-    let known = parts.types.iter().filter(|(kind, _)| {
-        **kind == 0 || parts.buckets.iter().any(|bucket| bucket.kind == **kind)
+/// The failures of each kind that a pool survives, and under which it serves.
+fn survives(map: &ClusterMap, pool: &Pool, data_chunks: u32, sets: &[&[i32]]) -> Vec<Survives> {
+    let bounds = Bounds::new(map, pool);
+    let domains = domains(map, pool);
+    let to_read = data_chunks as usize;
+    // Ceph serves a group with at least `min_size` members, and needs its data
+    let to_serve = to_read.max(pool.min_size as usize);
+    let kinds = kinds(map, &domains, sets);
+    let survives = kinds.into_iter().map(|(kind, name)| {
+        let readable = survived_of(&domains, kind, sets, to_read);
+        let served = survived_of(&domains, kind, sets, to_serve);
+        // a rule that does not place all members keeps no promise
+        Survives {
+            kind: name,
+            readable,
+            served,
+            rule_readable: bounds.survived(kind, to_read).min(readable),
+            rule_served: bounds.survived(kind, to_serve).min(served),
+        }
     });
-    known.map(|(kind, name)| (name.clone(), survived_of(&domains, *kind, &sets, needed))).collect()
+    survives.collect()
+}
+
+/// The domains that matter to a pool: those of its rule.
+fn domains(map: &ClusterMap, pool: &Pool) -> Domains {
+    match map.rule_of(pool) {
+        Some(rule) => Domains::of_rule(&map.crush, rule),
+        None => Domains::of_all(&map.crush),
+    }
+}
+
+/// The types of buckets above the members of these groups, by number, with their names.
+fn kinds(map: &ClusterMap, domains: &Domains, sets: &[&[i32]]) -> Vec<(u16, String)> {
+    let members: SortedSet<i32> =
+        sets.iter().copied().flatten().copied().filter(|osd| *osd != NONE).collect();
+    let types = map.crush.parts().types.iter();
+    let above = types
+        .filter(|(kind, _)| **kind == 0 || members.iter().any(|osd| domains.has(*osd, **kind)));
+    above.map(|(kind, name)| (*kind, name.clone())).collect()
+}
+
+/// Number of devices, hosts, racks, ... that may fail at once, whichever they are, so that `needed` members
+/// of each of these groups of `pool` are left.
+pub fn survived(
+    map: &ClusterMap,
+    pool: &Pool,
+    sets: &[Vec<i32>],
+    needed: usize,
+) -> Vec<(String, usize)> {
+    let domains = domains(map, pool);
+    let sets: Vec<&[i32]> = sets.iter().map(Vec::as_slice).collect();
+    let kinds = kinds(map, &domains, &sets).into_iter();
+    kinds.map(|(kind, name)| (name, survived_of(&domains, kind, &sets, needed))).collect()
 }
 
 /// Number of buckets of a type that may fail, whichever they are, so that `needed` members of each group are

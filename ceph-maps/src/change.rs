@@ -2,12 +2,12 @@
 //!
 //! `osd.12=out` (`in`, `down`, `up`), `osd.12.reweight=0.8`, `osd.12.crush_weight=7.3`,
 //! `osd.12.primary_affinity=0.5`, `crush.HOST.weight=40` (the devices below share it as they do now),
-//! `pool.NAME.pg_num=256`, `pool.NAME.rule=RULE`, `pool.NAME.size=3`, `pool.NAME.encoding=4-of-6`,
-//! `node.HOST.count=3` (two more hosts like it).
+//! `pool.NAME.pg_num=256`, `pool.NAME.pgp_num=256`, `pool.NAME.rule=RULE`, `pool.NAME.size=3`, `pool.NAME.min_size=2`,
+//! `pool.NAME.encoding=4-of-6`, `node.HOST.count=3` (two more hosts like it).
 #![allow(clippy::similar_names, reason = "the words of the domain")]
 
 use foretell_algorithms::crush::{
-    ClusterMap, CrushMap, DEFAULT_AFFINITY, MapParts, Osd, Pool, PoolKind, Rule,
+    ClusterMap, CrushMap, DEFAULT_AFFINITY, MapParts, Osd, Pg, Pool, PoolKind, Rule, stable_mod,
 };
 use foretell_sorted::SortedMap;
 use thiserror::Error;
@@ -51,37 +51,55 @@ pub fn change(
     }
     let failed = |what: String| ChangeError { change: last.to_owned(), what };
     let crush = CrushMap::new(draft.crush).map_err(|error| failed(error.to_string()))?;
-    let changed = map
+    let mut changed = map
         .changed(crush, draft.osds, draft.pools.into_values())
         .map_err(|error| failed(error.to_string()))?;
     for pool in changed.pools().values() {
         fits_its_rule(map, &changed, pool).map_err(&failed)?;
     }
+    drop_upmaps_of_merging(map, &mut changed);
     Ok((changed, draft.inventory))
 }
 
-/// Errors if a pool gets a size or a kind that its rule does not place: no rule of the map has that kind and size, or
-/// the rule reaches too few failure domains.
+/// Removes the exceptions of groups that merge, as Ceph's monitors do.
+fn drop_upmaps_of_merging(before: &ClusterMap, changed: &mut ClusterMap) {
+    let mut merging = Vec::new();
+    for (id, pool) in changed.pools() {
+        let Some(earlier) = before.pools().get(id) else { continue };
+        for seed in pool.pg_num..earlier.pg_num {
+            let target = Pg { pool: *id, seed: stable_mod(seed, pool.pg_num) };
+            merging.extend([Pg { pool: *id, seed }, target]);
+        }
+    }
+    for pg in merging {
+        changed.upmap.remove(&pg);
+        changed.upmap_items.remove(&pg);
+        changed.upmap_primaries.remove(&pg);
+    }
+}
+
+/// Errors if a pool gets a size, a kind or a rule with which it cannot be placed: no rule of the map has that kind and
+/// size, or the rule reaches too few failure domains. Errors for every pool whose rule reaches no OSD any more.
 fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<(), String> {
     let before = map.pools().get(&pool.id);
-    if before.is_some_and(|before| before.size == pool.size && before.kind == pool.kind) {
-        return Ok(());
-    }
-    let kind = pool.kind.number();
+    let is_as_before = before.is_some_and(|before| {
+        (before.size, before.kind, before.rule) == (pool.size, pool.kind, pool.rule)
+    });
     let what = match pool.kind {
         PoolKind::Replicated => format!("{} copies", pool.size),
         PoolKind::Erasure => format!("{} shards", pool.size),
     };
-    let rules = || changed.crush.parts().rules.iter();
-    let masked = rules().any(|rule| rule.mask.is_some());
-    let fits = |rule: &&Rule| {
-        let takes =
-            rule.mask.is_none_or(|mask| (mask.min_size..=mask.max_size).contains(&pool.size));
-        rule.kind == kind && (takes || !masked)
-    };
-    if let Some(rule) = changed.rule_of(pool).filter(|rule| rule.kind == kind) {
+    if let Some(rule) = changed.rule_of(pool).filter(|rule| rule.is_for(pool.kind)) {
         let room = room(changed, rule, pool.size);
-        if room.members >= pool.size as usize {
+        let reached =
+            || before.and_then(|before| Some(self::room(map, map.rule_of(before)?, before.size)));
+        if room.members == 0 && (!is_as_before || reached().is_some_and(|room| room.members > 0)) {
+            return Err(format!(
+                "the rule of pool `{}` does not place {what}: `{}` reaches no OSD that is in",
+                pool.name, rule.name
+            ));
+        }
+        if is_as_before || room.members >= pool.size as usize {
             return Ok(());
         }
         let types = &changed.crush.parts().types;
@@ -93,6 +111,24 @@ fn fits_its_rule(map: &ClusterMap, changed: &ClusterMap, pool: &Pool) -> Result<
             pool.name, rule.name, room.buckets, room.each, room.members, pool.size
         ));
     }
+    if is_as_before {
+        return Ok(());
+    }
+    if let Some((rule, what)) =
+        changed.rule_named_by(pool).and_then(|rule| Some((rule, rule.unknown.as_ref()?)))
+    {
+        return Err(format!(
+            "the rule `{}` of pool `{}` cannot be used: {what}",
+            rule.name, pool.name
+        ));
+    }
+    let rules = || changed.crush.parts().rules.iter();
+    let masked = rules().any(|rule| rule.mask.is_some());
+    let fits = |rule: &&Rule| {
+        let takes =
+            rule.mask.is_none_or(|mask| (mask.min_size..=mask.max_size).contains(&pool.size));
+        rule.is_for(pool.kind) && rule.unknown.is_none() && (takes || !masked)
+    };
     let others: Vec<&str> = rules().filter(fits).map(|rule| rule.name.as_str()).collect();
     let help = match others.as_slice() {
         [] => "the map has no rule for that".to_owned(),
@@ -194,6 +230,7 @@ impl Draft {
             _ => return Err(format!("found `{value}`, expected 1 to 10000 hosts")),
         };
         let like = self.bucket(name)?;
+        self.is_host(like, name)?;
         for number in 1..count {
             let first = (self.osds.len() as u32).cast_signed();
             let mut fresh = format!("{name}-{}", number + 1);
@@ -211,9 +248,30 @@ impl Draft {
                 let facts = self.inventory.osds.get(&old).cloned().unwrap_or_default();
                 self.inventory.osds.insert(
                     new,
-                    crate::OsdFacts { host: Some(fresh.clone()), used_bytes: Some(0), ..facts },
+                    crate::OsdFacts { host: Some(fresh.clone()), used_bytes: None, ..facts },
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// Errors if a bucket is not a machine: if the map has hosts, and it is none.
+    fn is_host(&self, like: i32, name: &str) -> Result<(), String> {
+        let types = &self.crush.types;
+        let host = types.iter().find(|(_, kind)| *kind == "host").map(|(number, _)| *number);
+        let kind = self.crush.named(name).map_or(0, |bucket| bucket.kind);
+        let has_hosts = self.crush.buckets.iter().any(|bucket| Some(bucket.kind) == host);
+        if has_hosts && Some(kind) != host {
+            let kind = types.get(&kind).map_or("bucket", String::as_str);
+            let what = format!("`{name}` is a {kind}; expected a host");
+            let above = self.crush.buckets.iter().find(|bucket| {
+                Some(bucket.kind) == host
+                    && !bucket.is_shadow()
+                    && bucket.items.iter().any(|item| item.id == like)
+            });
+            return Err(
+                above.map_or(what.clone(), |host| format!("{what}, such as `{}`", host.name))
+            );
         }
         Ok(())
     }
@@ -229,12 +287,32 @@ impl Draft {
         };
         match setting {
             "pg_num" => {
-                pool.pg_num = number(1)?;
-                pool.pgp_num = pool.pg_num;
+                let count = number(1)?;
+                // as in Ceph since Nautilus: `pgp_num` follows, unless it was set to another value
+                let follows = pool.pgp_num >= pool.pg_num;
+                pool.pgp_num = if follows { count } else { pool.pgp_num.min(count) };
+                pool.pg_num = count;
             }
-            "pgp_num" => pool.pgp_num = number(1)?,
+            "pgp_num" => match number(1)? {
+                count if count <= pool.pg_num => pool.pgp_num = count,
+                count => {
+                    let most = pool.pg_num;
+                    return Err(format!("found `{count}`, expected at most `pg_num`, {most}"));
+                }
+            },
+            "min_size" => match number(1)? {
+                count if count <= pool.size => pool.min_size = count,
+                count => {
+                    let most = pool.size;
+                    return Err(format!(
+                        "found `{count}`, expected at most the pool's size, {most}"
+                    ));
+                }
+            },
             "size" if pool.kind == PoolKind::Replicated => {
                 let before = std::mem::replace(&mut pool.size, number(1)?);
+                // as in Ceph: a new size brings its usual `min_size`
+                pool.min_size = Pool::usual_min_size(pool.kind, pool.size, 1);
                 if let Some(facts) = self.inventory.pools.get_mut(&pool.id) {
                     // each copy still takes as much space as before
                     let share = f64::from(pool.size) / f64::from(before.max(1));
@@ -268,6 +346,7 @@ impl Draft {
                     })?;
                 pool.kind = if data == 1 { PoolKind::Replicated } else { PoolKind::Erasure };
                 pool.size = all;
+                pool.min_size = Pool::usual_min_size(pool.kind, all, data);
                 let facts = self.inventory.pools.entry(pool.id).or_default();
                 facts.data_chunks = (data > 1).then_some(data);
                 facts.allocated_bytes = facts
@@ -275,10 +354,10 @@ impl Draft {
                     .map(|stored| (stored as f64 * f64::from(all) / f64::from(data)) as u64);
             }
             other => {
-                let known = ["pg_num", "pgp_num", "size", "rule", "encoding"];
+                let known = ["pg_num", "pgp_num", "size", "min_size", "rule", "encoding"];
                 let nearest = did_you_mean(other, known);
                 return Err(format!(
-                    "a pool has `pg_num`, `pgp_num`, `size`, `rule` and `encoding`, not `{other}`{nearest}"
+                    "a pool has `pg_num`, `pgp_num`, `size`, `min_size`, `rule` and `encoding`, not `{other}`{nearest}"
                 ));
             }
         }

@@ -66,6 +66,7 @@ struct StepJson {
     /// Set if the kind of step has no name in JSON.
     opcode: Option<u32>,
     arg1: Option<i32>,
+    arg2: Option<i32>,
     item: Option<i32>,
     num: Option<i32>,
     #[serde(rename = "type")]
@@ -84,6 +85,8 @@ struct TunablesJson {
     chooseleaf_stable: u32,
     #[serde(default)]
     straw_calc_version: u32,
+    msr_descents: Option<u32>,
+    msr_collision_tries: Option<u32>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -100,11 +103,7 @@ impl CrushJson {
         let types: SortedMap<u16, String> =
             self.types.into_iter().map(|kind| (kind.type_id, kind.name)).collect();
         let buckets = self.buckets.into_iter().map(BucketJson::bucket).collect::<Result<_, _>>()?;
-        let rules = self
-            .rules
-            .into_iter()
-            .map(|rule| rule.rule(&types, notes))
-            .collect::<Result<Vec<Rule>, _>>()?;
+        let rules = self.rules.into_iter().map(|rule| rule.rule(&types, notes)).collect();
         let mut choose_args = SortedMap::new();
         for (key, args) in self.choose_args {
             let pool: i64 = key.parse().map_err(|_| {
@@ -151,19 +150,25 @@ impl BucketJson {
 }
 
 impl RuleJson {
-    fn rule(self, types: &SortedMap<u16, String>, notes: &mut Vec<String>) -> Result<Rule, String> {
-        let name = self.rule_name;
-        let steps = self.steps.into_iter().filter_map(|step| {
-            let step = step.step(&name, types, notes);
-            step.map_err(|what| format!("rule `{name}`: {what}")).transpose()
-        });
-        let steps = steps.collect::<Result<_, _>>()?;
+    /// The rule. What is not known of it is a part of it: only a pool that uses it cannot be placed.
+    fn rule(self, types: &SortedMap<u16, String>, notes: &mut Vec<String>) -> Rule {
+        let (name, mut unknown) = (self.rule_name, None);
+        let mut steps = Vec::new();
+        for step in self.steps {
+            match step.step(&name, types, notes) {
+                Ok(step) => steps.extend(step),
+                Err(what) => unknown = unknown.or(Some(what)),
+            }
+        }
         let mask = self.ruleset.map(|ruleset| Mask {
             ruleset,
             min_size: self.min_size.unwrap_or(0),
             max_size: self.max_size.unwrap_or(u32::MAX),
         });
-        Ok(Rule { id: self.rule_id, name, kind: self.kind, mask, steps })
+        if !matches!(self.kind, 1 | 3 | Rule::MSR_FIRSTN | Rule::MSR_INDEP) {
+            unknown = unknown.or_else(|| Some(format!("its type {} is not known", self.kind)));
+        }
+        Rule { id: self.rule_id, name, kind: self.kind, mask, steps, unknown }
     }
 }
 
@@ -180,6 +185,13 @@ impl StepJson {
                 Some(11) => Setting::ChooseLocalFallbackTries,
                 Some(12) => Setting::ChooseleafVaryR,
                 Some(13) => Setting::ChooseleafStable,
+                Some(14) => Setting::MsrDescents,
+                Some(15) => Setting::MsrCollisionTries,
+                Some(16) => {
+                    let (count, kind) =
+                        self.arg1.zip(self.arg2).ok_or("a step has no arguments")?;
+                    return choose_msr(count, u16::try_from(kind).ok()).map(Some);
+                }
                 Some(code) => return Err(format!("a step has the unknown opcode {code}")),
                 None => return Err("a step has no `op`".to_owned()),
             };
@@ -201,13 +213,22 @@ impl StepJson {
             let value = self.num.ok_or_else(|| missing("num"))?;
             return Ok(Some(Step::Set(setting, value)));
         }
+        let number =
+            |kind: &str| types.iter().find(|(_, name)| *name == kind).map(|(number, _)| *number);
+        if matches!(op.as_str(), "choosemsr" | "choose_msr") {
+            let kind = self.kind.as_deref().ok_or_else(|| missing("type"))?;
+            return choose_msr(self.num.ok_or_else(|| missing("num"))?, number(kind)).map(Some);
+        }
         let chosen = op
             .strip_prefix("choose_")
             .map(|mode| (false, mode))
             .or_else(|| op.strip_prefix("chooseleaf_").map(|mode| (true, mode)))
             .and_then(|(leaf, mode)| Some((leaf, mode_of(mode)?)));
         let Some((leaf, (mode, name))) = chosen else {
-            return Err(format!("the step `{op}` is not known (rules up to Quincy are)"));
+            return Err(format!(
+                "the step `{}` is not known (rules up to Squid are)",
+                op.escape_debug()
+            ));
         };
         if !op.ends_with(name) {
             notes.push(format!(
@@ -215,14 +236,21 @@ impl StepJson {
             ));
         }
         let kind = self.kind.ok_or_else(|| missing("type"))?;
-        let number = types.iter().find(|(_, name)| **name == kind).map(|(number, _)| *number);
-        let kind = number.ok_or_else(|| {
+        let kind = number(&kind).ok_or_else(|| {
             let nearest = did_you_mean(&kind, types.values().map(String::as_str));
             format!("step `{op}` chooses the type `{kind}`, which is not defined{nearest}")
         })?;
         let count = self.num.ok_or_else(|| missing("num"))?;
         Ok(Some(Step::Choose { mode, leaf, count, kind }))
     }
+}
+
+/// The step `choosemsr` for a number of items of a type.
+fn choose_msr(count: i32, kind: Option<u16>) -> Result<Step, String> {
+    let count = u32::try_from(count)
+        .map_err(|_| format!("the step `choosemsr` chooses {count} items; expected 0 or more"))?;
+    let kind = kind.ok_or("the step `choosemsr` chooses a type that is not defined")?;
+    Ok(Step::ChooseMsr { count, kind })
 }
 
 /// The mode of finding replicas, with its proper name. Anonymised reports have parts of words replaced,
@@ -246,6 +274,10 @@ impl TunablesJson {
             chooseleaf_vary_r: self.chooseleaf_vary_r,
             chooseleaf_stable: self.chooseleaf_stable > 0,
             straw_calc_version: self.straw_calc_version,
+            msr_descents: self.msr_descents.unwrap_or(Tunables::JEWEL.msr_descents),
+            msr_collision_tries: self
+                .msr_collision_tries
+                .unwrap_or(Tunables::JEWEL.msr_collision_tries),
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Weights are read as in `crushtool`: rounded to a 32-bit float, times 65536, truncated.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use foretell_algorithms::crush::{
@@ -12,6 +13,23 @@ use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::error::ReadError;
 use crate::text::did_you_mean;
+
+/// The steps of rules besides settings.
+const STEPS: [&str; 5] = ["take", "choose", "chooseleaf", "choosemsr", "emit"];
+
+/// The tunables that a map may have.
+const TUNABLES: [&str; 10] = [
+    "choose_local_tries",
+    "choose_local_fallback_tries",
+    "choose_total_tries",
+    "chooseleaf_descend_once",
+    "chooseleaf_vary_r",
+    "chooseleaf_stable",
+    "straw_calc_version",
+    "msr_descents",
+    "msr_collision_tries",
+    "allowed_bucket_algs",
+];
 
 /// Whether a text has a line that begins like a line of a map: a keyword, then a number or name, and no `=`.
 pub(crate) fn looks_like_a_map(text: &str) -> bool {
@@ -24,8 +42,8 @@ pub(crate) fn looks_like_a_map(text: &str) -> bool {
     text.lines().any(declares)
 }
 
-/// Reads a map's text; `file` is its name in errors.
-pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
+/// Reads a map's text; `file` is its name in errors. Adds what is not used to `notes`.
+pub(crate) fn read(file: &str, text: &str, notes: &mut Vec<String>) -> Result<MapParts, ReadError> {
     let mut reader = Reader::new(file, text);
     while let Some(word) = reader.next() {
         match word {
@@ -41,6 +59,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<MapParts, ReadError> {
     if reader.parts.buckets.is_empty() {
         return Err(reader.wrong("it has no bucket: this is no CRUSH map"));
     }
+    notes.append(&mut reader.notes);
     Ok(reader.parts)
 }
 
@@ -55,13 +74,24 @@ pub fn rule_steps(parts: &MapParts, steps: &[&str]) -> Result<Vec<Step>, (usize,
     reader.items = parts.buckets.iter().map(|bucket| (bucket.name.clone(), bucket.id)).collect();
     reader.classes =
         parts.classes.values().cloned().collect::<SortedSet<_>>().into_iter().collect();
+    let shadows = parts.buckets.iter().filter(|bucket| bucket.is_shadow());
+    reader.shadows = shadows.map(|bucket| (bucket.name.clone(), bucket.id)).collect();
     reader.parts = parts.clone();
     let mut found = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         (reader.words, reader.at) = (words_of(step), 0);
-        let read = reader.step().and_then(|step| match reader.next() {
-            None => Ok(step),
-            Some(word) => Err(reader.wrong(format!("found `{word}` after the end of the step"))),
+        let read = reader.step().and_then(|step| match (step, reader.next()) {
+            (
+                Step::ChooseMsr { .. }
+                | Step::Set(Setting::MsrDescents | Setting::MsrCollisionTries, _),
+                _,
+            ) => Err(reader.wrong(
+                "`choosemsr` is for rules of the types `msr_firstn` and `msr_indep` of a CRUSH map",
+            )),
+            (step, None) => Ok(step),
+            (_, Some(word)) => {
+                Err(reader.wrong(format!("found `{word}` after the end of the step")))
+            }
         });
         found.push(read.map_err(|error| match error {
             ReadError::Text { what, .. } => (at, what),
@@ -102,13 +132,22 @@ struct Reader<'a> {
     words: Vec<(usize, &'a str)>,
     at: usize,
     parts: MapParts,
-    /// Devices and buckets by name.
-    items: SortedMap<String, i32>,
+    /// Devices and buckets by name. A map may have hundreds of thousands.
+    items: BTreeMap<String, i32>,
+    /// Weights of the buckets so far, by id.
+    weights: BTreeMap<i32, u32>,
+    /// No id above this one is free.
+    next_id: i32,
+    /// Classes, by device that has one.
+    classed: BTreeMap<i32, String>,
     /// Device classes in the order of appearance, which determines the ids of shadows.
     classes: Vec<String>,
     /// Declared ids of shadow buckets.
-    shadow_ids: SortedMap<i32, SortedMap<String, i32>>,
+    shadow_ids: BTreeMap<i32, SortedMap<String, i32>>,
     shadowed: bool,
+    /// By name: shadow buckets.
+    shadows: BTreeMap<String, i32>,
+    notes: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -121,10 +160,15 @@ impl<'a> Reader<'a> {
             words: words_of(text),
             at: 0,
             parts,
-            items: SortedMap::new(),
+            items: BTreeMap::new(),
+            weights: BTreeMap::new(),
+            next_id: -1,
+            classed: BTreeMap::new(),
             classes: Vec::new(),
-            shadow_ids: SortedMap::new(),
+            shadow_ids: BTreeMap::new(),
             shadowed: false,
+            shadows: BTreeMap::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -182,6 +226,14 @@ impl<'a> Reader<'a> {
 
     fn tunable(&mut self) -> Result<(), ReadError> {
         let name = self.word("a tunable's name")?;
+        if !TUNABLES.contains(&name) {
+            let nearest = did_you_mean(name, TUNABLES);
+            let (file, name) = (self.file, name.escape_debug());
+            let note = format!("{file}: the tunable `{name}` is not known, and not used{nearest}");
+            self.notes.push(note);
+            self.skip_line();
+            return Ok(());
+        }
         let value: u32 = self.number("the tunable's value")?;
         let tunables = &mut self.parts.tunables;
         match name {
@@ -192,9 +244,11 @@ impl<'a> Reader<'a> {
             "chooseleaf_vary_r" => tunables.chooseleaf_vary_r = value,
             "chooseleaf_stable" => tunables.chooseleaf_stable = value > 0,
             "straw_calc_version" => tunables.straw_calc_version = value,
+            "msr_descents" => tunables.msr_descents = value,
+            "msr_collision_tries" => tunables.msr_collision_tries = value,
             // the kinds of buckets that Ceph lets users add
             "allowed_bucket_algs" => {}
-            _ => return Err(self.wrong(format!("the tunable `{name}` is not known"))),
+            _ => {}
         }
         Ok(())
     }
@@ -209,7 +263,7 @@ impl<'a> Reader<'a> {
         if self.peek() == Some("class") {
             self.at += 1;
             let class = self.class()?;
-            self.parts.classes.insert(id, class);
+            self.classed.insert(id, class);
         }
         Ok(())
     }
@@ -304,11 +358,20 @@ impl<'a> Reader<'a> {
             );
         }
         // an id may be omitted: take the first free one
-        let id = id.filter(|id| *id != 0).unwrap_or_else(|| {
-            let taken: SortedSet<i32> = self.items.values().copied().collect();
-            (i32::MIN..0).rev().find(|id| !taken.contains(id)).expect("fewer than 2^31 buckets")
-        });
+        let id = match id.filter(|id| *id != 0) {
+            Some(id) => id,
+            None => {
+                let free =
+                    (i32::MIN..=self.next_id).rev().find(|id| !self.weights.contains_key(id));
+                let id = free.expect("fewer than 2^31 buckets");
+                self.next_id = id;
+                id
+            }
+        };
         self.name(name, id)?;
+        let weight = items.iter().map(|item| u64::from(item.weight)).sum::<u64>();
+        // the first of two buckets with one id keeps its weight: the map's check reports both
+        self.weights.entry(id).or_insert_with(|| u32::try_from(weight).unwrap_or(u32::MAX));
         self.shadow_ids.insert(id, ids);
         self.parts.buckets.push(Bucket { id, name: name.to_owned(), kind, algorithm, items });
         Ok(())
@@ -318,9 +381,7 @@ impl<'a> Reader<'a> {
     fn member(&mut self) -> Result<(Item, Option<usize>), ReadError> {
         let name = self.word("an item's name")?;
         let id = self.item(name)?;
-        let below = self.parts.buckets.iter().find(|bucket| bucket.id == id);
-        let weight =
-            below.map_or(0x1_0000, |bucket| u32::try_from(bucket.weight()).unwrap_or(u32::MAX));
+        let weight = self.weights.get(&id).copied().unwrap_or(0x1_0000);
         let mut item = Item { id, weight };
         let mut position = None;
         loop {
@@ -370,8 +431,11 @@ impl<'a> Reader<'a> {
     /// Adds shadow trees, once all buckets are read.
     fn shadows(&mut self) -> Result<(), ReadError> {
         if !std::mem::replace(&mut self.shadowed, true) {
+            self.parts.classes = std::mem::take(&mut self.classed).into_iter().collect();
             add_shadows(&mut self.parts, &self.classes, &self.shadow_ids)
                 .map_err(|error| ReadError::Crush { file: self.file.to_owned(), error })?;
+            let shadows = self.parts.buckets.iter().filter(|bucket| bucket.is_shadow());
+            self.shadows = shadows.map(|bucket| (bucket.name.clone(), bucket.id)).collect();
         }
         Ok(())
     }
@@ -388,7 +452,7 @@ impl<'a> Reader<'a> {
         let mut id = None;
         let mut kind = None;
         let (mut min_size, mut max_size) = (None, None);
-        let mut steps = Vec::new();
+        let (mut steps, mut unknown) = (Vec::new(), None);
         loop {
             match self.word("`}`")? {
                 "}" => break,
@@ -397,6 +461,8 @@ impl<'a> Reader<'a> {
                     kind = Some(match self.word("a rule's type")? {
                         "replicated" => 1,
                         "erasure" => 3,
+                        "msr_firstn" => Rule::MSR_FIRSTN,
+                        "msr_indep" => Rule::MSR_INDEP,
                         other => other.parse().map_err(|_| {
                             self.wrong(format!(
                                 "found `{other}`, expected `replicated` or `erasure`"
@@ -406,6 +472,14 @@ impl<'a> Reader<'a> {
                 }
                 "min_size" => min_size = Some(self.number("a number of replicas")?),
                 "max_size" => max_size = Some(self.number("a number of replicas")?),
+                "step" if !self.knows_step() => {
+                    let what = self.step().err().map(|error| match error {
+                        ReadError::Text { what, .. } => what,
+                        other => other.to_string(),
+                    });
+                    unknown = unknown.or(what);
+                    self.skip_line();
+                }
                 "step" => steps.push(self.step()?),
                 other => {
                     return Err(self.wrong(format!(
@@ -418,8 +492,21 @@ impl<'a> Reader<'a> {
         let kind = kind.ok_or_else(|| self.wrong(format!("rule `{name}` has no `type`")))?;
         let mask = min_size.zip(max_size);
         let mask = mask.map(|(min_size, max_size)| Mask { ruleset: id, min_size, max_size });
-        self.parts.rules.push(Rule { id, name, kind, mask, steps });
+        self.parts.rules.push(Rule { id, name, kind, mask, steps, unknown });
         Ok(())
+    }
+
+    /// Whether the next word begins a step that is known.
+    fn knows_step(&self) -> bool {
+        self.peek().is_none_or(|word| STEPS.contains(&word) || Setting::from_name(word).is_some())
+    }
+
+    /// Passes over the words on the line of the last word.
+    fn skip_line(&mut self) {
+        let line = self.words.get(self.at.saturating_sub(1)).map(|(line, _)| *line);
+        while self.words.get(self.at).is_some_and(|(at, word)| Some(*at) == line && *word != "}") {
+            self.at += 1;
+        }
     }
 
     fn step(&mut self) -> Result<Step, ReadError> {
@@ -437,13 +524,17 @@ impl<'a> Reader<'a> {
                 }
                 self.at += 1;
                 let class = self.word("a device class")?;
-                let shadow = format!("{name}~{class}");
-                let buckets = &self.parts.buckets;
-                let found = buckets.iter().find(|bucket| bucket.name == shadow);
-                found.map(|bucket| Step::Take(bucket.id)).ok_or_else(|| {
+                let shadow = self.shadows.get(&format!("{name}~{class}"));
+                shadow.map(|id| Step::Take(*id)).ok_or_else(|| {
                     let nearest = did_you_mean(class, self.classes.iter().map(String::as_str));
                     self.wrong(format!("`{name}` has no devices of class `{class}`{nearest}"))
                 })
+            }
+            "choosemsr" => {
+                let count = self.number("a number of items")?;
+                self.expect("type")?;
+                let kind = self.word("a type")?;
+                Ok(Step::ChooseMsr { count, kind: self.type_number(kind)? })
             }
             "choose" | "chooseleaf" => {
                 let mode = match self.word("`firstn` or `indep`")? {
@@ -462,11 +553,11 @@ impl<'a> Reader<'a> {
                 Ok(Step::Choose { mode, leaf: word == "chooseleaf", count, kind })
             }
             other => {
-                let known = ["take", "choose", "chooseleaf", "emit"];
-                let known = known.into_iter().chain(Setting::ALL.iter().map(|(name, _)| *name));
+                let known = STEPS.into_iter().chain(Setting::ALL.iter().map(|(name, _)| *name));
                 let nearest = did_you_mean(other, known);
                 Err(self.wrong(format!(
-                    "the step `{other}` is not known (rules up to Quincy are){nearest}"
+                    "the step `{}` is not known (rules up to Squid are){nearest}",
+                    other.escape_debug()
                 )))
             }
         }

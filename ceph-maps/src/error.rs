@@ -33,14 +33,22 @@ pub enum ReadError {
     },
     /// JSON that is not of a Ceph cluster.
     #[error(
-        "{file} is none of `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump`, `ceph osd df`, \
-         `ceph osd perf`, `perf dump`: it has the keys {keys}"
+        "{file} is none of `ceph report`, `ceph osd dump -f json`, `ceph osd crush dump`, `ceph df`, `ceph osd df`, \
+         `ceph osd perf`, `perf dump`: {keys}"
     )]
     Unknown {
         /// Its name.
         file: String,
         /// Its first keys.
         keys: String,
+    },
+    /// Output of Ceph in which there is nothing to read.
+    #[error("{file} has nothing to read: it is {found}")]
+    Nothing {
+        /// Its name.
+        file: String,
+        /// What it is, and what to give instead.
+        found: String,
     },
     /// A value is not possible.
     #[error("{file}: {what}")]

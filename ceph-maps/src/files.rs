@@ -1,5 +1,6 @@
 //! Recognises files, and joins several into one cluster.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, MapParts};
@@ -10,8 +11,10 @@ use serde::de::IgnoredAny;
 
 use crate::crush_json::CrushJson;
 use crate::crush_text;
+use crate::documents::{documents, recognised, table_for_people, without_frames};
 use crate::error::ReadError;
 use crate::inventory::{Inventory, ReportJson};
+use crate::keys::{self, Kind};
 use crate::osd_json::{OsdMapJson, Wrong};
 use crate::statistics::Statistics;
 
@@ -20,16 +23,16 @@ use crate::statistics::Statistics;
 pub enum Imported {
     /// A cluster: its map, and the inventory.
     Cluster(Box<ClusterMap>, Box<Inventory>),
-    /// A single CRUSH map.
-    Crush(Box<CrushMap>),
+    /// A single CRUSH map, and notes for users.
+    Crush(Box<CrushMap>, Vec<String>),
 }
 
 /// The key under which statistics of other files are kept.
 const STATISTICS: &str = "foretell_statistics";
 
 #[derive(Deserialize)]
-struct Kept {
-    foretell_statistics: Statistics,
+struct MaybeKept {
+    foretell_statistics: Option<Statistics>,
 }
 
 #[derive(Deserialize)]
@@ -38,13 +41,21 @@ struct ReportMaps {
     crushmap: CrushJson,
 }
 
+/// A part of a cluster, and where it was found.
+struct Part<T> {
+    /// The file's name, and its place among the files.
+    file: (usize, String),
+    part: T,
+}
+
 /// Parts of a cluster, collected file by file.
 #[derive(Default)]
 struct Parts {
-    /// The CRUSH map, with the file's name.
-    crush: Option<(String, MapParts)>,
-    osds: Option<(String, OsdMapJson)>,
-    report: Option<ReportJson>,
+    /// Number of files so far.
+    files: usize,
+    crush: Option<Part<MapParts>>,
+    osds: Option<Part<OsdMapJson>>,
+    report: Option<Part<ReportJson>>,
     statistics: Statistics,
     notes: Vec<String>,
     /// The CRUSH map as JSON, if it was JSON.
@@ -104,15 +115,15 @@ impl Parts {
             ));
         };
         let mut document = match parts.report {
-            Some(report) => serde_json::to_value(report).expect("keys are texts"),
+            Some(report) => serde_json::to_value(report.part).expect("keys are texts"),
             None => serde_json::json!({}),
         };
         document["crushmap"] = kept;
         if !parts.statistics.is_empty() {
             document[STATISTICS] = serde_json::to_value(&parts.statistics).expect("keys are texts");
         }
-        document["osdmap"] = parts.osds.map_or_else(Default::default, |(_, osds)| {
-            serde_json::to_value(osds).expect("keys are texts")
+        document["osdmap"] = parts.osds.map_or_else(Default::default, |osds| {
+            serde_json::to_value(osds.part).expect("keys are texts")
         });
         Ok(serde_json::to_string(&document).expect("keys are texts"))
     }
@@ -127,103 +138,205 @@ pub fn read_text(file: &str, text: &str) -> Result<Imported, ReadError> {
 
 impl Parts {
     fn add(&mut self, file: String, text: &str) -> Result<(), ReadError> {
-        let json = |error| ReadError::Json { file: file.clone(), error };
-        let value = |what| ReadError::Value { file: file.clone(), what };
-        let text = without_frame(text);
+        self.files += 1;
+        let text = without_frames(text);
         if !text.starts_with(['{', '[']) {
-            if is_prometheus(text) && self.statistics.add_prometheus(text) {
+            return self.add_text(file, &text);
+        }
+        let json = |error| ReadError::Json { file: file.clone(), error };
+        // of several documents of one kind the last counts; of each OSD's counters all do
+        let mut kinds: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
+        for document in documents(&text).map_err(json)? {
+            kinds.entry(kind_of(&file, document)?).or_default().push(document);
+        }
+        for (kind, documents) in kinds {
+            if documents.len() > 1 && kind != Kind::PerfDump {
+                let (count, command) = (documents.len(), kind.command());
+                self.notes
+                    .push(format!("{file}: {count} documents of `{command}`; the last counts"));
+            }
+            let last = documents.len() - 1;
+            let counts = documents
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at == last || kind == Kind::PerfDump);
+            for (_, document) in counts {
+                self.add_document(&file, kind, document)?;
+                self.notes.extend(keys::note(&file, kind, document));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_text(&mut self, file: String, text: &str) -> Result<(), ReadError> {
+        if is_prometheus(text) {
+            let found = self.statistics.add_prometheus(text);
+            if found.used > 0 {
                 return Ok(());
             }
-            if !crush_text::looks_like_a_map(text) {
-                return Err(ReadError::NoMap { file });
+            if let Some(other) = found.other {
+                return Err(ReadError::Nothing {
+                    file,
+                    found: format!(
+                        "metrics of Ceph, such as `{other}`, but none of OSDs and pools that are read: give what the \
+                         manager's module `prometheus` prints, with `ceph_pool_stored` and `ceph_osd_stat_bytes`"
+                    ),
+                });
             }
-            let crush = crush_text::read(&file, text)?;
-            return self.add_crush(file, crush);
         }
-        if text.starts_with('[') {
-            let keys = "of a list".to_owned();
-            return Err(ReadError::Unknown { file, keys });
+        if !crush_text::looks_like_a_map(text) {
+            return Err(match table_for_people(text) {
+                Some(command) => {
+                    let found = format!("a table for people: give `{command} -f json`");
+                    ReadError::Nothing { file, found }
+                }
+                None => ReadError::NoMap { file },
+            });
         }
-        let keys: SortedMap<String, IgnoredAny> = serde_json::from_str(text).map_err(json)?;
-        let has = |key: &str| keys.contains_key(key);
-        if has("osdmap") && has("crushmap") {
-            let maps: ReportMaps = serde_json::from_str(text).map_err(json)?;
-            let report: ReportJson = serde_json::from_str(text).map_err(json)?;
-            if self.report.replace(report).is_some() {
-                return Err(ReadError::Parts(format!("{file} is a second report")));
+        let crush = crush_text::read(&file, text, &mut self.notes)?;
+        self.kept_crush = None;
+        self.add_crush(file, crush)
+    }
+
+    fn add_document(&mut self, file: &str, kind: Kind, text: &str) -> Result<(), ReadError> {
+        let json = |error| ReadError::Json { file: file.to_owned(), error };
+        let value = |what| ReadError::Value { file: file.to_owned(), what };
+        match kind {
+            Kind::Report => {
+                let maps: ReportMaps = serde_json::from_str(text).map_err(json)?;
+                let report: ReportJson = serde_json::from_str(text).map_err(json)?;
+                let part = Part { file: (self.files, file.to_owned()), part: report };
+                if self.report.replace(part).is_some_and(|first| first.file.0 != self.files) {
+                    return Err(ReadError::Parts(format!("{file} is a second report")));
+                }
+                self.kept_crush = serde_json::to_value(&maps.crushmap).ok();
+                let crush = maps.crushmap.parts(&mut self.notes).map_err(value)?;
+                self.add_crush(file.to_owned(), crush)?;
+                let kept: MaybeKept = serde_json::from_str(text).map_err(json)?;
+                if let Some(statistics) = kept.foretell_statistics {
+                    self.statistics = statistics;
+                }
+                self.add_osds(file.to_owned(), maps.osdmap)
             }
-            self.kept_crush = serde_json::to_value(&maps.crushmap).ok();
-            let crush = maps.crushmap.parts(&mut self.notes).map_err(value)?;
-            self.add_crush(file.clone(), crush)?;
-            if has(STATISTICS) {
-                let kept: Kept = serde_json::from_str(text).map_err(json)?;
-                self.statistics = kept.foretell_statistics;
+            Kind::OsdMap => {
+                let osds = serde_json::from_str(text).map_err(json)?;
+                self.add_osds(file.to_owned(), osds)
             }
-            self.add_osds(file, maps.osdmap)
-        } else if has("osds") && has("pools") {
-            let osds = serde_json::from_str(text).map_err(json)?;
-            self.add_osds(file, osds)
-        } else if has("buckets") && has("rules") {
-            let crush: CrushJson = serde_json::from_str(text).map_err(json)?;
-            self.kept_crush = serde_json::to_value(&crush).ok();
-            let crush = crush.parts(&mut self.notes).map_err(value)?;
-            self.add_crush(file, crush)
-        } else if has("nodes") || has("osdstats") || has("osd_perf_infos") || has("osd") {
-            let document = serde_json::from_str(text).map_err(json)?;
-            if self.statistics.add_json(&document).map_err(value)? {
-                return Ok(());
+            Kind::CrushMap => {
+                let crush: CrushJson = serde_json::from_str(text).map_err(json)?;
+                self.kept_crush = serde_json::to_value(&crush).ok();
+                let crush = crush.parts(&mut self.notes).map_err(value)?;
+                self.add_crush(file.to_owned(), crush)
             }
-            let keys: Vec<String> = keys.keys().take(5).map(|key| format!("`{key}`")).collect();
-            Err(ReadError::Unknown { file, keys: keys.join(", ") })
-        } else {
-            let keys: Vec<String> = keys.keys().take(5).map(|key| format!("`{key}`")).collect();
-            Err(ReadError::Unknown { file, keys: keys.join(", ") })
+            Kind::Pools | Kind::OsdDf | Kind::OsdPerf | Kind::PerfDump => {
+                let document = serde_json::from_str(text).map_err(json)?;
+                if self.statistics.add_json(kind, &document).map_err(value)? {
+                    return Ok(());
+                }
+                let found = format!("`{}`, but no figures of OSDs or pools", kind.command());
+                Err(ReadError::Nothing { file: file.to_owned(), found })
+            }
         }
     }
 
     fn add_crush(&mut self, file: String, crush: MapParts) -> Result<(), ReadError> {
-        if let Some((first, _)) = &self.crush {
-            return Err(ReadError::Parts(format!("{first} and {file} both have a CRUSH map")));
+        let part = Part { file: (self.files, file), part: crush };
+        match &self.crush {
+            Some(first) if first.file.0 != self.files => Err(ReadError::Parts(format!(
+                "{} and {} both have a CRUSH map",
+                first.file.1, part.file.1
+            ))),
+            _ => {
+                self.crush = Some(part);
+                Ok(())
+            }
         }
-        self.crush = Some((file, crush));
-        Ok(())
     }
 
     fn add_osds(&mut self, file: String, osds: OsdMapJson) -> Result<(), ReadError> {
-        if let Some((first, _)) = &self.osds {
-            return Err(ReadError::Parts(format!("{first} and {file} both have an OSD map")));
+        let part = Part { file: (self.files, file), part: osds };
+        match &self.osds {
+            Some(first) if first.file.0 != self.files => Err(ReadError::Parts(format!(
+                "{} and {} both have an OSD map",
+                first.file.1, part.file.1
+            ))),
+            _ => {
+                self.osds = Some(part);
+                Ok(())
+            }
         }
-        self.osds = Some((file, osds));
-        Ok(())
     }
 
-    fn join(self) -> Result<Imported, ReadError> {
-        let Some((file, crush)) = self.crush else {
-            return Err(ReadError::Parts(
-                "there is no CRUSH map; give the output of `ceph osd crush dump` too".to_owned(),
-            ));
+    fn join(mut self) -> Result<Imported, ReadError> {
+        let Some(Part { file: (_, file), part: crush }) = self.crush else {
+            let found = if self.osds.is_some() {
+                "the files have an OSD map, and no CRUSH map"
+            } else {
+                "the files have figures of OSDs or pools, and no CRUSH map"
+            };
+            return Err(ReadError::Parts(format!(
+                "{found}; give the output of `ceph osd crush dump` too, or of `ceph report`, which has all"
+            )));
         };
         let crush = CrushMap::new(crush).map_err(|error| ReadError::Crush { file, error })?;
-        let Some((file, osds)) = self.osds else { return Ok(Imported::Crush(Box::new(crush))) };
-        let map = osds.map(crush).map_err(|wrong| match wrong {
+        let Some(Part { file: (_, file), part: osds }) = self.osds else {
+            if !self.statistics.is_empty() {
+                self.notes.push(
+                    "figures of OSDs and pools are not used: without an OSD map there are none (`ceph osd dump -f json`)"
+                        .to_owned(),
+                );
+            }
+            return Ok(Imported::Crush(Box::new(crush), self.notes));
+        };
+        let map = osds.map(crush, &mut self.notes).map_err(|wrong| match wrong {
             Wrong::Value(what) => ReadError::Value { file: file.clone(), what },
             Wrong::Map(error) => ReadError::Cluster { file: file.clone(), error },
         })?;
         let mut inventory = Inventory {
             osds: osds.osd_facts(),
             pools: osds.pool_facts(),
-            full_ratio: osds.full_ratio,
-            nearfull_ratio: osds.nearfull_ratio,
+            full_ratio: osds.full_ratio(),
+            nearfull_ratio: osds.nearfull_ratio(),
             has_cluster_network: osds.has_cluster_network(),
             notes: self.notes,
             ..Inventory::default()
         };
         if let Some(report) = self.report {
-            report.add_to(&mut inventory);
+            report.part.add_to(&mut inventory);
         }
         self.statistics.add_to(&mut inventory);
         Ok(Imported::Cluster(Box::new(map), Box::new(inventory)))
     }
+}
+
+/// The kind of a JSON document; an error that says what it is if there is nothing to read in it.
+fn kind_of(file: &str, text: &str) -> Result<Kind, ReadError> {
+    let json = |error| ReadError::Json { file: file.to_owned(), error };
+    let list = text.trim_start().starts_with('[');
+    let keys: Vec<String> = if list {
+        let entries: Vec<serde_json::Value> = serde_json::from_str(text).map_err(json)?;
+        let first = entries.into_iter().next();
+        let keys = first.and_then(|first| Some(first.as_object()?.keys().cloned().collect()));
+        keys.unwrap_or_default()
+    } else {
+        let keys: SortedMap<String, IgnoredAny> = serde_json::from_str(text).map_err(json)?;
+        keys.into_keys().collect()
+    };
+    let kind = Kind::of(|key| keys.iter().any(|found| found == key)).filter(|_| !list);
+    kind.ok_or_else(|| {
+        let file = file.to_owned();
+        match recognised(&keys) {
+            Some(found) => ReadError::Nothing { file, found: found.to_owned() },
+            None => {
+                let keys: Vec<String> =
+                    keys.iter().take(5).map(|key| format!("`{}`", key.escape_debug())).collect();
+                let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+                let of =
+                    if list { "its list has entries with the keys" } else { "it has the keys" };
+                ReadError::Unknown { file, keys: format!("{of} {keys}") }
+            }
+        }
+    })
 }
 
 /// Whether a text is in Prometheus format, and not a CRUSH map.
@@ -231,24 +344,4 @@ fn is_prometheus(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.any(|line| line.starts_with("ceph_"))
         && lines.all(|line| !line.starts_with("tunable ") && !line.starts_with("device "))
-}
-
-/// The text without the line `report 1234567890`, which `ceph report` prints to standard error and
-/// which ends up in many files.
-fn without_frame(text: &str) -> &str {
-    let is_frame = |line: &str| {
-        line.strip_prefix("report ").is_some_and(|number| number.trim().parse::<u64>().is_ok())
-    };
-    let mut text = text.trim_start_matches('\u{feff}').trim();
-    if let Some((first, rest)) = text.split_once('\n')
-        && is_frame(first)
-    {
-        text = rest.trim_start();
-    }
-    if let Some((rest, last)) = text.rsplit_once('\n')
-        && is_frame(last)
-    {
-        text = rest.trim_end();
-    }
-    text
 }

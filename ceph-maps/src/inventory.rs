@@ -1,7 +1,11 @@
 //! Information in a report besides placement: drives, hosts, stored data, counts for checks.
 
+use foretell_algorithms::crush::{Pool, PoolKind};
 use foretell_sorted::SortedMap;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::model::model_in;
 
 /// Information in a report besides the maps.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -26,6 +30,19 @@ pub struct Inventory {
     pub has_cluster_network: bool,
     /// Guesses that were made, for users.
     pub notes: Vec<String>,
+}
+
+impl Inventory {
+    /// Number of shards of a pool that hold data, and whether it is known: if not, one less than `min_size`, as Ceph
+    /// sets it. 1 for copies.
+    pub fn data_chunks(&self, pool: &Pool) -> (u32, bool) {
+        let known = self.pools.get(&pool.id).and_then(|facts| facts.data_chunks);
+        match (pool.kind, known) {
+            (PoolKind::Replicated, _) => (1, true),
+            (PoolKind::Erasure, Some(data)) if (1..=pool.size).contains(&data) => (data, true),
+            (PoolKind::Erasure, _) => (pool.min_size.saturating_sub(1).clamp(1, pool.size), false),
+        }
+    }
 }
 
 /// An OSD.
@@ -94,17 +111,54 @@ pub struct Reported {
     pub primaries: u64,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 pub(crate) struct ReportJson {
     version: Option<String>,
     #[serde(default)]
-    osd_metadata: Vec<MetadataJson>,
+    osd_metadata: Section<Vec<MetadataJson>>,
     #[serde(default)]
-    pool_stats: Vec<PoolStatsJson>,
+    pool_stats: Section<Vec<PoolStatsJson>>,
     #[serde(default)]
-    osd_stats: Vec<OsdStatsJson>,
-    num_pg_by_osd: Option<Vec<CountJson>>,
-    osd_sum: Option<SumJson>,
+    osd_stats: Section<Vec<OsdStatsJson>>,
+    #[serde(default)]
+    num_pg_by_osd: Section<Option<Vec<CountJson>>>,
+    #[serde(default)]
+    osd_sum: Section<Option<SumJson>>,
+}
+
+/// A section of a report. One that a newer Ceph writes in another form is left out, and the others are read.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Section<T> {
+    content: T,
+    #[serde(skip)]
+    wrong: Option<String>,
+}
+
+impl<T: Default> Default for Section<T> {
+    fn default() -> Self {
+        Self { content: T::default(), wrong: None }
+    }
+}
+
+impl<'de, T: Default + DeserializeOwned> Deserialize<'de> for Section<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(from)?;
+        Ok(match serde_json::from_value(value) {
+            Ok(content) => Self { content, wrong: None },
+            Err(error) => Self { content: T::default(), wrong: Some(error.to_string()) },
+        })
+    }
+}
+
+impl<T> Section<T> {
+    /// The content; says in `notes` if it could not be read.
+    fn or_note(self, name: &str, notes: &mut Vec<String>) -> T {
+        if let Some(wrong) = self.wrong {
+            notes.push(format!("`{name}` of the report is not used: {wrong}"));
+        }
+        self.content
+    }
 }
 
 /// Ceph writes all values here as texts.
@@ -187,18 +241,19 @@ impl ReportJson {
     /// Adds the report's information.
     pub(crate) fn add_to(self, inventory: &mut Inventory) {
         inventory.version = self.version;
-        for metadata in self.osd_metadata {
+        let mut notes = Vec::new();
+        for metadata in self.osd_metadata.or_note("osd_metadata", &mut notes) {
             if let Some(osd) = inventory.osds.get_mut(&metadata.id) {
                 metadata.add_to(osd);
             }
         }
-        for stats in self.osd_stats {
+        for stats in self.osd_stats.or_note("osd_stats", &mut notes) {
             if let Some(osd) = inventory.osds.get_mut(&stats.osd) {
                 osd.bytes = stats.kb.map(|kb| kb.saturating_mul(1024)).or(osd.bytes);
                 osd.used_bytes = stats.kb_used.map(|kb| kb.saturating_mul(1024));
             }
         }
-        for stats in self.pool_stats {
+        for stats in self.pool_stats.or_note("pool_stats", &mut notes) {
             if let Some(pool) = inventory.pools.get_mut(&stats.poolid) {
                 let sum = stats.stat_sum.as_ref();
                 pool.stored_bytes = sum.and_then(|sum| u64::try_from(sum.num_bytes).ok());
@@ -208,16 +263,19 @@ impl ReportJson {
                 pool.allocated_bytes = store.and_then(|store| u64::try_from(store.allocated).ok());
             }
         }
-        inventory.reported = self.num_pg_by_osd.map(|counts| {
+        let counts = self.num_pg_by_osd.or_note("num_pg_by_osd", &mut notes);
+        inventory.reported = counts.map(|counts| {
             let reported = |count: CountJson| {
                 let (groups, primaries) = (count.num_acting_pg, count.num_primary_pg);
                 (count.osd, Reported { groups, primaries })
             };
             counts.into_iter().map(reported).collect()
         });
-        inventory.total_bytes = self.osd_sum.and_then(|sum| {
+        let sum = self.osd_sum.or_note("osd_sum", &mut notes);
+        inventory.total_bytes = sum.and_then(|sum| {
             Some((sum.kb?.saturating_mul(1024), sum.kb_used?.saturating_mul(1024)))
         });
+        inventory.notes.append(&mut notes);
     }
 }
 
@@ -246,11 +304,11 @@ impl MetadataJson {
 fn without_serial_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let ids = Option::<String>::deserialize(from)?;
     let models = |ids: String| {
-        let model = |id: &str| match id.rsplit_once('_') {
-            Some((model, _serial)) => format!("{model}_"),
-            None => String::new(),
+        let model = |id: &str| {
+            let (device, id) = id.split_once('=')?;
+            Some(format!("{device}={}_", model_in(id)?))
         };
-        ids.split(',').map(model).collect::<Vec<_>>().join(",")
+        ids.split(',').filter_map(model).collect::<Vec<_>>().join(",")
     };
     Ok(ids.map(models))
 }
@@ -258,6 +316,5 @@ fn without_serial_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<S
 /// The model from `sda=VENDOR_MODEL_SERIAL,...`, without the serial number.
 fn model_of(ids: &str, device: &str) -> Option<String> {
     let id = ids.split(',').find_map(|id| id.strip_prefix(device)?.strip_prefix('='))?;
-    let (model, _serial) = id.rsplit_once('_')?;
-    Some(model.replace('_', " "))
+    Some(model_in(id)?.replace('_', " "))
 }

@@ -6,7 +6,7 @@
 //! drives, pools, stored data. Only the fields of this crate's structures are read. Keys, addresses, and
 //! identifiers of hardware and of the cluster are never kept.
 //!
-//! Left out: binary maps (`crushtool -d` and `osdmaptool` turn them into text), MSR rules of Squid.
+//! Left out: binary maps (`crushtool -d` and `osdmaptool` turn them into text).
 
 mod balance;
 mod capacity;
@@ -14,15 +14,22 @@ mod change;
 mod check;
 mod crush_json;
 mod crush_text;
+mod documents;
+mod domains;
 mod error;
 mod files;
 mod inventory;
+mod keys;
+mod levels;
+mod limits;
+mod model;
 mod osd_json;
 mod pace;
 mod plan;
 mod promise;
 mod recovery;
 mod scenario;
+mod shortage;
 mod statistics;
 mod text;
 mod whole;
@@ -35,8 +42,10 @@ pub use crush_text::rule_steps;
 pub use error::ReadError;
 pub use files::{Imported, keepable, keepable_text, read_files, read_text};
 pub use inventory::{Inventory, OsdFacts, PoolFacts, Reported, Traffic};
+pub use levels::{Levels, Situation, osd_bytes};
 pub use pace::{Pace, Part, Throttle, pace};
-pub use plan::{Floor, Moving, Plan, moves_by, osd_bytes, plan, shard_bytes};
+pub use plan::{Floor, Moving, Plan, moves_by, plan};
 pub use recovery::{ClassRecovery, Recovery, RecoveryLimits, RecoveryRate, UnknownClass};
 pub use scenario::{Scenario, scenario};
+pub use shortage::{Shortage, shortages};
 pub use whole::{WholeError, WholeSets, all_up, bare_cluster, whole_sets};

@@ -21,13 +21,16 @@ pub(crate) struct OsdMapJson {
     #[serde(default)]
     pg_upmap_items: Vec<ItemsJson>,
     #[serde(default)]
+    pg_upmap_primaries: Vec<LeaderJson>,
+    #[serde(default)]
     pg_temp: Vec<SetJson>,
     #[serde(default)]
     primary_temp: Vec<PrimaryJson>,
     #[serde(default)]
     erasure_code_profiles: SortedMap<String, SortedMap<String, String>>,
-    pub(crate) full_ratio: Option<f64>,
-    pub(crate) nearfull_ratio: Option<f64>,
+    full_ratio: Option<f64>,
+    backfillfull_ratio: Option<f64>,
+    nearfull_ratio: Option<f64>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -40,9 +43,13 @@ struct PoolJson {
     kind: u32,
     size: u32,
     min_size: Option<u32>,
+    // its name before Luminous
+    #[serde(alias = "crush_ruleset")]
     crush_rule: u32,
     pg_num: u32,
     pg_placement_num: u32,
+    pg_num_target: Option<u32>,
+    pg_placement_num_target: Option<u32>,
     #[serde(default)]
     erasure_code_profile: String,
     stripe_width: Option<u64>,
@@ -81,6 +88,12 @@ struct MappingJson {
 }
 
 #[derive(Deserialize, Serialize)]
+struct LeaderJson {
+    pgid: String,
+    primary_osd: i32,
+}
+
+#[derive(Deserialize, Serialize)]
 struct PrimaryJson {
     pgid: String,
     osd: i32,
@@ -99,8 +112,13 @@ impl From<String> for Wrong {
 }
 
 impl OsdMapJson {
-    /// The cluster's map over `crush`.
-    pub(crate) fn map(&self, crush: CrushMap) -> Result<ClusterMap, Wrong> {
+    /// The cluster's map over `crush`. Adds what is left out to `notes`.
+    pub(crate) fn map(
+        &self,
+        crush: CrushMap,
+        notes: &mut Vec<String>,
+    ) -> Result<ClusterMap, Wrong> {
+        self.check_ratios()?;
         let last = self.osds.iter().map(|osd| osd.osd + 1).max().unwrap_or(0);
         let count = self.max_osd.unwrap_or(0).max(last);
         if count > MOST_ITEMS {
@@ -117,13 +135,20 @@ impl OsdMapJson {
             let affinity = fixed(affinity, &format!("the primary affinity of osd.{number}"))?;
             osds[number] = Some(Osd { up: osd.up > 0, weight, affinity });
         }
-        let pools = self.pools.iter().map(PoolJson::pool).collect::<Result<Vec<Pool>, _>>()?;
+        let mut pools = Vec::new();
+        for pool in &self.pools {
+            let data_chunks = self.number_in_profile(pool, "k");
+            pools.extend(pool.pool(data_chunks, notes));
+        }
         let mut map = ClusterMap::new(crush, osds, pools).map_err(Wrong::Map)?;
         map.upmap = sets(&self.pg_upmap)?;
         map.temp = sets(&self.pg_temp)?;
         for items in &self.pg_upmap_items {
             let mappings = items.mappings.iter().map(|item| (item.from, item.to)).collect();
             map.upmap_items.insert(group(&items.pgid)?, mappings);
+        }
+        for leader in &self.pg_upmap_primaries {
+            map.upmap_primaries.insert(group(&leader.pgid)?, leader.primary_osd);
         }
         for primary in &self.primary_temp {
             map.primary_temp.insert(group(&primary.pgid)?, primary.osd);
@@ -133,17 +158,58 @@ impl OsdMapJson {
 
     /// The facts about each pool besides the placement of its groups.
     pub(crate) fn pool_facts(&self) -> SortedMap<i64, PoolFacts> {
-        let facts = |pool: &PoolJson| {
-            let profile = self.erasure_code_profiles.get(&pool.erasure_code_profile);
-            let number = |key: &str| profile.and_then(|profile| profile.get(key)?.parse().ok());
-            PoolFacts {
-                data_chunks: number("k").filter(|_| pool.kind == PoolKind::Erasure.number()),
-                stripe_bytes: pool.stripe_width.filter(|width| *width > 0),
-                tier_of: pool.tier_of.filter(|of| *of >= 0),
-                ..PoolFacts::default()
-            }
+        let facts = |pool: &PoolJson| PoolFacts {
+            data_chunks: self.number_in_profile(pool, "k"),
+            stripe_bytes: pool.stripe_width.filter(|width| *width > 0),
+            tier_of: pool.tier_of.filter(|of| *of >= 0),
+            ..PoolFacts::default()
         };
         self.pools.iter().map(|pool| (pool.pool, facts(pool))).collect()
+    }
+
+    /// A number in the profile of an erasure-coded pool.
+    fn number_in_profile(&self, pool: &PoolJson, key: &str) -> Option<u32> {
+        let is_coded = pool.kind == PoolKind::Erasure.number();
+        let profile = self.erasure_code_profiles.get(&pool.erasure_code_profile);
+        profile.filter(|_| is_coded)?.get(key)?.parse().ok()
+    }
+
+    /// The fill level above which an OSD accepts no writes. Ceph writes 0 where none is set.
+    pub(crate) fn full_ratio(&self) -> Option<f64> {
+        self.full_ratio.filter(|ratio| *ratio > 0.0)
+    }
+
+    /// The fill level above which an OSD warns.
+    pub(crate) fn nearfull_ratio(&self) -> Option<f64> {
+        self.nearfull_ratio.filter(|ratio| *ratio > 0.0)
+    }
+
+    /// Errors if a fill level is none, or if they are not in order: an OSD warns, then takes no backfill, then no
+    /// writes.
+    fn check_ratios(&self) -> Result<(), String> {
+        let ratios = [
+            ("nearfull_ratio", self.nearfull_ratio),
+            ("backfillfull_ratio", self.backfillfull_ratio),
+            ("full_ratio", self.full_ratio),
+        ];
+        let mut least: Option<(&str, f64)> = None;
+        for (name, ratio) in ratios {
+            let Some(ratio) = ratio else { continue };
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(format!("`{name}` is {ratio}; expected 0 to 1"));
+            }
+            if ratio <= 0.0 {
+                continue;
+            }
+            if let Some((lower, least)) = least.filter(|(_, least)| ratio < *least) {
+                return Err(format!(
+                    "`{name}` is {ratio}, and `{lower}` is {least}; expected `nearfull_ratio`, `backfillfull_ratio` \
+                     and `full_ratio` in this order"
+                ));
+            }
+            least = Some((name, ratio));
+        }
+        Ok(())
     }
 
     /// Whether most OSDs with known addresses have another one for messages to each other.
@@ -166,28 +232,43 @@ impl OsdMapJson {
 }
 
 impl PoolJson {
-    fn pool(&self) -> Result<Pool, String> {
+    /// The pool; `None`, with a note, if it is of a kind that is not known.
+    fn pool(&self, data_chunks: Option<u32>, notes: &mut Vec<String>) -> Option<Pool> {
         let name = &self.pool_name;
         let kind = match self.kind {
             1 => PoolKind::Replicated,
             3 => PoolKind::Erasure,
             other => {
-                return Err(format!(
-                    "pool `{name}` has the type {other}; expected 1 (replicated) or 3 (erasure)"
+                notes.push(format!(
+                    "pool `{name}` is left out: it has the type {other}; expected 1 (replicated) or 3 (erasure)"
                 ));
+                return None;
             }
         };
+        let targets = [
+            ("pg_num", self.pg_num, self.pg_num_target),
+            ("pgp_num", self.pg_placement_num, self.pg_placement_num_target),
+        ];
+        for (what, now, target) in targets {
+            if let Some(target) = target.filter(|target| *target > 0 && *target != now) {
+                notes.push(format!(
+                    "pool `{name}` is on its way to {target} placement groups (`{what}` is {now} now): here it stays at {now}"
+                ));
+            }
+        }
         let hashpspool = match (self.flags, &self.flags_names) {
             (Some(flags), _) => flags & 1 != 0,
             (None, Some(names)) => names.split(',').any(|flag| flag == "hashpspool"),
             (None, None) => true,
         };
-        Ok(Pool {
+        // Ceph's default where a map has none
+        let usual = Pool::usual_min_size(kind, self.size, data_chunks.unwrap_or(self.size));
+        Some(Pool {
             id: self.pool,
             name: name.clone(),
             kind,
             size: self.size,
-            min_size: self.min_size.unwrap_or(1),
+            min_size: self.min_size.filter(|least| *least > 0).unwrap_or(usual),
             rule: self.crush_rule,
             pg_num: self.pg_num,
             pgp_num: self.pg_placement_num,

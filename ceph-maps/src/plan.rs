@@ -1,13 +1,20 @@
 //! Effects of a change: placement groups and bytes that move, and the minimum that any placement must move.
+//!
+//! Where groups split, each new one is compared with the group that it was a part of. Where they merge, each old one is
+//! compared with the group that it becomes a part of: before Ceph merges groups it lowers `pgp_num`, which brings all
+//! copies of a group to the OSDs of the other.
 
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
-    ClusterMap, ClusterMapError, NONE, Pg, Placed, Pool, PoolKind, Rule, Step, stable_mod,
+    ClusterMap, ClusterMapError, NONE, Pg, Placed, Pool, PoolKind, stable_mod,
 };
-use foretell_sorted::{SortedMap, SortedSet};
+use foretell_sorted::SortedMap;
 
+use crate::domains::Domains;
 use crate::inventory::Inventory;
+use crate::levels::{Levels, Situation, copy_bytes};
+use crate::limits::{limits, reached};
 
 /// The effects of a change.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -30,8 +37,10 @@ pub struct Plan {
     pub moves: BTreeMap<(i32, i32), f64>,
     /// Groups and bytes, by pool.
     pub pools: SortedMap<i64, (usize, f64)>,
-    /// Fill level of each OSD before and after.
-    pub fill: SortedMap<i32, (f64, f64)>,
+    /// The fullest OSD and its fill level, before and after.
+    pub fullest: Option<[(i32, f64); 2]>,
+    /// Used bytes of OSDs, before and after.
+    pub levels: [Levels; 2],
     /// Whether bytes are known: if not, they are 0.
     pub bytes_known: bool,
     /// The groups that move, in order.
@@ -41,7 +50,7 @@ pub struct Plan {
 /// A group with copies or shards that move to other OSDs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Moving {
-    /// The group after the change.
+    /// The group after the change; before it, if it merges with another.
     pub pg: Pg,
     /// Copies, or shards.
     pub kind: PoolKind,
@@ -75,64 +84,30 @@ impl Floor {
     }
 }
 
-impl Plan {
-    /// The fullest OSD before, and the fullest after.
-    pub fn fullest(&self) -> Option<[(i32, f64); 2]> {
-        let fullest = |level: fn(&(f64, f64)) -> f64| {
-            let levels = self.fill.iter().map(|(osd, fill)| (*osd, level(fill)));
-            levels.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
-        };
-        Some([fullest(|fill| fill.0)?, fullest(|fill| fill.1)?])
-    }
-}
-
 /// Bytes into and out of buckets of one type, by name; movements within a bucket do not count.
 pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> SortedMap<String, (f64, f64)> {
     // types that a map only declares, such as `chassis` in many maps, have no buckets
     if kind != 0 && !map.crush.parts().buckets.iter().any(|bucket| bucket.kind == kind) {
         return SortedMap::new();
     }
-    let domains = Domains::new(map);
-    let name = |osd: i32| {
-        let of = domains.of(osd, kind);
-        map.crush.bucket(of).map_or_else(|| format!("osd.{of}"), |bucket| bucket.name.clone())
+    let domains = Domains::of_all(&map.crush);
+    // an OSD below several roots belongs to each of them
+    let places = |osd: i32| match domains.all(osd, kind) {
+        _ if osd < 0 => Vec::new(),
+        [] => vec![format!("osd.{osd}")],
+        all => all.iter().filter_map(|id| Some(map.crush.bucket(*id)?.name.clone())).collect(),
     };
     let mut by_name: SortedMap<String, (f64, f64)> = SortedMap::new();
     for ((from, to), bytes) in &plan.moves {
-        let (source, target) = ((*from >= 0).then(|| name(*from)), name(*to));
-        if source.as_ref() == Some(&target) {
-            continue;
+        let (sources, targets) = (places(*from), places(*to));
+        for target in targets.iter().filter(|target| !sources.contains(target)) {
+            by_name.entry(target.clone()).or_default().0 += bytes;
         }
-        by_name.entry(target).or_default().0 += bytes;
-        if let Some(source) = source {
+        for source in sources.into_iter().filter(|source| !targets.contains(source)) {
             by_name.entry(source).or_default().1 += bytes;
         }
     }
     by_name
-}
-
-/// Bytes of one copy or shard of a pool's group; 0 if unknown.
-pub fn shard_bytes(pool: &Pool, inventory: &Inventory) -> f64 {
-    let Some(facts) = inventory.pools.get(&pool.id) else { return 0.0 };
-    let shards = f64::from(pool.pg_num) * f64::from(pool.size);
-    match (facts.allocated_bytes.filter(|bytes| *bytes > 0), facts.stored_bytes) {
-        (Some(allocated), _) => allocated as f64 / shards,
-        (None, Some(stored)) => {
-            let data = f64::from(facts.data_chunks.unwrap_or(1));
-            stored as f64 / (f64::from(pool.pg_num) * data)
-        }
-        (None, None) => 0.0,
-    }
-}
-
-/// The size of an OSD's drive; if unknown, derived from its CRUSH weight (1 is a TiB).
-pub fn osd_bytes(map: &ClusterMap, inventory: &Inventory, osd: i32) -> f64 {
-    if let Some(bytes) = inventory.osds.get(&osd).and_then(|facts| facts.bytes) {
-        return bytes as f64;
-    }
-    let buckets = map.crush.parts().buckets.iter().filter(|bucket| !bucket.is_shadow());
-    let weight = buckets.flat_map(|bucket| &bucket.items).find(|item| item.id == osd);
-    weight.map_or(0.0, |item| f64::from(item.weight) / 65_536.0 * (1_u64 << 40) as f64)
 }
 
 /// Compares a cluster before and after a change.
@@ -140,72 +115,96 @@ pub fn plan(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
 ) -> Result<Plan, ClusterMapError> {
-    let old = by_group(before.0)?;
-    let new = by_group(after.0)?;
+    let placed = [before.0.place_all()?, after.0.place_all()?];
+    let [old, new] = [(before.0, &placed[0]), (after.0, &placed[1])]
+        .map(|(map, placed)| map.groups().zip(placed).collect::<BTreeMap<Pg, &Placed>>());
+    let none = Vec::new();
+    let up =
+        |groups: &BTreeMap<Pg, &'_ Placed>, pg: &Pg| groups.get(pg).map(|placed| placed.up.clone());
     let mut plan = Plan::default();
-    let mut held: SortedMap<i32, (f64, f64)> = SortedMap::new();
-    for (pg, placed) in &old {
-        let size = shard_bytes(&before.0.pools()[&pg.pool], before.1);
-        for osd in members(&placed.up) {
-            held.entry(osd).or_default().0 += size;
-        }
-    }
-    for (pg, placed) in &new {
-        let pool = &after.0.pools()[&pg.pool];
-        let size = shard_bytes(pool, after.1);
-        plan.bytes_known |= size > 0.0;
-        for osd in members(&placed.up) {
-            held.entry(osd).or_default().1 += size;
-        }
-        plan.shards_in_all += members(&placed.up).count();
-        let earlier = before.0.pools().get(&pg.pool);
-        let origin = earlier.map(|pool| Pg { seed: stable_mod(pg.seed, pool.pg_num), ..*pg });
-        let none = Vec::new();
-        let was = origin.and_then(|pg| old.get(&pg)).map_or(&none, |placed| &placed.up);
+    let mut moves_known = true;
+    for pool in after.0.pools().values() {
+        let bytes = copy_bytes(pool, after.1);
+        let earlier = before.0.pools().get(&pool.id);
+        plan.bytes_known |= bytes > 0.0;
         // with another code, all data is rewritten
         let recoded = earlier.is_none_or(|earlier| {
             let shards = |inventory: &Inventory| {
-                inventory.pools.get(&pg.pool).and_then(|facts| facts.data_chunks)
+                inventory.pools.get(&pool.id).and_then(|facts| facts.data_chunks)
             };
             earlier.kind != pool.kind
                 || pool.kind == PoolKind::Erasure
                     && (earlier.size != pool.size || shards(before.1) != shards(after.1))
         });
-        let steps = if recoded {
-            members(&placed.up).map(|osd| (-1, osd)).collect()
-        } else {
-            movements(pool.kind, was, &placed.up)
-        };
-        plan.groups_changed += usize::from(was != &placed.up);
-        plan.groups += usize::from(!steps.is_empty());
-        plan.shards += steps.len();
-        let by_pool = plan.pools.entry(pg.pool).or_default();
-        by_pool.0 += usize::from(!steps.is_empty());
-        for &step in &steps {
-            by_pool.1 += size;
-            plan.bytes += size;
-            *plan.moves.entry(step).or_default() += size;
-        }
-        if !steps.is_empty() {
-            let facts = after.1.pools.get(&pg.pool);
-            let data_chunks = facts.and_then(|facts| facts.data_chunks).unwrap_or(1) as usize;
-            let (was, kind, bytes) = (was.clone(), pool.kind, size);
-            plan.moving.push(Moving { pg: *pg, kind, was, steps, bytes, data_chunks, recoded });
+        for piece in pieces(earlier, pool) {
+            let size = bytes * piece.share;
+            let was = up(&old, &piece.origin).unwrap_or_else(|| none.clone());
+            let is = up(&new, &piece.target).unwrap_or_else(|| none.clone());
+            plan.shards_in_all += members(&is).count();
+            let steps = if recoded {
+                members(&is).map(|osd| (-1, osd)).collect()
+            } else {
+                movements(pool.kind, &was, &is)
+            };
+            plan.groups_changed += usize::from(was != is);
+            plan.groups += usize::from(!steps.is_empty());
+            plan.shards += steps.len();
+            let by_pool = plan.pools.entry(pool.id).or_default();
+            by_pool.0 += usize::from(!steps.is_empty());
+            for &step in &steps {
+                by_pool.1 += size;
+                plan.bytes += size;
+                *plan.moves.entry(step).or_default() += size;
+            }
+            if !steps.is_empty() {
+                let facts = after.1.pools.get(&pool.id);
+                moves_known &= facts.is_some_and(|facts| {
+                    facts.stored_bytes.is_some() || facts.allocated_bytes.is_some()
+                });
+                let data_chunks = after.1.data_chunks(pool).0 as usize;
+                let (pg, kind, bytes) = (piece.group(), pool.kind, size);
+                plan.moving.push(Moving { pg, kind, was, steps, bytes, data_chunks, recoded });
+            }
         }
     }
     plan.floor = floor(before, after, (&old, &new));
     plan.short = short(after.0, &new);
-    for (osd, (before_bytes, after_bytes)) in held {
-        let capacity = osd_bytes(after.0, after.1, osd);
-        if capacity > 0.0 && osd >= 0 {
-            plan.fill.insert(osd, (before_bytes / capacity, after_bytes / capacity));
-        }
-    }
+    let [from, to] = [(before, &placed[0]), (after, &placed[1])]
+        .map(|((map, inventory), placed)| Situation { map, inventory, placed });
+    let now = Levels::now(from);
+    let then = now.after(from, to, moves_known);
+    plan.fullest =
+        now.fullest(before.0, before.1).zip(then.fullest(after.0, after.1)).map(|(a, b)| [a, b]);
+    plan.levels = [now, then];
     Ok(plan)
 }
 
-fn by_group(map: &ClusterMap) -> Result<BTreeMap<Pg, Placed>, ClusterMapError> {
-    Ok(map.groups().zip(map.place_all()?).collect())
+/// A part of a pool's data that is in one group before and in one after.
+struct Piece {
+    origin: Pg,
+    target: Pg,
+    /// Share of the pool's data.
+    share: f64,
+    merges: bool,
+}
+
+impl Piece {
+    /// The group of which it is all.
+    fn group(&self) -> Pg {
+        if self.merges { self.origin } else { self.target }
+    }
+}
+
+/// The parts of a pool's data, in the finer of both divisions into groups. A new pool comes from nowhere: its groups
+/// have no origin in the map.
+fn pieces(before: Option<&Pool>, after: &Pool) -> impl Iterator<Item = Piece> {
+    let (old, new) = (before.map_or(after.pg_num, |pool| pool.pg_num), after.pg_num);
+    let finest = Pool { pg_num: old.max(new), ..after.clone() };
+    (0..finest.pg_num).map(move |seed| {
+        let group = |count| Pg { pool: finest.id, seed: stable_mod(seed, count) };
+        let (origin, target) = (group(old), group(new));
+        Piece { origin, target, share: finest.share_of(seed), merges: old > new }
+    })
 }
 
 fn members(set: &[i32]) -> impl Iterator<Item = i32> + '_ {
@@ -232,8 +231,8 @@ fn movements(kind: PoolKind, was: &[i32], is: &[i32]) -> Vec<(i32, i32)> {
 }
 
 /// Groups with fewer members than their pool wants.
-fn short(map: &ClusterMap, placed: &BTreeMap<Pg, Placed>) -> usize {
-    let is_short = |(pg, placed): &(&Pg, &Placed)| {
+fn short(map: &ClusterMap, placed: &BTreeMap<Pg, &Placed>) -> usize {
+    let is_short = |(pg, placed): &(&Pg, &&Placed)| {
         members(&placed.up).count() < map.pools()[&pg.pool].size as usize
     };
     placed.iter().filter(is_short).count()
@@ -243,40 +242,59 @@ fn short(map: &ClusterMap, placed: &BTreeMap<Pg, Placed>) -> usize {
 fn floor(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
-    (old, new): (&BTreeMap<Pg, Placed>, &BTreeMap<Pg, Placed>),
+    (old, new): (&BTreeMap<Pg, &Placed>, &BTreeMap<Pg, &Placed>),
 ) -> Floor {
     let mut floor = Floor::default();
     let mut shares: SortedMap<i32, f64> = SortedMap::new();
-    let domains = Domains::new(after.0);
     for pool in after.0.pools().values() {
-        let bytes = shard_bytes(pool, after.1) * f64::from(pool.pg_num) * f64::from(pool.size);
+        let bytes = copy_bytes(pool, after.1);
         for (osd, share) in ideal(after.0, pool) {
-            *shares.entry(osd).or_default() += share * bytes;
+            *shares.entry(osd).or_default() += share * bytes * f64::from(pool.size);
         }
         let Some(earlier) = before.0.pools().get(&pool.id) else { continue };
-        let earlier_bytes =
-            shard_bytes(earlier, before.1) * f64::from(earlier.pg_num) * f64::from(earlier.size);
+        let earlier_bytes = copy_bytes(earlier, before.1) * f64::from(earlier.size);
         for (osd, share) in ideal(before.0, earlier) {
             *shares.entry(osd).or_default() -= share * earlier_bytes;
         }
         let Some(rule) = after.0.rule_of(pool) else { continue };
+        let domains = Domains::of_rule(&after.0.crush, rule);
         let reached = reached(after.0, rule);
+        let may_stay = |osd: &i32| {
+            reached.contains_key(osd) && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0)
+        };
         let limits = limits(rule, pool.size);
-        for seed in 0..pool.pg_num {
-            let origin = Pg { pool: pool.id, seed: stable_mod(seed, earlier.pg_num) };
-            let Some(placed) = old.get(&origin) else { continue };
-            let may_stay = |osd: &i32| {
-                reached.contains_key(osd) && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0)
-            };
-            let stay: Vec<i32> = members(&placed.up).filter(|osd| may_stay(osd)).collect();
-            let kept = domains.most_kept(&stay, &limits).min(pool.size as usize);
+        let mut by_target: BTreeMap<Pg, Vec<(Piece, Vec<i32>)>> = BTreeMap::new();
+        for piece in pieces(Some(earlier), pool) {
+            let Some(placed) = old.get(&piece.origin) else { continue };
+            let was = members(&placed.up).collect();
+            by_target.entry(piece.target).or_default().push((piece, was));
+        }
+        for (target, pieces) in by_target {
             // a group that lacked members before need not become complete, and one for which the rule finds no
             // others cannot
-            let found = new.get(&Pg { pool: pool.id, seed });
-            let found = found.map_or(0, |placed| members(&placed.up).count());
-            let wanted = members(&placed.up).count().min(pool.size as usize).min(found);
-            floor.misplaced_bytes +=
-                (wanted - kept.min(wanted)) as f64 * shard_bytes(pool, after.1);
+            let found = new.get(&target).map_or(0, |placed| members(&placed.up).count());
+            let most = found.min(pool.size as usize);
+            let needs = |was: &Vec<i32>, share: f64| was.len().min(most) as f64 * share;
+            let needed: f64 = pieces.iter().map(|(piece, was)| needs(was, piece.share)).sum();
+            let kept = match pieces.as_slice() {
+                [(piece, was)] => {
+                    let stay: Vec<i32> = was.iter().copied().filter(may_stay).collect();
+                    domains.most_kept(&stay, &limits).min(most) as f64 * piece.share
+                }
+                // the pieces of a merged group come to lie on the same OSDs: at best on those with most of them
+                pieces => {
+                    let mut there: SortedMap<i32, f64> = SortedMap::new();
+                    for (piece, was) in pieces {
+                        for osd in was.iter().filter(|osd| may_stay(osd)) {
+                            *there.entry(*osd).or_default() += piece.share;
+                        }
+                    }
+                    let mut largest: Vec<f64> = there.into_values().collect();
+                    largest.sort_by(|a, b| b.total_cmp(a));
+                    largest.into_iter().take(most).sum()
+                }
+            };
+            floor.misplaced_bytes += (needed - kept).max(0.0) * bytes;
         }
     }
     floor.balance_bytes = shares.values().filter(|bytes| **bytes > 0.0).sum();
@@ -296,111 +314,4 @@ pub(crate) fn ideal(map: &ClusterMap, pool: &Pool) -> SortedMap<i32, f64> {
         *weight /= sum;
     }
     weights
-}
-
-/// The OSDs below the buckets that a rule takes, with their CRUSH weights.
-pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> SortedMap<i32, f64> {
-    let parts = map.crush.parts();
-    let mut weights = SortedMap::new();
-    for step in &rule.steps {
-        let Step::Take(item) = step else { continue };
-        if *item >= 0 {
-            weights.insert(*item, 1.0);
-        } else {
-            let below = parts.devices_below(*item);
-            weights
-                .extend(below.into_iter().map(|(osd, weight)| (osd, f64::from(weight) / 65_536.0)));
-        }
-    }
-    weights
-}
-
-/// A limit that a rule sets for the members of a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limit {
-    /// Type of the buckets.
-    pub(crate) kind: u16,
-    /// Maximum number of members below each.
-    pub(crate) each: usize,
-    /// Maximum number of buckets of this type with members.
-    pub(crate) buckets: usize,
-}
-
-/// The limits that a rule sets for a group of `size` members.
-pub(crate) fn limits(rule: &Rule, size: u32) -> Vec<Limit> {
-    let counts: Vec<(u16, usize)> = rule
-        .steps
-        .iter()
-        .filter_map(|step| match step {
-            Step::Choose { count, kind, .. } => {
-                let count = if *count > 0 { *count } else { (size.cast_signed() + *count).max(1) };
-                Some((*kind, count as usize))
-            }
-            _ => None,
-        })
-        .collect();
-    let size = size as usize;
-    // with several `emit` steps, the only limit is that no device is chosen twice
-    let ends = rule.steps.iter().filter(|step| matches!(step, Step::Emit)).count();
-    if ends > 1 {
-        return vec![Limit { kind: 0, each: 1, buckets: size }];
-    }
-    let product = |counts: &[(u16, usize)]| {
-        counts.iter().fold(1_usize, |product, (_, count)| product.saturating_mul(*count))
-    };
-    let limit = |at: usize| Limit {
-        kind: counts[at].0,
-        each: product(&counts[at + 1..]).min(size),
-        buckets: product(&counts[..=at]),
-    };
-    (0..counts.len()).map(limit).collect()
-}
-
-/// By device and type: the bucket of that type that the device is below.
-pub(crate) struct Domains(SortedMap<(i32, u16), i32>);
-
-impl Domains {
-    pub(crate) fn new(map: &ClusterMap) -> Self {
-        let parts = map.crush.parts();
-        let buckets = parts.buckets.iter().filter(|bucket| !bucket.is_shadow());
-        let domains = buckets.flat_map(|bucket| {
-            let below = parts.devices_below(bucket.id).into_keys();
-            below.map(|device| ((device, bucket.kind), bucket.id))
-        });
-        Self(domains.collect())
-    }
-
-    /// The bucket of type `kind` that holds a device; the device itself for type 0.
-    pub(crate) fn of(&self, device: i32, kind: u16) -> i32 {
-        if kind == 0 { device } else { self.0.get(&(device, kind)).copied().unwrap_or(device) }
-    }
-
-    /// Number of these devices that may stay together: a greedy choice, exact where types are nested.
-    pub(crate) fn most_kept(&self, devices: &[i32], limits: &[Limit]) -> usize {
-        let mut counts: SortedMap<(u16, i32), usize> = SortedMap::new();
-        let mut kept = SortedSet::new();
-        for device in devices {
-            let room = limits.iter().all(|limit| {
-                let place = (limit.kind, self.of(*device, limit.kind));
-                match counts.get(&place) {
-                    Some(count) => *count < limit.each,
-                    None => {
-                        counts.keys().filter(|(kind, _)| *kind == limit.kind).count()
-                            < limit.buckets
-                    }
-                }
-            });
-            if room && kept.insert(*device) {
-                for limit in limits {
-                    *counts.entry((limit.kind, self.of(*device, limit.kind))).or_default() += 1;
-                }
-            }
-        }
-        kept.len()
-    }
-
-    /// Whether these devices may be members of one group.
-    pub(crate) fn allow(&self, devices: &[i32], limits: &[Limit]) -> bool {
-        self.most_kept(devices, limits) == devices.len()
-    }
 }

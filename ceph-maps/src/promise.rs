@@ -8,7 +8,8 @@
 use foretell_algorithms::crush::{ClusterMap, Pool, Rule};
 use foretell_sorted::{SortedMap, SortedSet};
 
-use crate::plan::{Domains, Limit, limits, reached};
+use crate::domains::Domains;
+use crate::limits::{Limit, limits, reached};
 
 /// The limit of a rule that leaves the fewest members to a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Room {
 
 /// The room that a rule has for a group of `size` members on the OSDs that are in: no placement has more members.
 pub(crate) fn room(map: &ClusterMap, rule: &Rule, size: u32) -> Room {
-    room_on(&Domains::new(map), &limits(rule, size), &devices(map, rule))
+    room_on(&Domains::of_rule(&map.crush, rule), &limits(rule, size), &devices(map, rule))
 }
 
 fn room_on(domains: &Domains, limits: &[Limit], devices: &[i32]) -> Room {
@@ -66,7 +67,7 @@ impl Bounds {
         let size = pool.size as usize;
         let mut by_kind = SortedMap::new();
         let Some(rule) = map.rule_of(pool) else { return Self { size, by_kind } };
-        let domains = Domains::new(map);
+        let domains = Domains::of_rule(&map.crush, rule);
         let devices = devices(map, rule);
         let limits = limits(rule, pool.size);
         // a rule with too few places gives a group fewer members than the pool wants

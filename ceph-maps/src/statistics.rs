@@ -1,4 +1,4 @@
-//! Statistics of a running cluster: `ceph osd df`, `ceph osd perf`, `perf dump` of an OSD, Prometheus text.
+//! Statistics of a running cluster: `ceph df`, `ceph osd df`, `ceph osd perf`, `perf dump` of an OSD, Prometheus text.
 //!
 //! Each of them may add facts about OSDs or pools that a report lacks: fill levels of drives, commit
 //! latencies, requests to pools. Only counters and sizes are read; labels with addresses are not.
@@ -8,12 +8,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::inventory::{Inventory, Traffic};
+use crate::keys::Kind;
 
 /// Statistics by OSD and by pool.
 #[derive(Clone, Default, PartialEq, Debug, Deserialize, Serialize)]
 pub(crate) struct Statistics {
     osds: SortedMap<i32, OsdStatistics>,
     pools: SortedMap<i64, PoolStatistics>,
+    /// Bytes of all OSDs, and used bytes.
+    #[serde(default)]
+    total_bytes: Option<(u64, u64)>,
     /// Statistics from `perf dump`, which does not name its OSD.
     #[serde(default)]
     nameless: Vec<OsdStatistics>,
@@ -41,40 +45,98 @@ struct PoolStatistics {
     written_bytes: Option<u64>,
 }
 
+/// The metrics of Ceph in a text.
+#[derive(Default, Debug)]
+pub(crate) struct Metrics {
+    /// Number of lines that were read.
+    pub(crate) used: usize,
+    /// The first metric that was not.
+    pub(crate) other: Option<String>,
+}
+
+impl Metrics {
+    fn skip(&mut self, name: &str) {
+        self.used -= 1;
+        self.other.get_or_insert_with(|| format!("ceph_{}", name.escape_debug()));
+    }
+}
+
 impl Statistics {
-    /// Reads one of the JSON documents; returns false if it is none of them. Errors describe the fault.
-    pub(crate) fn add_json(&mut self, document: &Value) -> Result<bool, String> {
-        if let Some(nodes) = document.get("nodes").and_then(Value::as_array)
-            && document.get("summary").is_some()
-        {
-            self.add_df(nodes)?;
-            return Ok(true);
-        }
-        let within = document.get("osdstats").unwrap_or(document);
-        if let Some(infos) = within.get("osd_perf_infos").and_then(Value::as_array) {
-            for info in infos {
-                let osd = number_of(info, "id", "`osd_perf_infos`")?;
-                let stats = info.get("perf_stats");
-                let of = |key: &str| stats.and_then(|stats| stats.get(key)?.as_f64());
-                let commit = of("commit_latency_ns").map(|ns| ns / 1e6).or(of("commit_latency_ms"));
-                self.osds.entry(osd).or_default().commit_ms = commit;
+    /// Reads a JSON document; returns false if there is nothing to read in it. Errors describe the fault.
+    pub(crate) fn add_json(&mut self, kind: Kind, document: &Value) -> Result<bool, String> {
+        let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned();
+        match kind {
+            Kind::Pools => {
+                let pools = list(document, "pools").unwrap_or_default();
+                self.add_pools(document, &pools)
             }
-            return Ok(true);
+            Kind::OsdDf => {
+                let nodes = list(document, "nodes").unwrap_or_default();
+                self.add_df(&nodes)?;
+                Ok(!nodes.is_empty())
+            }
+            Kind::OsdPerf => {
+                let within = document.get("osdstats").unwrap_or(document);
+                let infos = list(within, "osd_perf_infos").unwrap_or_default();
+                for info in &infos {
+                    let osd = number_of(info, "id", "`osd_perf_infos`")?;
+                    let stats = info.get("perf_stats");
+                    let of = |key: &str| stats.and_then(|stats| stats.get(key)?.as_f64());
+                    let commit = of("commit_latency_ns").map(|ns| ns / 1e6);
+                    self.osds.entry(osd).or_default().commit_ms =
+                        commit.or(of("commit_latency_ms"));
+                }
+                Ok(!infos.is_empty())
+            }
+            Kind::PerfDump => {
+                let osd = document.get("osd").filter(|osd| osd.get("op").is_some());
+                let Some(osd) = osd else { return Ok(false) };
+                let mean = |key: &str| {
+                    let latency = osd.get(key)?;
+                    let count = latency.get("avgcount")?.as_f64().filter(|count| *count > 0.0)?;
+                    Some(latency.get("sum")?.as_f64()? / count * 1e3)
+                };
+                self.nameless.push(OsdStatistics {
+                    read_ms: mean("op_r_latency"),
+                    write_ms: mean("op_w_latency"),
+                    ..OsdStatistics::default()
+                });
+                Ok(true)
+            }
+            Kind::Report | Kind::OsdMap | Kind::CrushMap => Ok(false),
         }
-        if let Some(osd) = document.get("osd").filter(|osd| osd.get("op").is_some()) {
-            let mean = |key: &str| {
-                let latency = osd.get(key)?;
-                let count = latency.get("avgcount")?.as_f64().filter(|count| *count > 0.0)?;
-                Some(latency.get("sum")?.as_f64()? / count * 1e3)
+    }
+
+    /// `ceph df -f json`, with or without `detail`.
+    fn add_pools(&mut self, document: &Value, pools: &[Value]) -> Result<bool, String> {
+        let total = |key: &str| document.get("stats")?.get(key)?.as_u64();
+        let used = total("total_used_raw_bytes").or_else(|| total("total_used_bytes"));
+        self.total_bytes = total("total_bytes").zip(used).or(self.total_bytes);
+        let mut found = false;
+        for pool in pools {
+            let id = pool.get("id").and_then(Value::as_i64);
+            let id = id.ok_or("an entry of `pools` has no pool's number as `id`")?;
+            let Some(stats) = pool.get("stats") else { continue };
+            let of = |key: &str| stats.get(key).and_then(Value::as_u64);
+            // before Nautilus there is no `stored`, and `bytes_used` is what clients stored
+            let (stored, allocated) = match of("stored") {
+                Some(stored) => (Some(stored), of("bytes_used")),
+                None => (of("bytes_used"), of("raw_bytes_used")),
             };
-            self.nameless.push(OsdStatistics {
-                read_ms: mean("op_r_latency"),
-                write_ms: mean("op_w_latency"),
-                ..OsdStatistics::default()
-            });
-            return Ok(true);
+            found |= stored.is_some() || of("objects").is_some();
+            let entry: &mut PoolStatistics = self.pools.entry(id).or_default();
+            *entry = PoolStatistics {
+                stored_bytes: stored.or(entry.stored_bytes),
+                allocated_bytes: allocated.or(entry.allocated_bytes),
+                objects: of("objects").or(entry.objects),
+                // only `detail` has counters
+                reads: of("rd").or(entry.reads),
+                read_bytes: of("rd_bytes").or(entry.read_bytes),
+                writes: of("wr").or(entry.writes),
+                written_bytes: of("wr_bytes").or(entry.written_bytes),
+            };
         }
-        Ok(false)
+        Ok(found)
     }
 
     /// `ceph osd df -f json`, with or without `tree`.
@@ -94,13 +156,13 @@ impl Statistics {
         Ok(())
     }
 
-    /// Reads Prometheus text; returns false if no line is of Ceph. Unknown lines are skipped.
-    pub(crate) fn add_prometheus(&mut self, text: &str) -> bool {
-        let mut found = false;
+    /// Reads Prometheus text. Unknown lines are skipped.
+    pub(crate) fn add_prometheus(&mut self, text: &str) -> Metrics {
+        let mut found = Metrics::default();
         for line in text.lines() {
             let Some((name, labels, value)) = sample(line) else { continue };
             let Some(name) = name.strip_prefix("ceph_") else { continue };
-            found = true;
+            found.used += 1;
             let whole = || (0.0..1.8e19).contains(&value).then_some(value as u64);
             if let Some(osd) = label(labels, "ceph_daemon")
                 && let Some(osd) = osd.strip_prefix("osd.").and_then(|osd| osd.parse().ok())
@@ -114,20 +176,26 @@ impl Statistics {
                         entry.class = label(labels, "device_class").map(str::to_owned);
                         entry.host = label(labels, "hostname").map(str::to_owned);
                     }
-                    _ => {}
+                    _ => found.skip(name),
                 }
             } else if let Some(pool) = label(labels, "pool_id").and_then(|pool| pool.parse().ok()) {
                 let entry: &mut PoolStatistics = self.pools.entry(pool).or_default();
                 match name {
                     "pool_stored" => entry.stored_bytes = whole(),
-                    "pool_stored_raw" => entry.allocated_bytes = whole(),
+                    // what drives hold, as in `ceph df`; what copies would take without compression
+                    "pool_bytes_used" => entry.allocated_bytes = whole(),
+                    "pool_stored_raw" => {
+                        entry.allocated_bytes = entry.allocated_bytes.or_else(whole);
+                    }
                     "pool_objects" => entry.objects = whole(),
                     "pool_rd" => entry.reads = whole(),
                     "pool_rd_bytes" => entry.read_bytes = whole(),
                     "pool_wr" => entry.writes = whole(),
                     "pool_wr_bytes" => entry.written_bytes = whole(),
-                    _ => {}
+                    _ => found.skip(name),
                 }
+            } else {
+                found.skip(name);
             }
         }
         found
@@ -157,8 +225,12 @@ impl Statistics {
                 .notes
                 .push(format!("statistics of {unknown} OSDs that the map does not have"));
         }
+        let mut unknown = 0;
         for (pool, found) in &self.pools {
-            let Some(facts) = inventory.pools.get_mut(pool) else { continue };
+            let Some(facts) = inventory.pools.get_mut(pool) else {
+                unknown += 1;
+                continue;
+            };
             facts.stored_bytes = found.stored_bytes.or(facts.stored_bytes);
             facts.allocated_bytes = found.allocated_bytes.or(facts.allocated_bytes);
             facts.objects = found.objects.or(facts.objects);
@@ -171,6 +243,12 @@ impl Statistics {
                 });
             }
         }
+        if unknown > 0 {
+            inventory
+                .notes
+                .push(format!("statistics of {unknown} pools that the map does not have"));
+        }
+        inventory.total_bytes = self.total_bytes.or(inventory.total_bytes);
         let mean = |of: fn(&OsdStatistics) -> Option<f64>| {
             let all: Vec<f64> = self.nameless.iter().filter_map(of).collect();
             (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
@@ -239,11 +317,12 @@ mod tests {
         let dump = serde_json::json!({ "osd": { "op": 3, "op_r_latency": { "avgcount": 4, "sum": 0.02 },
             "op_w_latency": { "avgcount": 0, "sum": 0 } } });
         let mut statistics = Statistics::default();
-        assert_eq!(statistics.add_json(&dump), Ok(true));
+        assert_eq!(statistics.add_json(Kind::PerfDump, &dump), Ok(true));
         let mut inventory = Inventory::default();
         statistics.add_to(&mut inventory);
         // 20 ms in four reads
         assert_eq!(inventory.op_ms, (Some(5.0), None));
-        assert_eq!(statistics.add_json(&serde_json::json!({ "a": 1 })), Ok(false));
+        let other = serde_json::json!({ "osd": 1 });
+        assert_eq!(statistics.add_json(Kind::PerfDump, &other), Ok(false));
     }
 }

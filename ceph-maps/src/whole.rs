@@ -10,7 +10,8 @@ use foretell_algorithms::crush::{
 use foretell_sorted::SortedMap;
 use thiserror::Error;
 
-use crate::plan::reached;
+use crate::limits::reached;
+use crate::shortage::no_rule;
 
 /// The groups of a pool.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,14 +28,9 @@ pub enum WholeError {
     /// CRUSH failed.
     #[error(transparent)]
     Map(#[from] ClusterMapError),
-    /// There is no rule for the pool.
-    #[error("there is no rule {rule} for {size} copies or shards")]
-    NoRule {
-        /// The rule's number.
-        rule: u32,
-        /// Number of members of a group.
-        size: u32,
-    },
+    /// There is no rule for the pool, or none that can be used.
+    #[error("{0}")]
+    NoRule(String),
     /// The rule reaches too few OSDs.
     #[error(
         "a group has {size} copies or shards, and its rule `{rule}` reaches {found} OSDs that are in"
@@ -72,6 +68,7 @@ pub fn all_up(map: &ClusterMap, pool: &Pool) -> Result<ClusterMap, ClusterMapErr
     if !same {
         whole.upmap.clear();
         whole.upmap_items.clear();
+        whole.upmap_primaries.clear();
     }
     Ok(whole)
 }
@@ -82,7 +79,7 @@ pub fn all_up(map: &ClusterMap, pool: &Pool) -> Result<ClusterMap, ClusterMapErr
 pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError> {
     let whole = all_up(map, pool)?;
     let rule = whole.rule_of(pool);
-    let rule = rule.ok_or(WholeError::NoRule { rule: pool.rule, size: pool.size })?;
+    let rule = rule.ok_or_else(|| WholeError::NoRule(no_rule(&whole, pool)))?;
     let is_in = |osd: &i32| whole.osd(*osd).is_some_and(|osd| osd.weight > 0);
     let takers: Vec<i32> = reached(&whole, rule).into_keys().filter(is_in).collect();
     let size = pool.size as usize;

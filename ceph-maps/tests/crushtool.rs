@@ -254,7 +254,7 @@ fn mappings(text: &str) -> BTreeMap<u32, Vec<i32>> {
 
 fn crush(name: &str, text: &str) -> CrushMap {
     match read_text(name, text).unwrap_or_else(|error| panic!("{error}\n{text}")) {
-        Imported::Crush(map) => *map,
+        Imported::Crush(map, _) => *map,
         Imported::Cluster(..) => panic!("{name} has no OSDs"),
     }
 }

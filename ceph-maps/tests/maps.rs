@@ -3,5 +3,10 @@
 mod crushtool;
 mod hostile;
 mod osdmaptool;
+mod plans;
+mod reading;
 mod reports;
+mod retries;
+mod small;
 mod statistics;
+mod trees;

@@ -80,7 +80,7 @@ fn cluster(directory: &Path, seed: u32) -> Option<(String, ClusterMap, Inventory
     }
     match read_files(&files).unwrap() {
         Imported::Cluster(map, inventory) => Some((om, *map, *inventory)),
-        Imported::Crush(_) => panic!("there are OSDs"),
+        Imported::Crush(..) => panic!("there are OSDs"),
     }
 }
 

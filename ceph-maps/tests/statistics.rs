@@ -39,7 +39,7 @@ fn written(texts: &[&str]) -> (tempfile::TempDir, Vec<PathBuf>) {
 fn inventory(files: &[PathBuf]) -> Inventory {
     match read_files(files).unwrap() {
         Imported::Cluster(_, inventory) => *inventory,
-        Imported::Crush(_) => panic!("there are OSDs"),
+        Imported::Crush(..) => panic!("there are OSDs"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, NONE, Placed, Rule, Workspace};
 use foretell_ceph_maps::{
-    Check, Imported, Inventory, Scenario, check, keepable, read_files, scenario,
+    Check, Imported, Inventory, Levels, Scenario, Situation, check, keepable, read_files, scenario,
 };
 use foretell_files::{Directory, FileKind, Purpose};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(super) fn import(arguments: &CephArguments) -> Result<(), Failure> {
             }
             cluster(arguments, &map, &inventory)
         }
-        Imported::Crush(map) => crush(arguments, &map),
+        Imported::Crush(map, notes) => crush(arguments, &map, notes),
     }
 }
 
@@ -74,8 +74,10 @@ fn cluster(
         }
     }
     let checked = inventory.reported.as_ref().map(|reported| check(map, &placed, reported));
-    let notes = notes(map, inventory);
-    let pools = Pools::of(map, inventory, &placed, &prices);
+    let situation = Situation { map, inventory, placed: &placed };
+    let pools = Pools::of(situation, &Levels::now(situation), &prices).map_err(usage)?;
+    let mut notes = notes(map, inventory);
+    notes.extend(pools.notes());
     arguments.prices.note_unpriced(&pools.unpriced);
     let printed = if arguments.json {
         let mut document = document(map, checked.as_ref(), &notes);
@@ -84,6 +86,7 @@ fn cluster(
                 json!({ "file": SCENARIO_FILE, "caveats": scenario.caveats, "measure": scenario.measure })
             });
         }
+        document["pgs_short"] = json!(pools.groups_short());
         document["pools"] = pools.by_name();
         document["capacity"] = pools.whole();
         crate::output::json(&document)
@@ -130,10 +133,10 @@ fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenari
 }
 
 /// Warnings about the map that users should know before they rely on it.
-fn notes(map: &ClusterMap, inventory: &Inventory) -> Vec<String> {
+pub(crate) fn notes(map: &ClusterMap, inventory: &Inventory) -> Vec<String> {
     let mut notes = inventory.notes.clone();
     for pool in map.pools().values() {
-        if map.rule_of(pool).is_none() {
+        if map.rule_named_by(pool).is_none() {
             let (name, rule, size) = (&pool.name, pool.rule, pool.size);
             notes.push(format!("pool `{name}` has no rule: no rule {rule} allows {size} replicas"));
         }
@@ -228,7 +231,7 @@ fn write_set(text: &mut String, set: &[i32]) {
     }
 }
 
-fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
+fn crush(arguments: &CephArguments, map: &CrushMap, mut notes: Vec<String>) -> Result<(), Failure> {
     if arguments.check {
         return Err(Failure::Usage(
             "nothing to check: a CRUSH map alone has no pools; give the OSD map or a report"
@@ -274,7 +277,7 @@ fn crush(arguments: &CephArguments, map: &CrushMap) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
-    let notes = map.notes();
+    notes.extend(map.notes());
     for note in &notes {
         let _ = writeln!(text, "note: {note}");
     }

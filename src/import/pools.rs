@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use foretell_algorithms::crush::{ClusterMap, Placed};
+use foretell_algorithms::crush::{ClusterMap, ClusterMapError, PoolKind};
 use foretell_ceph_maps::{
-    Capacity, Inventory, Survives, Whole, capacity, osd_bytes, whole_capacity,
+    Capacity, Levels, Shortage, Situation, Survives, Whole, capacity, osd_bytes, shortages,
+    whole_capacity,
 };
 use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ const TIB: f64 = (1_u64 << 40) as f64;
 pub(crate) struct Pools<'a> {
     map: &'a ClusterMap,
     by_id: SortedMap<i64, (Capacity, Option<f64>)>,
+    /// Pools with groups that lack copies or shards.
+    short: SortedMap<i64, Shortage>,
     whole: Whole,
     /// Cost of a usable TiB over all pools, given how they share the drives.
     cost: Option<f64>,
@@ -29,12 +32,13 @@ pub(crate) struct Pools<'a> {
 }
 
 impl<'a> Pools<'a> {
+    /// The pools at these levels of the OSDs.
     pub(crate) fn of(
-        map: &'a ClusterMap,
-        inventory: &Inventory,
-        placed: &[Placed],
+        cluster: Situation<'a>,
+        levels: &Levels,
         prices: &Prices,
-    ) -> Self {
+    ) -> Result<Self, ClusterMapError> {
+        let Situation { map, inventory, placed } = cluster;
         let class = |osd: i32| {
             let class = map.crush.parts().classes.get(&osd).cloned();
             class.or_else(|| inventory.osds.get(&osd)?.class.clone())
@@ -44,14 +48,14 @@ impl<'a> Pools<'a> {
             let model = facts.and_then(|facts| facts.model.clone()).unwrap_or_default();
             prices.of(&[&model, &class(osd)?], osd_bytes(map, inventory, osd))
         };
-        let pools = capacity(map, inventory, placed);
+        let pools = capacity(cluster, levels);
         let pools = pools.into_iter().map(|(id, capacity)| {
             let paid: Option<f64> = capacity.osds.iter().map(|osd| price(*osd)).sum();
             let cost = paid.filter(|_| capacity.alone_bytes > 0.0);
             let cost = cost.map(|paid| paid / (capacity.alone_bytes / TIB));
             (id, (capacity, cost))
         });
-        let whole = whole_capacity(map, inventory, placed);
+        let whole = whole_capacity(map, inventory, levels);
         let in_use = map.existing().filter(|(_, osd)| osd.weight > 0);
         let drives: Vec<(i32, Option<f64>)> = in_use.map(|(osd, _)| (osd, price(osd))).collect();
         let paid: Option<f64> = drives.iter().map(|(_, price)| *price).sum();
@@ -61,7 +65,42 @@ impl<'a> Pools<'a> {
         let cost = paid.zip(usable).map(|(paid, bytes)| paid / (bytes / TIB));
         let currency = prices.currency.clone();
         let unpriced = unpriced.into_iter().collect();
-        Self { map, by_id: pools.collect(), whole, cost, currency, unpriced }
+        let short = shortages(map, placed)?;
+        Ok(Self { map, by_id: pools.collect(), short, whole, cost, currency, unpriced })
+    }
+
+    /// Groups with fewer copies or shards than their pool wants.
+    pub(crate) fn groups_short(&self) -> usize {
+        self.short.values().map(|short| short.groups).sum()
+    }
+
+    /// Notes on pools whose groups lack copies or shards, with the reason.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (id, Shortage { groups, below_min_size, why }) in &self.short {
+            let pool = &self.map.pools()[id];
+            let rule = self.map.rule_named_by(pool);
+            let rule = rule.map_or(String::new(), |rule| format!(", rule `{}`", rule.name));
+            let head = format!("pool `{}`{rule}", pool.name);
+            let what = match pool.kind {
+                PoolKind::Replicated => "copies",
+                PoolKind::Erasure => "shards",
+            };
+            let have = |count: usize| if count == 1 { "group has" } else { "groups have" };
+            notes.push(format!(
+                "{head}: {groups} {} fewer {what} than the pool wants: {why}; `survives` and `serves` count them as \
+                 they are",
+                have(*groups)
+            ));
+            if *below_min_size > 0 {
+                notes.push(format!(
+                    "{head}: {below_min_size} {} fewer {what} than `min_size`, {}: they accept no reads and writes now",
+                    have(*below_min_size),
+                    pool.min_size
+                ));
+            }
+        }
+        notes
     }
 
     /// The figures of each pool as JSON.
@@ -76,6 +115,9 @@ impl<'a> Pools<'a> {
                 });
                 (failures.kind.clone(), counts)
             });
+            let serves = capacity.survives.iter();
+            let serves = serves.map(|failures| (failures.kind.clone(), json!(failures.served)));
+            let short = self.short.get(id);
             json!({
                 "name": self.map.pools()[id].name,
                 "stored_bytes": capacity.stored_bytes,
@@ -84,6 +126,11 @@ impl<'a> Pools<'a> {
                 "fill": capacity.fill,
                 "first_full_osd": capacity.first_full,
                 "survives": survives.collect::<serde_json::Map<String, Value>>(),
+                "serves": serves.collect::<serde_json::Map<String, Value>>(),
+                "min_size": self.map.pools()[id].min_size,
+                "pgs_short": short.map_or(0, |short| short.groups),
+                "pgs_below_min_size": short.map_or(0, |short| short.below_min_size),
+                "short_because": short.map(|short| &short.why),
                 "cost_per_usable_tib": cost,
             })
         };
@@ -118,6 +165,7 @@ impl<'a> Pools<'a> {
             "fullest",
             "first full",
             "survives any",
+            "serves with any",
             &cost,
         ];
         let mut table = crate::tables::table(&header);
@@ -129,7 +177,8 @@ impl<'a> Pools<'a> {
                 format!("{:.2}", capacity.overhead),
                 known(self.whole.used_known, format!("{:.1} %", 100.0 * capacity.fill)),
                 capacity.first_full.map_or("-".to_owned(), |osd| format!("osd.{osd}")),
-                survives(capacity),
+                failures(capacity, |kind| (kind.rule_readable, kind.readable)),
+                failures(capacity, |kind| (kind.rule_served, kind.served)),
                 cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
             ]);
         }
@@ -166,12 +215,11 @@ fn known(is_known: bool, amount: String) -> String {
     if is_known { amount } else { "-".to_owned() }
 }
 
-/// The failures that every placement by the rule survives; then the failures that this placement
-/// survives, if these are more.
-fn survives(capacity: &Capacity) -> String {
-    let by = |count: fn(&Survives) -> usize| {
-        survivors(capacity.survives.iter().map(|kind| (count(kind), kind.kind.clone())))
+/// The failures that every placement by the rule bears; then those that this placement bears, if these are more.
+fn failures(capacity: &Capacity, of: fn(&Survives) -> (usize, usize)) -> String {
+    let by = |count: fn((usize, usize)) -> usize| {
+        survivors(capacity.survives.iter().map(|kind| (count(of(kind)), kind.kind.clone())))
     };
-    let (rule, now) = (by(|failures| failures.rule_readable), by(|failures| failures.readable));
+    let (rule, now) = (by(|(rule, _)| rule), by(|(_, now)| now));
     if rule == now { rule } else { format!("{rule} (now {now})") }
 }

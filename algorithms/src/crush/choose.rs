@@ -1,6 +1,6 @@
 //! Searches for items of a type below a bucket, and evaluation of whole rules.
 //!
-//! It follows Ceph's computation (through Quincy) attempt by attempt, because the order of
+//! It follows Ceph's computation attempt by attempt, because the order of
 //! attempts, and what counts as one, decide where data lie. Source: Ceph's `src/crush/mapper.c` and
 //! its documentation of tunables; the code is our own. A search with unlimited tries ends in an
 //! error.
@@ -11,7 +11,7 @@ use super::map::{CrushError, CrushMap, NONE, slot};
 use super::rule::{Mode, Rule, Setting, Step};
 
 /// A position without a successful attempt so far.
-const UNDECIDED: i32 = i32::MAX - 1;
+pub(super) const UNDECIDED: i32 = i32::MAX - 1;
 
 /// Maximum number of draws for one input: the worst real rules need some thousands.
 const MOST_DRAWS: u64 = 1 << 24;
@@ -34,10 +34,10 @@ impl Workspace {
 }
 
 /// The search was abandoned.
-struct Endless;
+pub(super) struct Endless;
 
 /// A position as in Ceph's arithmetic: there are at most 255.
-fn signed(position: usize) -> i32 {
+pub(super) fn signed(position: usize) -> i32 {
     (position as u32).cast_signed()
 }
 
@@ -54,8 +54,8 @@ struct Tries {
 }
 
 /// A search for one input.
-struct Search<'a> {
-    map: &'a CrushMap,
+pub(super) struct Search<'a> {
+    pub(super) map: &'a CrushMap,
     /// By device: probability that the device keeps what is placed on it, 16.16 fixed point.
     reweights: &'a [u32],
     args: Option<&'a [Vec<Straw2>]>,
@@ -98,12 +98,23 @@ impl CrushMap {
         work.shuffles.resize_with(self.urns.len(), Shuffle::default);
         let args = self.choose_args.get(&args).or_else(|| self.choose_args.get(&-1));
         let begun = work.draws;
+        if let Some(what) = &rule.unknown {
+            let (rule, what) = (rule.name.clone(), what.clone());
+            return Err(CrushError::UnknownRule { rule, what });
+        }
         let Workspace { shuffles, held, chosen, leaves, draws } = work;
         let most = begun + MOST_DRAWS;
         let args = args.map(Vec::as_slice);
         let mut search = Search { map: self, reweights, args, x, shuffles, draws, most };
-        search.rule(rule, size, [held, chosen, leaves], result).map_err(|Endless| {
-            CrushError::Endless { rule: rule.name.clone(), input: x, draws: MOST_DRAWS }
+        let found = if rule.is_msr() {
+            search.msr(rule, size, result)
+        } else {
+            search.rule(rule, size, [held, chosen, leaves], result)
+        };
+        found.map_err(|Endless| CrushError::Endless {
+            rule: rule.name.clone(),
+            input: x,
+            draws: MOST_DRAWS,
         })
     }
 }
@@ -138,6 +149,8 @@ impl Search<'_> {
                     }
                 }
                 Step::Set(setting, value) => tries.set(setting, value),
+                // Ceph ignores such a step in a rule of another kind
+                Step::ChooseMsr { .. } => {}
                 Step::Choose { mode, leaf, count, kind } => {
                     let count = if count > 0 { count } else { count.saturating_add(signed(size)) };
                     if held.is_empty() {
@@ -185,7 +198,7 @@ impl Search<'_> {
     }
 
     /// Whether such a device or bucket exists.
-    fn exists(&self, item: i32) -> bool {
+    pub(super) fn exists(&self, item: i32) -> bool {
         if item >= 0 { (item as usize) < self.map.devices } else { self.map.urn(item).is_some() }
     }
 
@@ -367,7 +380,7 @@ impl Search<'_> {
     }
 
     /// Draws an item of a bucket; `None` if it is empty. `position` chooses the weight set.
-    fn draw(
+    pub(super) fn draw(
         &mut self,
         urn: &Urn,
         r: i32,
@@ -391,7 +404,7 @@ impl Search<'_> {
     }
 
     /// Whether a device rejects what is placed on it for this input.
-    fn is_out(&self, device: i32) -> bool {
+    pub(super) fn is_out(&self, device: i32) -> bool {
         match self.reweights.get(device as usize) {
             None | Some(0) => true,
             Some(weight) => {
@@ -408,7 +421,10 @@ impl Tries {
         match setting {
             Setting::ChooseTries if value > 0 => self.choose = value,
             Setting::ChooseleafTries if value > 0 => self.leaf = value,
-            Setting::ChooseTries | Setting::ChooseleafTries => {}
+            Setting::ChooseTries
+            | Setting::ChooseleafTries
+            | Setting::MsrDescents
+            | Setting::MsrCollisionTries => {}
             Setting::ChooseLocalTries => self.local = value,
             Setting::ChooseLocalFallbackTries => self.fallback = value,
             Setting::ChooseleafVaryR => self.vary_r = value,

@@ -4,7 +4,9 @@
 //! of a map has only their ids, and they are created when it is compiled. Ids missing from the text
 //! are assigned in Ceph's order, because placement depends on ids.
 
-use foretell_sorted::{SortedMap, SortedSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foretell_sorted::SortedMap;
 
 use super::map::{Bucket, CrushError, Item, MapParts};
 
@@ -13,15 +15,22 @@ use super::map::{Bucket, CrushError, Item, MapParts};
 pub fn add_shadows(
     parts: &mut MapParts,
     classes: &[String],
-    ids: &SortedMap<i32, SortedMap<String, i32>>,
+    ids: &BTreeMap<i32, SortedMap<String, i32>>,
 ) -> Result<(), CrushError> {
-    let originals: SortedMap<i32, Bucket> =
+    let originals: BTreeMap<i32, Bucket> =
         parts.buckets.iter().map(|bucket| (bucket.id, bucket.clone())).collect();
-    let held: SortedSet<i32> =
+    let held: BTreeSet<i32> =
         originals.values().flat_map(|bucket| &bucket.items).map(|item| item.id).collect();
-    let reserved: SortedSet<i32> = ids.values().flat_map(SortedMap::values).copied().collect();
-    let mut shadows =
-        Shadows { originals, reserved, ids, parts, made: SortedMap::new(), above: Vec::new() };
+    let reserved: BTreeSet<i32> = ids.values().flat_map(SortedMap::values).copied().collect();
+    let mut shadows = Shadows {
+        originals,
+        reserved,
+        next: -1,
+        ids,
+        parts,
+        made: BTreeMap::new(),
+        above: BTreeSet::new(),
+    };
     let roots: Vec<i32> =
         shadows.originals.keys().filter(|id| !held.contains(id)).copied().collect();
     for root in roots {
@@ -33,15 +42,17 @@ pub fn add_shadows(
 }
 
 struct Shadows<'a> {
-    originals: SortedMap<i32, Bucket>,
+    originals: BTreeMap<i32, Bucket>,
     /// Ids reserved for shadows.
-    reserved: SortedSet<i32>,
-    ids: &'a SortedMap<i32, SortedMap<String, i32>>,
+    reserved: BTreeSet<i32>,
+    /// No id above this one is free.
+    next: i32,
+    ids: &'a BTreeMap<i32, SortedMap<String, i32>>,
     parts: &'a mut MapParts,
     /// Ids and weights of the created shadows, by original and class.
-    made: SortedMap<(i32, String), (i32, u32)>,
+    made: BTreeMap<(i32, String), (i32, u32)>,
     /// The ancestors of the bucket that is being copied.
-    above: Vec<i32>,
+    above: BTreeSet<i32>,
 }
 
 impl Shadows<'_> {
@@ -55,10 +66,9 @@ impl Shadows<'_> {
             // the map's own check reports the bucket that holds it
             return Ok((original, 0));
         };
-        if self.above.contains(&original) {
+        if !self.above.insert(original) {
             return Err(CrushError::Loop(bucket.name));
         }
-        self.above.push(original);
         let mut items = Vec::new();
         for item in &bucket.items {
             if item.id < 0 {
@@ -68,7 +78,7 @@ impl Shadows<'_> {
                 items.push(*item);
             }
         }
-        self.above.pop();
+        self.above.remove(&original);
         let declared = self.ids.get(&original).and_then(|ids| ids.get(class)).copied();
         let id = declared.unwrap_or_else(|| self.free_id());
         let name = format!("{}~{class}", bucket.name);
@@ -82,8 +92,9 @@ impl Shadows<'_> {
     /// The first id from -1 downwards that is neither used nor reserved.
     fn free_id(&mut self) -> i32 {
         let taken = |id: &i32| self.originals.contains_key(id) || self.reserved.contains(id);
-        let id = (i32::MIN..0).rev().find(|id| !taken(id)).expect("fewer than 2^31 buckets");
-        self.reserved.insert(id);
+        let id = (i32::MIN..=self.next).rev().find(|id| !taken(id));
+        let id = id.expect("fewer than 2^31 buckets");
+        self.next = id - 1;
         id
     }
 }

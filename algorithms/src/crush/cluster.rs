@@ -2,9 +2,10 @@
 //! it is (its *acting* set).
 //!
 //! CRUSH gives a raw set. Administrators' exceptions replace members (`pg_upmap`,
-//! `pg_upmap_items`). OSDs that are down are removed. Primary affinity chooses the primary.
+//! `pg_upmap_items`), or lead (`pg_upmap_primaries`). OSDs that are down are removed. Primary affinity chooses
+//! the primary.
 //! `pg_temp` and `primary_temp` name the OSDs that serve while data move. Source: Ceph's
-//! `src/osd/OSDMap.cc` through Quincy; the code is our own.
+//! `src/osd/OSDMap.cc` through Squid; the code is our own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,6 +65,25 @@ pub struct Pool {
     pub pgp_num: u32,
     /// Whether pools are hashed differently.
     pub hashpspool: bool,
+}
+
+impl Pool {
+    /// The share of the pool's data in the group of this number. Unless the number of groups is a power of two,
+    /// groups that are not split yet have twice as much as the others.
+    pub fn share_of(&self, seed: u32) -> f64 {
+        let whole = self.pg_num.next_power_of_two();
+        let half = whole / 2;
+        let is_split = self.pg_num == whole || seed & (half - 1) < self.pg_num & (half - 1);
+        1.0 / f64::from(if is_split { whole } else { half })
+    }
+
+    /// Ceph's default for `min_size`: of copies the larger half, of shards one more than are needed to read.
+    pub fn usual_min_size(kind: PoolKind, size: u32, data_chunks: u32) -> u32 {
+        match kind {
+            PoolKind::Replicated => size - size / 2,
+            PoolKind::Erasure => (data_chunks + 1).min(size),
+        }
+    }
 }
 
 /// An OSD that exists.
@@ -161,6 +181,8 @@ pub struct ClusterMap {
     pub upmap: BTreeMap<Pg, Vec<i32>>,
     /// Replaced members: from, to.
     pub upmap_items: BTreeMap<Pg, Vec<(i32, i32)>>,
+    /// Members that lead their group: they change places with its first.
+    pub upmap_primaries: BTreeMap<Pg, i32>,
     /// Sets that serve temporarily.
     pub temp: BTreeMap<Pg, Vec<i32>>,
     /// Temporary primaries.
@@ -203,6 +225,7 @@ impl ClusterMap {
             pools,
             upmap: BTreeMap::new(),
             upmap_items: BTreeMap::new(),
+            upmap_primaries: BTreeMap::new(),
             temp: BTreeMap::new(),
             primary_temp: BTreeMap::new(),
         };
@@ -221,6 +244,7 @@ impl ClusterMap {
         Ok(Self {
             upmap: self.upmap.clone(),
             upmap_items: self.upmap_items.clone(),
+            upmap_primaries: self.upmap_primaries.clone(),
             temp: self.temp.clone(),
             primary_temp: self.primary_temp.clone(),
             ..changed
@@ -270,15 +294,21 @@ impl ClusterMap {
         self.pools.values().map(|pool| pool.pg_num as usize).sum()
     }
 
-    /// The rule that places a pool: by number, or before Quincy by ruleset, type and size.
+    /// The rule that places a pool: by number, or before Quincy by ruleset, type and size. `None` if there is none,
+    /// or if it asks for something that is not known here.
     pub fn rule_of(&self, pool: &Pool) -> Option<&Rule> {
+        self.rule_named_by(pool).filter(|rule| rule.unknown.is_none())
+    }
+
+    /// The rule that a pool names, known or not.
+    pub fn rule_named_by(&self, pool: &Pool) -> Option<&Rule> {
         let rules = &self.crush.rules;
         let masked = rules.values().any(|rule| rule.mask.is_some());
         if !masked {
             return rules.get(&pool.rule);
         }
         rules.values().find(|rule| {
-            rule.kind == pool.kind.number()
+            rule.is_for(pool.kind)
                 && rule.mask.is_some_and(|mask| {
                     mask.ruleset == pool.rule
                         && (mask.min_size..=mask.max_size).contains(&pool.size)
@@ -369,6 +399,12 @@ impl ClusterMap {
                 *place = to;
             }
         }
+        if let Some(leader) = self.upmap_primaries.get(&pg)
+            && self.osd(*leader).is_some_and(|osd| osd.weight > 0)
+            && let Some(position) = set.iter().position(|osd| osd == leader)
+        {
+            set.swap(0, position);
+        }
     }
 
     /// Keeps the existing OSDs that are `wanted`. Others leave a hole in a set of chunks, and none
@@ -436,6 +472,30 @@ mod tests {
             [8, 9, 10, 11, 4, 5, 6, 7]
         );
         assert_eq!(stable_mod(9, 1), 0);
+    }
+
+    #[test]
+    fn groups_that_are_not_split_yet_have_twice_as_much() {
+        for pg_num in 1..70 {
+            let pool = Pool {
+                id: 1,
+                name: String::new(),
+                kind: PoolKind::Replicated,
+                size: 3,
+                min_size: 2,
+                rule: 0,
+                pg_num,
+                pgp_num: pg_num,
+                hashpspool: true,
+            };
+            // objects are spread evenly over hashes
+            let mut objects = vec![0_u32; pg_num as usize];
+            (0..1024).for_each(|hash| objects[stable_mod(hash, pg_num) as usize] += 1);
+            for (seed, objects) in (0..).zip(objects) {
+                let share = pool.share_of(seed);
+                assert!((share - f64::from(objects) / 1024.0).abs() < 1e-12, "{pg_num} {seed}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Changes of a map as Ceph makes them: new weights, and hosts modelled on an existing one.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use foretell_sorted::SortedMap;
 
 use super::map::{Bucket, Item, MapParts};
@@ -84,16 +86,15 @@ impl MapParts {
 
     /// The devices below a bucket, with their weights there.
     pub fn devices_below(&self, bucket: i32) -> SortedMap<i32, u32> {
-        let mut found = SortedMap::new();
+        let by_id: BTreeMap<i32, &Bucket> = self.buckets.iter().map(|b| (b.id, b)).collect();
+        let mut found = BTreeMap::new();
         let mut open = vec![bucket];
-        let mut seen = Vec::new();
+        let mut seen = BTreeSet::new();
         while let Some(id) = open.pop() {
-            if seen.contains(&id) {
+            if !seen.insert(id) {
                 continue;
             }
-            seen.push(id);
-            for item in self.buckets.iter().filter(|bucket| bucket.id == id).flat_map(|b| &b.items)
-            {
+            for item in by_id.get(&id).into_iter().flat_map(|bucket| &bucket.items) {
                 if item.id < 0 {
                     open.push(item.id);
                 } else {
@@ -101,18 +102,17 @@ impl MapParts {
                 }
             }
         }
-        found
+        found.into_iter().collect()
     }
 
-    /// Adds a bucket called `name` modelled on `like`, beside it, in all trees and shadows. Its
-    /// devices are new, numbered from `first` on. Weight sets get the new devices' weights. Returns
-    /// the pairs of original and new devices.
+    /// Adds a bucket called `name` modelled on `like`, beside it, in all trees and shadows. What it holds is copied,
+    /// too: its devices are new, numbered from `first` on, and so are its buckets (`NAME/BUCKET`). Weight sets get the
+    /// new devices' weights. Returns the pairs of original and new devices.
     pub fn add_like(&mut self, like: i32, name: &str, first: i32) -> Vec<(i32, i32)> {
         let Some(model) = self.buckets.iter().find(|bucket| bucket.id == like).cloned() else {
             return Vec::new();
         };
-        let copies: Vec<(i32, i32)> =
-            model.items.iter().map(|item| item.id).filter(|id| *id >= 0).zip(first..).collect();
+        let copies: Vec<(i32, i32)> = self.devices_below(like).into_keys().zip(first..).collect();
         for (old, new) in &copies {
             if let Some(class) = self.classes.get(old).cloned() {
                 self.classes.insert(*new, class);
@@ -126,30 +126,20 @@ impl MapParts {
             .cloned()
             .collect();
         for model in models {
-            let id = (i32::MIN..0)
-                .rev()
-                .find(|id| self.buckets.iter().all(|bucket| bucket.id != *id))
-                .expect("fewer than 2^31 buckets");
             let class = model.name.split_once('~').map(|(_, class)| format!("~{class}"));
             let name = format!("{name}{}", class.unwrap_or_default());
-            let copy_of = |item: &Item| {
-                let copy = copies.iter().find(|(old, _)| *old == item.id);
-                copy.map(|(_, new)| Item { id: *new, weight: item.weight })
-            };
-            let items: Vec<Item> = model.items.iter().filter_map(copy_of).collect();
-            let weight = items.iter().map(|item| item.weight).sum();
-            self.buckets.push(Bucket { id, name, items, ..model.clone() });
+            let copy = self.copy_tree(&model, &name, &copies, 0);
             let mut above = Vec::new();
             for holder in &mut self.buckets {
                 if holder.items.iter().any(|item| item.id == model.id) {
-                    holder.items.push(Item { id, weight });
+                    holder.items.push(copy);
                     above.push(holder.id);
                 }
             }
             for arg in self.choose_args.values_mut().flatten() {
                 if above.contains(&arg.bucket) {
-                    arg.weight_sets.iter_mut().for_each(|set| set.push(weight));
-                    arg.ids.iter_mut().for_each(|ids| ids.push(id));
+                    arg.weight_sets.iter_mut().for_each(|set| set.push(copy.weight));
+                    arg.ids.iter_mut().for_each(|ids| ids.push(copy.id));
                 }
             }
             for holder in above {
@@ -157,5 +147,38 @@ impl MapParts {
             }
         }
         copies
+    }
+
+    /// Copies a bucket and all buckets below it, with these devices in place of the originals.
+    fn copy_tree(
+        &mut self,
+        model: &Bucket,
+        name: &str,
+        copies: &[(i32, i32)],
+        depth: usize,
+    ) -> Item {
+        let mut items = Vec::new();
+        for item in &model.items {
+            if item.id >= 0 {
+                let copy = copies.iter().find(|(old, _)| *old == item.id);
+                items.extend(copy.map(|(_, new)| Item { id: *new, weight: item.weight }));
+            } else if let Some(below) =
+                self.buckets.iter().find(|bucket| bucket.id == item.id && depth < 64).cloned()
+            {
+                // the part before `~` is the bucket's own name, the part after it a class
+                let (host, class) = name.split_once('~').unwrap_or((name, ""));
+                let own = below.name.split('~').next().unwrap_or_default();
+                let tilde = if class.is_empty() { "" } else { "~" };
+                let name = format!("{host}/{own}{tilde}{class}");
+                items.push(self.copy_tree(&below, &name, copies, depth + 1));
+            }
+        }
+        let id = (i32::MIN..0)
+            .rev()
+            .find(|id| self.buckets.iter().all(|bucket| bucket.id != *id))
+            .expect("fewer than 2^31 buckets");
+        let weight = items.iter().fold(0_u32, |sum, item| sum.saturating_add(item.weight));
+        self.buckets.push(Bucket { id, name: name.to_owned(), items, ..model.clone() });
+        Item { id, weight }
     }
 }

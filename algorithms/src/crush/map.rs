@@ -1,5 +1,7 @@
 //! A CRUSH map: buckets in a tree, rules, tunables, weight sets. It is checked once and then only read.
 
+use std::collections::BTreeMap;
+
 use foretell_sorted::{SortedMap, SortedSet};
 use thiserror::Error;
 
@@ -109,6 +111,10 @@ pub struct Tunables {
     pub chooseleaf_stable: bool,
     /// How straws are computed.
     pub straw_calc_version: u32,
+    /// Descents of a rule that retries all its steps.
+    pub msr_descents: u32,
+    /// Attempts of such a rule after a collision.
+    pub msr_collision_tries: u32,
 }
 
 impl Tunables {
@@ -121,6 +127,8 @@ impl Tunables {
         chooseleaf_vary_r: 0,
         chooseleaf_stable: false,
         straw_calc_version: 0,
+        msr_descents: 100,
+        msr_collision_tries: 100,
     };
     /// Since Jewel: the tunables of a new cluster.
     pub const JEWEL: Self = Self {
@@ -131,6 +139,8 @@ impl Tunables {
         chooseleaf_vary_r: 1,
         chooseleaf_stable: true,
         straw_calc_version: 1,
+        msr_descents: 100,
+        msr_collision_tries: 100,
     };
 }
 
@@ -238,6 +248,14 @@ pub enum CrushError {
     /// There is no such rule.
     #[error("there is no rule {0}")]
     NoRule(u32),
+    /// A rule asks for something that is not known here.
+    #[error("rule `{rule}` cannot be used: {what}")]
+    UnknownRule {
+        /// Which rule.
+        rule: String,
+        /// What it asks for.
+        what: String,
+    },
 }
 
 /// The parts of a map.
@@ -274,6 +292,10 @@ impl Default for MapParts {
 #[derive(Clone, Debug)]
 pub struct CrushMap {
     parts: MapParts,
+    /// By id of a bucket: its index among the parts.
+    places: BTreeMap<i32, usize>,
+    /// By device: its largest weight in any bucket that is no shadow.
+    weights: BTreeMap<i32, u32>,
     /// Buckets by -1 - id.
     pub(super) urns: Vec<Option<Urn>>,
     /// Rules by number.
@@ -292,9 +314,9 @@ pub(super) fn slot(id: i32) -> Option<usize> {
 impl CrushMap {
     /// Checks the parts: ids, items, loops, weights, rules.
     pub fn new(parts: MapParts) -> Result<Self, CrushError> {
-        let mut names: SortedMap<i32, &str> = SortedMap::new();
+        let mut places: BTreeMap<i32, usize> = BTreeMap::new();
         let mut slots = 0;
-        for bucket in &parts.buckets {
+        for (place, bucket) in parts.buckets.iter().enumerate() {
             match slot(bucket.id) {
                 Some(slot) if slot < MOST_ITEMS => slots = slots.max(slot + 1),
                 _ => {
@@ -307,19 +329,24 @@ impl CrushMap {
             if bucket.kind == 0 {
                 return Err(CrushError::DeviceType(bucket.name.clone()));
             }
-            if let Some(first) = names.insert(bucket.id, &bucket.name) {
-                let (first, second) = (first.to_owned(), bucket.name.clone());
+            if let Some(first) = places.insert(bucket.id, place) {
+                let (first, second) = (parts.buckets[first].name.clone(), bucket.name.clone());
                 return Err(CrushError::Twice { first, second, id: bucket.id });
             }
         }
         let mut urns = vec![None; slots];
         let mut devices = 0;
+        let mut weights: BTreeMap<i32, u32> = BTreeMap::new();
         for bucket in &parts.buckets {
             for item in &bucket.items {
                 let known = if item.id < 0 {
-                    names.contains_key(&item.id)
+                    places.contains_key(&item.id)
                 } else {
                     devices = devices.max(item.id as usize + 1);
+                    if !bucket.is_shadow() {
+                        let weight = weights.entry(item.id).or_default();
+                        *weight = item.weight.max(*weight);
+                    }
                     (item.id as usize) < MOST_ITEMS
                 };
                 if !known {
@@ -334,7 +361,7 @@ impl CrushMap {
             for step in &rule.steps {
                 if let Step::Take(item) = step
                     && *item < 0
-                    && !names.contains_key(item)
+                    && !places.contains_key(item)
                 {
                     return Err(CrushError::Take { rule: rule.name.clone(), item: *item });
                 }
@@ -344,7 +371,7 @@ impl CrushMap {
             }
         }
         let choose_args = prepared_args(&parts.choose_args, &urns)?;
-        let map = Self { parts, urns, rules, devices, choose_args };
+        let map = Self { parts, places, weights, urns, rules, devices, choose_args };
         map.no_loops()?;
         Ok(map)
     }
@@ -372,12 +399,22 @@ impl CrushMap {
                  {version}; a map that was changed since may keep older ones"
             ));
         }
+        for rule in &self.parts.rules {
+            if let Some(what) = &rule.unknown {
+                notes.push(format!("rule `{}` cannot be used: {what}", rule.name));
+            }
+        }
         notes
     }
 
     /// The bucket with this id.
     pub fn bucket(&self, id: i32) -> Option<&Bucket> {
-        self.parts.buckets.iter().find(|bucket| bucket.id == id)
+        self.parts.buckets.get(*self.places.get(&id)?)
+    }
+
+    /// The weight of a device: the largest that it has in any tree. `None` if it is in none.
+    pub fn weight_of(&self, device: i32) -> Option<u32> {
+        self.weights.get(&device).copied()
     }
 
     /// The rule with this number.

@@ -5,8 +5,7 @@
 //! OSDs. It computes for each placement group where its data belong and where they are. This
 //! includes exceptions by administrators and the balancer (`pg_upmap`), those by the cluster itself
 //! (`pg_temp`), and the choice of the primary. All kinds of buckets, rules and tunables up to
-//! Quincy are modelled; MSR rules of Squid are not. Formats are read elsewhere
-//! (`foretell-ceph-maps`).
+//! Squid are modelled. Formats are read elsewhere (`foretell-ceph-maps`).
 //!
 //! [`placement::Crush`](crate::placement::Crush) is different: a plain two-level placement with its
 //! own draws, for clusters other than Ceph's.
@@ -19,6 +18,7 @@ mod edit;
 mod hash;
 mod logarithm;
 mod map;
+mod msr;
 mod rule;
 mod straw;
 

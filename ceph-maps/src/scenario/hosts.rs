@@ -7,8 +7,9 @@ use foretell_sorted::{SortedMap, SortedSet};
 
 use super::devices::{Drive, Sort, device};
 use super::names::{letters, ranges, written};
+use crate::domains::hosts as machines;
 use crate::inventory::Inventory;
-use crate::plan::osd_bytes;
+use crate::levels::osd_bytes;
 
 /// Assumed size of a drive if none is known.
 const UNKNOWN_BYTES: f64 = 1e12;
@@ -56,6 +57,8 @@ impl Cluster {
         let mut drives: SortedMap<Drive, (u64, SortedSet<String>)> = SortedMap::new();
         let mut drive_of = SortedMap::new();
         let mut unknown = Vec::new();
+        let machines = machines(&map.crush);
+        let mut alone = Vec::new();
         for (osd, _) in map.existing() {
             let facts = inventory.osds.get(&osd);
             let size = osd_bytes(map, inventory, osd);
@@ -73,13 +76,27 @@ impl Cluster {
             entry.1.extend(facts.and_then(|facts| facts.model.as_deref()).map(written));
             drive_of.insert(osd, drive.clone());
             let host = facts.and_then(|facts| facts.host.clone());
-            let host = host.unwrap_or_else(|| holder(map, osd));
+            // a CRUSH host is a machine; what lies below it, such as a controller, is none
+            let host = host.or_else(|| machines.get(&osd).map(|name| (*name).to_owned()));
+            let host = host.unwrap_or_else(|| {
+                let holder = holder(map, osd, !machines.is_empty());
+                holder.unwrap_or_else(|| {
+                    alone.push(osd);
+                    format!("osd.{osd} alone")
+                })
+            });
             hosts.entry(host).or_default().push((drive, osd));
         }
         if !unknown.is_empty() {
             caveats.push(format!(
                 "The size of osd.{} is not known: 1 TB is assumed.",
                 ranges(&unknown)
+            ));
+        }
+        if !alone.is_empty() {
+            caveats.push(format!(
+                "osd.{} is below no host in the map: here it has a machine of its own.",
+                ranges(&alone)
             ));
         }
         let mut groups: SortedMap<Like, Vec<Host>> = SortedMap::new();
@@ -209,15 +226,21 @@ fn disks(drives: &[Drive]) -> String {
     runs.iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
-/// The bucket that contains an OSD; if there is none, a name of its own.
-fn holder(map: &ClusterMap, osd: i32) -> String {
+/// The bucket that contains an OSD, in a map whose machines have a type of another name than `host`. `None` if it is in
+/// none, if the map has hosts elsewhere, or if the bucket holds other buckets, too: then it is larger than a machine.
+fn holder(map: &ClusterMap, osd: i32, has_hosts: bool) -> Option<String> {
     let mut holders = map
         .crush
         .parts()
         .buckets
         .iter()
         .filter(|bucket| !bucket.is_shadow() && bucket.items.iter().any(|item| item.id == osd));
-    holders.next().map_or_else(|| format!("osd.{osd} alone"), |bucket| bucket.name.clone())
+    let holder = holders.next()?;
+    let of_devices = holder.items.iter().all(|item| item.id >= 0);
+    let larger = ["root", "region", "datacenter", "room", "pod", "pdu", "row", "rack"];
+    let kind = map.crush.parts().types.get(&holder.kind);
+    let is_machine = kind.is_none_or(|kind| !larger.contains(&kind.as_str()));
+    (of_devices && is_machine && !has_hosts).then(|| holder.name.clone())
 }
 
 /// Further differences from the real cluster.

@@ -161,8 +161,10 @@ fn measurements(cluster: &Cluster, pools: &[pools::Volume]) -> Vec<String> {
     measure
         .push("Processors: cores and costs of a host (`foretell calibrate cpu` on it).".to_owned());
     if pools.iter().any(|pool| pool.assumed_size) {
-        measure
-            .push("What pools hold: `ceph report` or `ceph df` instead of maps alone.".to_owned());
+        measure.push(
+            "What pools hold: `ceph df detail -f json` beside the maps, or `ceph report`."
+                .to_owned(),
+        );
     }
     measure
 }

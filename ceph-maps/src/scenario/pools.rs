@@ -10,6 +10,7 @@ use super::hosts::Cluster;
 use super::names::Names;
 use crate::capacity::capacity;
 use crate::inventory::{Inventory, Traffic};
+use crate::levels::{Levels, Situation};
 use crate::whole::{WholeError, whole_sets};
 
 /// Minimum number of objects of a volume. A pool that stores hardly any data may hold a bucket index of 11 objects.
@@ -83,7 +84,9 @@ pub(super) fn pools(
     cluster: &Cluster,
     caveats: &mut Vec<String>,
 ) -> Result<Vec<Volume>, ClusterMapError> {
-    let capacities = capacity(map, inventory, &map.place_all()?);
+    let all = map.place_all()?;
+    let situation = Situation { map, inventory, placed: &all };
+    let capacities = capacity(situation, &Levels::now(situation));
     let mut names = Names::default();
     let mut volumes = Vec::new();
     // by volume: bytes on each OSD for each byte of the volume
@@ -92,7 +95,7 @@ pub(super) fn pools(
         let Some((size, sets)) = placed(map, pool, caveats)? else { continue };
         let facts = inventory.pools.get(&pool.id);
         let mut remarks = Vec::new();
-        let (data, known) = data_chunks(pool, facts.and_then(|facts| facts.data_chunks));
+        let (data, known) = inventory.data_chunks(pool);
         if !known {
             remarks.push("assumed: the number of data chunks, from `min_size`".to_owned());
         }
@@ -123,10 +126,11 @@ pub(super) fn pools(
                 100.0 * capacity.fill
             ));
         }
-        let shard = 1.0 / f64::from(data) / f64::from(pool.pg_num);
         let mut load: SortedMap<i32, f64> = SortedMap::new();
-        for osd in sets.sets.iter().flatten() {
-            *load.entry(*osd).or_default() += shard;
+        for (seed, set) in (0..).zip(&sets.sets) {
+            for osd in set {
+                *load.entry(*osd).or_default() += pool.share_of(seed) / f64::from(data);
+            }
         }
         let rule = map.rule_of(pool).map_or(String::new(), |rule| rule.name.clone());
         let stored = facts.and_then(|facts| facts.stored_bytes);
@@ -173,15 +177,6 @@ fn placed(
                 return Ok(None);
             }
         }
-    }
-}
-
-/// Number of data chunks, and whether it is known.
-fn data_chunks(pool: &Pool, known: Option<u32>) -> (u32, bool) {
-    match (pool.kind, known) {
-        (PoolKind::Replicated, _) => (1, true),
-        (PoolKind::Erasure, Some(data)) if (1..=pool.size).contains(&data) => (data, true),
-        (PoolKind::Erasure, _) => (pool.min_size.saturating_sub(1).clamp(1, pool.size), false),
     }
 }
 

@@ -232,7 +232,7 @@ impl Context<'_> {
         let read = read_text(&name, &text).map_err(|error| error.to_string());
         let cluster = read.and_then(|imported| match imported {
             Imported::Cluster(map, _) => Ok(*map),
-            Imported::Crush(map) => bare_cluster(*map).map_err(|error| error.to_string()),
+            Imported::Crush(map, _) => bare_cluster(*map).map_err(|error| error.to_string()),
         });
         match cluster {
             Ok(cluster) => {
@@ -326,7 +326,7 @@ impl Context<'_> {
         let mut different = devices.clone();
         different.sort_unstable();
         different.dedup();
-        let survives = survived(&map.cluster, &sets, usize::from(volume.m()));
+        let survives = survived(&map.cluster, &pool, &sets, usize::from(volume.m()));
         let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
         let (groups, spread) = (pool.pg_num, different.len() as u64);
         // this cannot fail, because it succeeded before

@@ -4,6 +4,8 @@
 //! Buckets are numbered from the leaves upwards, by name, so that a map depends only on the
 //! scenario. Left out: chassis, rows, pods; weights other than capacities.
 
+use std::collections::BTreeMap;
+
 use foretell_algorithms::crush::{
     Algorithm, Bucket, Item, MapParts, Mode, PoolKind, Rule, Setting, Step, add_shadows,
 };
@@ -195,7 +197,7 @@ impl Context<'_> {
         }
         let all: SortedSet<String> = parts.classes.values().cloned().collect();
         let all: Vec<String> = all.into_iter().collect();
-        let added = add_shadows(parts, &all, &SortedMap::new());
+        let added = add_shadows(parts, &all, &BTreeMap::new());
         if let Err(error) = added {
             self.add(Problem::new(Place::default(), error.to_string()));
             return None;
@@ -248,7 +250,14 @@ impl Context<'_> {
                 steps.iter().any(|step| matches!(step, Step::Choose { mode: Mode::Indep, .. }));
             let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
             let name = entry.key.clone();
-            parts.rules.push(Rule { id: number, name, kind: kind.number(), mask: None, steps });
+            parts.rules.push(Rule {
+                id: number,
+                name,
+                kind: kind.number(),
+                mask: None,
+                steps,
+                unknown: None,
+            });
         }
         Some(())
     }
@@ -346,5 +355,12 @@ fn rule_for(number: u32, volume: &str, coded: bool, kind: u16) -> Rule {
     let leaf = kind != 0;
     steps.extend([Step::Take(-1), Step::Choose { mode, leaf, count: 0, kind }, Step::Emit]);
     let kind = if coded { PoolKind::Erasure } else { PoolKind::Replicated };
-    Rule { id: number, name: volume.to_owned(), kind: kind.number(), mask: None, steps }
+    Rule {
+        id: number,
+        name: volume.to_owned(),
+        kind: kind.number(),
+        mask: None,
+        steps,
+        unknown: None,
+    }
 }

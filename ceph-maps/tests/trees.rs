@@ -1,0 +1,154 @@
+//! Trees that are not plainly root, host, OSD: an OSD below two roots, buckets between host and OSD, OSDs without host.
+
+use foretell_algorithms::crush::ClusterMap;
+use foretell_ceph_maps::{
+    Capacity, Inventory, Situation, capacity, change, moves_by, plan, scenario, shortages,
+};
+use serde_json::{Value, json};
+
+use crate::small::{bucket, cluster, crush, hosts, levels, osd_map, pool, report, rule};
+
+const TIB: u64 = 1 << 40;
+
+fn capacities(map: &ClusterMap, inventory: &Inventory) -> Vec<Capacity> {
+    let placed = map.place_all().unwrap();
+    let situation = Situation { map, inventory, placed: &placed };
+    let capacities = capacity(situation, &levels(map, inventory));
+    capacities.into_values().collect()
+}
+
+/// How many of each kind a pool survives, and with how many down it serves.
+fn failures(capacity: &Capacity) -> Vec<(&str, usize, usize)> {
+    capacity.survives.iter().map(|kind| (kind.kind.as_str(), kind.readable, kind.served)).collect()
+}
+
+/// Four hosts of two OSDs; the first OSD of each is also below a root of its own, on a host of another name.
+fn two_roots() -> (ClusterMap, Inventory) {
+    let mut buckets = hosts(4, 2)["buckets"].as_array().unwrap().clone();
+    let fast = |host: i32| bucket(-20 - host, &format!("n{host}-fast"), "host", &[(2 * host, 4.0)]);
+    buckets.extend((0..4).map(fast));
+    // two of the four are in one rack of this root
+    buckets.push(bucket(-30, "rack", "rack", &[(-20, 4.0), (-21, 4.0)]));
+    buckets.push(bucket(-31, "fast", "root", &[(-30, 8.0), (-22, 4.0), (-23, 4.0)]));
+    let rules = [rule(0, "r", -1, "host"), rule(1, "quick", -31, "host")];
+    let osds = osd_map(8, &[pool(1, "p", 3, 64, 0), pool(2, "q", 2, 64, 1)]);
+    cluster(&report(&crush(&buckets, &rules), &osds, &[(1, TIB), (2, TIB)], &[]).to_string())
+}
+
+#[test]
+fn an_osd_below_two_roots_has_the_host_of_each_rule() {
+    let (map, inventory) = two_roots();
+    let [p, q] = &capacities(&map, &inventory)[..] else { panic!("two pools") };
+    assert_eq!(failures(p), [("osd", 2, 1), ("host", 2, 1), ("root", 0, 0)]);
+    // with both copies in the rack, losing it loses data
+    assert_eq!(failures(q), [("osd", 1, 1), ("host", 1, 1), ("rack", 0, 0), ("root", 0, 0)]);
+    // each of its hosts loses it; some of it goes to the other OSD of `n0`
+    let (changed, known) = change(&map, &inventory, &["osd.0=out".to_owned()]).unwrap();
+    let plan = plan((&map, &inventory), (&changed, &known)).unwrap();
+    let by_host = moves_by(&plan, &changed, 1);
+    let out = |name: &str| by_host.get(name).map_or(0.0, |(_, out)| *out);
+    assert!(out("n0") > 0.0 && out("n0-fast") > out("n0"), "{by_host:?}");
+}
+
+/// Three hosts of two shelves of two OSDs.
+fn shelves() -> Value {
+    let mut buckets = Vec::new();
+    let mut root = Vec::new();
+    for host in 0..3 {
+        let mut below = Vec::new();
+        for shelf in 0..2 {
+            let (id, first) = (-10 - 2 * host - shelf, 4 * host + 2 * shelf);
+            let name = format!("n{host}s{shelf}");
+            buckets.push(bucket(id, &name, "shelf", &[(first, 1.0), (first + 1, 1.0)]));
+            below.push((id, 2.0));
+        }
+        buckets.push(bucket(-2 - host, &format!("n{host}"), "host", &below));
+        root.push((-2 - host, 4.0));
+    }
+    buckets.push(bucket(-1, "default", "root", &root));
+    crush(&buckets, &[rule(0, "r", -1, "host")])
+}
+
+fn hosts_in(text: &str) -> Vec<&str> {
+    let (nodes, _) = text.split_once("[client.").unwrap();
+    nodes.lines().filter(|line| line.starts_with("count = ") || line.starts_with("# n")).collect()
+}
+
+#[test]
+fn what_lies_below_a_host_is_no_machine() {
+    let osds = osd_map(12, &[pool(1, "p", 3, 64, 0)]);
+    let (map, inventory) = cluster(&report(&shelves(), &osds, &[(1, TIB)], &[]).to_string());
+    let [p] = &capacities(&map, &inventory)[..] else { panic!("one pool") };
+    assert_eq!(failures(p), [("osd", 2, 1), ("host", 2, 1), ("shelf", 2, 1), ("root", 0, 0)]);
+    let written = scenario(&map, &inventory, "map.json").unwrap().unwrap().text;
+    assert_eq!(hosts_in(&written), ["# n0, n1, n2", "count = 3"]);
+    // a second host like it has its shelves
+    let (changed, _) = change(&map, &inventory, &["node.n1.count=2".to_owned()]).unwrap();
+    let named = |name: &str| changed.crush.parts().named(name).unwrap();
+    assert_eq!((named("n1-2").items.len(), named("n1-2/n1s0").items.len()), (2, 2));
+    assert_eq!(named("default").weight(), 16 * 0x1_0000);
+    assert_eq!(changed.existing().count(), 16);
+    let refused = change(&map, &inventory, &["node.n1s0.count=2".to_owned()]).unwrap_err();
+    assert!(
+        refused.to_string().contains("`n1s0` is a shelf; expected a host, such as `n1`"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn osds_that_are_in_no_host_are_machines_of_their_own() {
+    for kind in ["root", "rack"] {
+        let map = crush(
+            &[bucket(-1, "all", kind, &[(0, 1.0), (1, 1.0), (2, 1.0)])],
+            &[rule(0, "r", -1, "osd")],
+        );
+        let osds = osd_map(3, &[pool(1, "p", 2, 16, 0)]);
+        let (map, inventory) = cluster(&report(&map, &osds, &[(1, 1 << 30)], &[]).to_string());
+        let written = scenario(&map, &inventory, "map.json").unwrap().unwrap();
+        assert!(written.text.contains("count = 3"), "{}", written.text);
+        assert!(written.caveats.iter().any(|caveat| caveat.contains("below no host")), "{kind}");
+    }
+    // machines may have a type of another name
+    let map = crush(
+        &[
+            bucket(-2, "a", "drawer", &[(0, 1.0), (1, 1.0)]),
+            bucket(-3, "b", "drawer", &[(2, 1.0), (3, 1.0)]),
+            bucket(-1, "all", "root", &[(-2, 2.0), (-3, 2.0)]),
+        ],
+        &[rule(0, "r", -1, "drawer")],
+    );
+    let osds = osd_map(4, &[pool(1, "p", 2, 16, 0)]);
+    let (map, inventory) = cluster(&report(&map, &osds, &[(1, 1 << 30)], &[]).to_string());
+    let written = scenario(&map, &inventory, "map.json").unwrap().unwrap();
+    assert!(
+        written.text.contains("# a, b") && written.text.contains("count = 2"),
+        "{}",
+        written.text
+    );
+}
+
+#[test]
+fn groups_that_lack_copies_say_why() {
+    let short = |change: &dyn Fn(&mut Value, &mut Value)| {
+        let mut map = hosts(3, 2);
+        let mut osds = osd_map(6, &[pool(1, "p", 3, 64, 0)]);
+        change(&mut map, &mut osds);
+        let (map, _) = cluster(&report(&map, &osds, &[], &[]).to_string());
+        let found = shortages(&map, &map.place_all().unwrap()).unwrap();
+        found.get(&1).map(|short| (short.groups, short.below_min_size, short.why.clone()))
+    };
+    assert_eq!(short(&|_, _| {}), None);
+    let few = short(&|_, osds| osds["pools"][0]["size"] = json!(4));
+    assert_eq!(few, Some((64, 0, "the rule reaches 3 hosts, with at most 1 in each".to_owned())));
+    let down = short(&|_, osds| {
+        osds["osds"][0]["up"] = json!(0);
+        osds["osds"][1]["up"] = json!(0);
+    });
+    assert_eq!(down, Some((64, 0, "OSDs are down".to_owned())));
+    let (groups, _, why) =
+        short(&|map, _| map["tunables"]["choose_total_tries"] = json!(1)).unwrap();
+    assert!(groups > 0 && groups < 64, "{groups}");
+    assert_eq!(why, "the rule finds no third host in 1 tries");
+    let none = short(&|_, osds| osds["pools"][0]["crush_rule"] = json!(7));
+    assert_eq!(none, Some((64, 64, "no rule 7 allows 3 replicas".to_owned())));
+}
