@@ -177,6 +177,10 @@ pub struct RunArguments {
     /// Change the scenario: `volume.mail.encoding=3-of-5`. May be given several times.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub changes: Vec<Change>,
+    /// For a block trace of blkparse: the action that makes a request: Q (queued), D (sent to the device), ...;
+    /// without it, Q.
+    #[arg(long, value_name = "LETTER")]
+    pub blkparse_action: Option<char>,
     /// Run N times, with seeds drawn from the scenario's seed. Prints the mean of each figure with its 95 %
     /// confidence interval (Student's t). No files are written.
     #[arg(long, value_name = "N", conflicts_with_all = ["output", "prices"],

@@ -54,9 +54,10 @@ fn replay(arguments: &ReplayCacheArguments) -> CacheReplay {
         curve: arguments.curve,
         sample: arguments.sample,
         format: arguments.format,
-        block: arguments.block,
-        device: arguments.device.clone(),
-        skip_bad: arguments.skip_bad,
+        block: arguments.reading.block,
+        device: arguments.reading.device.clone(),
+        blkparse_action: arguments.reading.blkparse_action,
+        skip_bad: arguments.reading.skip_bad,
         threads: arguments.jobs,
     }
 }

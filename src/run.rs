@@ -125,7 +125,16 @@ fn load(arguments: &RunArguments) -> Result<Document, Failure> {
         if !has_times(path, arguments)? {
             document.set("workload.replay.arrivals", "closed")?;
         }
+        if let Some(action) = arguments.blkparse_action {
+            document.set("workload.replay.blkparse_action", &action.to_string())?;
+        }
         document
+    } else if arguments.blkparse_action.is_some() {
+        return Err(Failure::Usage(
+            "`--blkparse-action` belongs to a block trace; a scenario has the key `blkparse_action` in its workload \
+             of kind `trace`"
+                .to_owned(),
+        ));
     } else {
         crate::scenario::load(path)?
     };
@@ -147,8 +156,9 @@ fn is_trace(path: &Path) -> bool {
 
 /// Whether a trace has the times at which its requests were issued.
 fn has_times(path: &Path, arguments: &RunArguments) -> Result<bool, Failure> {
-    let trace = TraceReader::open(path, &ReadOptions::default());
-    match trace {
+    let mut options = ReadOptions::default();
+    options.blkparse_action = arguments.blkparse_action.unwrap_or(options.blkparse_action);
+    match TraceReader::open(path, &options) {
         Ok(trace) => Ok(trace.has_times()),
         Err(error @ TraceError::UnknownFormat { .. }) => {
             let setting = "workload.replay.format";

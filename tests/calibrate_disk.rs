@@ -288,3 +288,121 @@ fn the_real_results_are_reproduced_as_far_as_they_agree() {
         assert_eq!((one["runs_total"].as_u64(), one["runs_within"].as_u64()), (Some(20), Some(20)));
     }
 }
+
+/// The result of a job of writes of 4 KiB, one at a time. `flush`: its option for flushes; `sync_us`: their latency.
+fn durable(option: &str, processes: u32, write_us: f64, sync_us: Option<f64>) -> String {
+    let per_s = f64::from(processes) * 1e6 / (write_us + sync_us.unwrap_or(0.0));
+    let count = (per_s * 10.0) as u64;
+    let sync = sync_us.map_or_else(String::new, |us| {
+        format!(r#", "sync": {{"total_ios": {count}, "lat_ns": {{"mean": {}}}}}"#, us * 1e3)
+    });
+    format!(
+        r#"{{"fio version": "fio-3.36", "jobs": [{{"jobname": "wal", "groupid": 0, "error": 0, "job options": {{
+        "rw": "write", "bs": "4k", "ioengine": "libaio", "direct": "1", "numjobs": "{processes}", "size": "1g",
+        {option}}}, "read": {{"total_ios": 0}}, "write": {{"total_ios": {count}, "iops": {per_s}, "runtime": 10000,
+        "io_bytes": {}, "lat_ns": {{"mean": {}}}}}{sync}}}]}}"#,
+        count * 4096,
+        write_us * 1e3
+    )
+}
+
+fn of_text(text: &str) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("wal.json");
+    std::fs::write(&path, text).unwrap();
+    found(&[path.display().to_string()])
+}
+
+#[test]
+fn the_time_of_flushes_is_the_devices() {
+    let found = of_text(&durable(r#""fdatasync": "1""#, 1, 80.0, Some(2000.0)));
+    let profile = found["profile"].as_str().unwrap();
+    assert!(profile.contains("flush = \"2000000 ns\"\n"), "{profile}");
+    assert!(profile.contains("latency = [\"80000 ns\"]"), "{profile}");
+    let runs = found["runs"].as_array().unwrap();
+    let row = |operation: &str| runs.iter().find(|run| run["operation"] == operation).unwrap();
+    assert_eq!(row("flush")["latency_mean_ms"], 2.0);
+    for operation in ["write", "flush"] {
+        assert_eq!(row(operation)["within"], true, "{found}");
+    }
+    // nothing of it is the host's
+    assert!(!found["notes"].to_string().contains("outside the device"), "{found}");
+    assert!(!found["notes"].to_string().contains("ignored"), "{found}");
+}
+
+#[test]
+fn flushes_of_several_processes_are_shared() {
+    // four processes: a flush waits for the one in progress
+    let found = of_text(&durable(r#""fdatasync": "1""#, 4, 80.0, Some(3500.0)));
+    let profile = found["profile"].as_str().unwrap();
+    let flush = profile.lines().find_map(|line| line.strip_prefix("flush = \"")).unwrap();
+    let ns: f64 = flush.trim_end_matches(" ns\"").parse().unwrap();
+    assert!((1.7e6..3.5e6).contains(&ns), "{ns}");
+    assert!(found["runs"].as_array().unwrap().iter().all(|run| run["within"] == true), "{found}");
+}
+
+#[test]
+fn flushes_of_unknown_length_are_not_booked_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("wal.json");
+    std::fs::write(&path, durable(r#""fdatasync": "1""#, 1, 80.0, None)).unwrap();
+    let done = run(arguments(&[path.display().to_string()], &[]));
+    let message = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(done.status, Some(2));
+    assert!(message.contains("does not say how long its flushes took"), "{message}");
+    // synchronous writes include their flushes
+    let found = of_text(&durable(r#""sync": "1""#, 1, 2080.0, None));
+    assert!(!found["profile"].as_str().unwrap().contains("flush ="));
+    assert!(found["notes"].to_string().contains("latencies of writes include flushes"), "{found}");
+}
+
+#[test]
+fn writes_on_a_device_with_flushes_are_as_slow_as_it_permits() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("devices")).unwrap();
+    let found = of_text(&durable(r#""fdatasync": "1""#, 1, 80.0, Some(2000.0)));
+    let profile = found["profile"].as_str().unwrap();
+    std::fs::write(dir.path().join("devices/wal.toml"), profile).unwrap();
+    let scenario = r#"
+duration = "3 s"
+warmup = "1 s"
+[cluster]
+system = "ceph"
+[node.n]
+count = 3
+cpu = "xeon-2023"
+cache = { size = "64 MiB" }
+disk = ["wal"]
+nic = { rate = "25 Gbit/s", latency = "5 us" }
+[client.c]
+cpu = "xeon-2023"
+nic = { rate = "25 Gbit/s", latency = "5 us" }
+[volume.v]
+size = "512 MiB"
+nodes = "n"
+encoding = "1-of-3"
+[workload.w]
+kind = "ssio"
+volume = "v"
+client = "c"
+reads = "0%"
+access = "4 KiB"
+outstanding = 1
+"#;
+    let path = dir.path().join("c.toml");
+    std::fs::write(&path, scenario).unwrap();
+    let rate = |changes: &[&str]| {
+        let mut arguments = vec!["run".to_owned(), path.display().to_string()];
+        for change in changes.iter().chain(&["record=none"]) {
+            arguments.extend(["--set".to_owned(), (*change).to_owned()]);
+        }
+        arguments.push("--json".to_owned());
+        let found: Value = serde_json::from_str(&succeed(arguments)).unwrap();
+        found["workloads"]["w"]["throughput_rps"].as_f64().unwrap()
+    };
+    // 2.08 ms for a durable write, and the cluster's own time
+    let alone = rate(&[]);
+    assert!((300.0..481.0).contains(&alone), "{alone}");
+    // writes that are outstanding together share flushes
+    assert!(rate(&["workload.w.outstanding=16"]) > 4.0 * alone);
+}

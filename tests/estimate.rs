@@ -222,6 +222,29 @@ fn cosbench_reports_are_points() {
 }
 
 #[test]
+fn stages_of_cosbench_with_other_numbers_of_workers_are_other_series() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text =
+        "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime,Throughput,Succ-Ratio\n".to_owned();
+    // requests a second, and ms: 1 and 64 outstanding
+    for (stage, op, per_s, ms) in [
+        ("a", "read", 100, 10),
+        ("b", "write", 50, 20),
+        ("c", "read", 2000, 32),
+        ("d", "write", 1000, 64),
+    ] {
+        let count = per_s * 60;
+        text += &format!("{stage},{op},{op},{count},{},{ms},{per_s},100%\n", count * 4000);
+    }
+    fs::write(dir.path().join("w1.csv"), text).unwrap();
+    let found = asked(&["--cosbench", &dir.path().display().to_string()]);
+    let series = found["series"].as_array().unwrap();
+    let named = |name: &str| series.iter().find(|one| one["series"] == name).unwrap();
+    near(&named("1 outstanding")["sizes"][0]["reads_alone"]["iops"], 100.0);
+    near(&named("64 outstanding")["sizes"][0]["reads_alone"]["iops"], 2000.0);
+}
+
+#[test]
 fn a_stage_of_cosbench_with_several_sizes_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().display().to_string();

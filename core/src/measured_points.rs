@@ -156,8 +156,10 @@ fn point_of(run: &Run) -> Result<(Point, Option<NonZeroU32>), String> {
     }
     let order = if first.job.order == Order::Random { "random" } else { SEQUENTIAL };
     let slots: u64 = run.jobs.iter().map(|job| u64::from(job.slots())).sum();
+    let durable = first.flushes.is_some() || first.writes_flush;
+    let durable = if durable { ", flushed" } else { "" };
     let point = Point {
-        series: format!("{order}, {slots} outstanding"),
+        series: format!("{order}, {slots} outstanding{durable}"),
         size: sizes[0],
         reads: share(first.job.read_share)?,
         iops: run.jobs.iter().map(evidence::RunJob::iops).sum(),
@@ -215,9 +217,17 @@ struct Stage {
     counted: Counted,
     /// Operations and bytes of each of its lines.
     objects: Vec<(f64, f64)>,
+    /// Operations outstanding on average, of the lines whose response time is known.
+    outstanding: f64,
+    has_unknown_time: bool,
 }
 
 impl Stage {
+    fn outstanding(&self) -> Option<f64> {
+        // a worker has an operation outstanding, or prepares the next one
+        (!self.has_unknown_time).then_some(self.outstanding.max(1.0))
+    }
+
     /// Whether its objects seem to be of one size: the bytes of each line divided by its operations
     /// give the same whole number.
     fn one_size(&self, origin: &str) -> Result<(), String> {
@@ -241,13 +251,24 @@ impl Stage {
     }
 }
 
+/// Numbers of outstanding operations that differ by at most this factor belong to one series: the middle between two
+/// steps of a sweep that doubles them.
+const SAME_OUTSTANDING: f64 = std::f64::consts::SQRT_2;
+
+/// Beginnings of the types of operations that prepare and clean up: `init-write`.
+const BESIDE: [&str; 4] = ["init", "prepare", "cleanup", "dispose"];
+
 /// Reports of COSBench workloads: each stage with reads or writes is a point.
+///
+/// A report does not state the number of workers, but throughput × response time is the number of operations that they
+/// keep outstanding (Little's law). Stages with other numbers are other series.
 fn cosbench(
     directory: &Path,
     found: &mut MeasuredPoints,
     unusable: &mut Vec<String>,
 ) -> Result<(), Error> {
     let mut any = false;
+    let mut points: Vec<(Point, Option<f64>)> = Vec::new();
     for path in files(directory, &with_extension("csv"))? {
         if !is_report(&path)? {
             continue; // another table of the archive
@@ -259,16 +280,23 @@ fn cosbench(
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let column = columns(&mut reader, &path)?;
         let wanted = ["Stage", "Op-Type", "Op-Count", "Byte-Count", "Throughput"];
-        let at = wanted.map(column);
+        let at = wanted.map(&column);
         let [Ok(stage), Ok(kind), Ok(count), Ok(bytes), Ok(throughput)] = at else {
             return Err(at.into_iter().find_map(Result::err).expect("one is missing"));
         };
+        let (response, succeeded) = (column("Avg-ResTime").ok(), column("Succ-Ratio").ok());
         for (record, line) in reader.records().zip(2..) {
             let record = record.map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?;
             let op = match record.get(kind).unwrap_or_default() {
                 "read" => Op::Read,
                 "write" => Op::Write,
-                _ => continue, // preparing and cleaning up, listing
+                other if BESIDE.iter().any(|kind| other.starts_with(kind)) => continue,
+                other => {
+                    found
+                        .notes
+                        .insert(format!("`{file}`: operations of type `{other}` are not used"));
+                    continue;
+                }
             };
             let number = |at: usize, name: &str| {
                 let text = record.get(at).unwrap_or_default();
@@ -282,7 +310,20 @@ fn cosbench(
             let bytes = number(bytes, "Byte-Count")?;
             let name = record.get(stage).unwrap_or_default();
             let stage = stages.entry(name.to_owned()).or_default();
+            let ratio = succeeded.and_then(|at| record.get(at)).unwrap_or_default();
+            let share = ratio.trim_end_matches('%').parse::<f64>().unwrap_or(100.0);
+            if share < 100.0 && count > 0.0 {
+                found.notes.insert(format!(
+                    "`{file}` stage `{name}`: {ratio} of its {op}s succeeded; the others are not counted"
+                ));
+            }
+            // milliseconds
+            let response = response.and_then(|at| record.get(at)?.parse::<f64>().ok());
             if count > 0.0 {
+                match response {
+                    Some(ms) => stage.outstanding += per_s * ms / 1e3,
+                    None => stage.has_unknown_time = true,
+                }
                 stage.counted.per_s[op as usize] += per_s;
                 stage.counted.bytes_per_s[op as usize] += per_s * bytes / count;
                 stage.objects.push((count, bytes));
@@ -292,18 +333,43 @@ fn cosbench(
             let origin = format!("`{file}` stage `{name}`");
             let point = stage.one_size(&origin).and_then(|()| stage.counted.point(origin));
             match point {
-                Ok(point) => found.points.push(point),
+                Ok(point) => points.push((point, stage.outstanding())),
                 Err(why) => unusable.push(why),
             }
         }
     }
     if any {
+        in_series(points, found);
         return Ok(());
     }
     Err(Error::Invalid(format!(
         "there are no reports of COSBench workloads (`*.csv` with columns `Stage` and `Op-Type`) in `{}`",
         directory.display()
     )))
+}
+
+/// Adds points with the number of operations that they keep outstanding. If the same load was measured several times,
+/// each number is a series of its own.
+fn in_series(points: Vec<(Point, Option<f64>)>, found: &mut MeasuredPoints) {
+    let loads: SortedSet<(Bytes, ReadShare)> =
+        points.iter().map(|(point, _)| (point.size, point.reads)).collect();
+    let repeats = loads.len() < points.len();
+    let mut numbers: Vec<f64> = points.iter().filter_map(|(_, outstanding)| *outstanding).collect();
+    numbers.sort_by(f64::total_cmp);
+    let groups: Vec<&[f64]> = numbers.chunk_by(|a, b| b / a <= SAME_OUTSTANDING).collect();
+    for (mut point, outstanding) in points {
+        let mine = |group: &&&[f64]| {
+            let ends = group.first().zip(group.last()).zip(outstanding);
+            ends.is_some_and(|((least, most), number)| (*least..=*most).contains(&number))
+        };
+        if let Some(group) = groups.iter().find(mine).filter(|_| repeats && groups.len() > 1) {
+            let middle = group[group.len() / 2].round().clamp(1.0, f64::from(u32::MAX)) as u32;
+            point.series = format!("{middle} outstanding");
+            let slots = NonZeroU32::new(middle).expect("at least one");
+            found.outstanding.insert(point.series.clone(), slots);
+        }
+        found.points.push(point);
+    }
 }
 
 /// Whether a table begins as a report of COSBench does.
@@ -344,6 +410,13 @@ fn table(path: &Path, found: &mut MeasuredPoints) -> Result<(), Error> {
     let column = columns(&mut reader, path)?;
     let (size, reads, iops) = (column("bs")?, column("read_percent")?, column("iops")?);
     let series = column("series").ok();
+    let used = ["bs", "read_percent", "iops", "series"];
+    let header = reader.headers().map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?;
+    let surplus: Vec<String> =
+        header.iter().filter(|name| !used.contains(name)).map(|name| format!("`{name}`")).collect();
+    if !surplus.is_empty() {
+        found.notes.insert(format!("`{file}`: columns that are not used: {}", surplus.join(", ")));
+    }
     for record in reader.records() {
         let record = record.map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?;
         let line = record.position().map_or(0, csv::Position::line);

@@ -5,6 +5,9 @@
 //! accepted. Times have no year; the line `Cmdline` has one. The first row of each output is the average
 //! since the machine was started, and is left out. dstat appends to an existing file: then everything
 //! begins again, possibly with other columns.
+//!
+//! RHEL 8 and later have `pcp-dstat` under the name `dstat`. It writes the same form, with `total usage` for `total cpu
+//! usage`, and puts the group before each name: `dsk/total:read`.
 
 use std::io::{Read, Write};
 
@@ -52,7 +55,7 @@ pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> 
         let fault =
             |reason: String| MetricsError::Line { file: file.to_owned(), line: number, reason };
         let first = record.get(0).unwrap_or_default().trim();
-        if first.starts_with("Dstat ") {
+        if first.starts_with("Dstat ") || first.starts_with("pcp-dstat ") {
             (heading, groups, rows) = (None, None, 0);
             continue;
         }
@@ -95,7 +98,13 @@ pub fn read_dstat(input: impl Read, file: &str) -> Result<Series, MetricsError> 
 }
 
 fn is_group(cell: &str) -> bool {
+    let cell = of_dstat(cell);
     Metric::all().any(|metric| metric.group() == cell) || cell == "epoch"
+}
+
+/// The name of a group in dstat, if pcp-dstat has another one.
+fn of_dstat(group: &str) -> &str {
+    if plain(group) == "total_usage" { Metric::CpuUsr.group() } else { group }
 }
 
 fn columns(groups: &StringRecord, names: &StringRecord) -> Result<Vec<Column>, String> {
@@ -105,6 +114,8 @@ fn columns(groups: &StringRecord, names: &StringRecord) -> Result<Vec<Column>, S
         if let Some(named) = groups.get(place).filter(|group| !group.is_empty()) {
             group = named;
         }
+        // pcp-dstat repeats the group
+        let name = name.strip_prefix(group).and_then(|name| name.strip_prefix(':')).unwrap_or(name);
         let column = match (group, name) {
             ("system", "time" | "date/time") => Column::Time,
             ("epoch", _) => Column::Epoch,
@@ -120,6 +131,7 @@ fn columns(groups: &StringRecord, names: &StringRecord) -> Result<Vec<Column>, S
 
 /// The short name of a column: that of a metric, or one made of the group and the name.
 pub(crate) fn short(group: &str, name: &str) -> String {
+    let group = of_dstat(group);
     if let Some(metric) = Metric::find(group, name) {
         return metric.short().to_owned();
     }
@@ -259,6 +271,17 @@ mod tests {
         assert_eq!(series.names.len(), METRICS);
         assert_eq!(series.column("cpu.usr").unwrap(), [12.346, 13.0]);
         assert_eq!(series.column("tcp.clo").unwrap(), [7.0, 7.0]);
+    }
+
+    #[test]
+    fn names_of_pcp_dstat_are_those_of_dstat() {
+        let text = "\"pcp-dstat 6.2.0 CSV Output\"\n\"Cmdline:\",\"x\",,,,\"Date:\",\"29 Nov 2026 09:21:39 UTC\"\n\
+                    \"system\",\"total usage\",,\"dsk/total\",,\"dsk/sda\"\n\
+                    \"time\",\"total usage:usr\",\"total usage:stl\",\"dsk/total:read\",\"dsk/total:writ\",\"dsk/sda:read\"\n\
+                    29-11 09:21:39,3,0,1,2,3\n29-11 09:21:40,4,0,5,6,7\n";
+        let series = read_dstat(text.as_bytes(), "f").unwrap();
+        assert_eq!(series.names, ["cpu.usr", "cpu.stl", "disk.read", "disk.writ", "dsk_sda.read"]);
+        assert_eq!(series.column("disk.writ").unwrap(), [6.0]);
     }
 
     #[test]

@@ -279,6 +279,8 @@ fn latency_curves_are_read_and_written() {
     assert_eq!((read.order, read.op, read.block), (Order::Random, Op::Read, Bytes::kib(4)));
     assert_eq!(read.points, [(1, SimSpan::from_us(90)), (16, SimSpan::from_us(250))]);
     assert_eq!((write.order, write.reads), (Order::Sequential, 0.3));
+    assert!(device.flush.is_zero());
+    let device = foretell_scenarios::device::Curves { flush: SimSpan::from_us(1500), ..device };
     let text = curves_file::write(&device, "test", &["a note".to_owned()]);
     assert!(text.starts_with("# a note\nkind"));
     let dir = tempfile::tempdir().unwrap();

@@ -219,13 +219,15 @@ pub(crate) fn impossible(workload: &model::Workload, reason: &dyn std::fmt::Disp
 
 /// Options for reading a workload's trace.
 fn read_options(workload: &model::Workload) -> Result<ReadOptions, SimError> {
-    let WorkloadKind::Trace { format, block, device, skip_bad, .. } = &workload.kind else {
+    let WorkloadKind::Trace { format, block, device, blkparse_action, skip_bad, .. } =
+        &workload.kind
+    else {
         return Ok(ReadOptions::default());
     };
     let format = format.as_deref().map(str::parse).transpose();
     let format = format.map_err(|error: UnknownFormat| impossible(workload, &error))?;
     let (block, device, skip_bad) = (*block, device.clone(), *skip_bad);
-    Ok(ReadOptions { format, block, device, skip_bad, ..ReadOptions::default() })
+    Ok(ReadOptions { format, block, device, blkparse_action: *blkparse_action, skip_bad })
 }
 
 fn has_times(workload: &model::Workload, path: &std::path::Path) -> Result<bool, SimError> {

@@ -75,7 +75,12 @@ fn set_one_server(scenario: &mut Scenario, each: SimSpan) {
     let blocks = [Bytes::kib(4), Bytes::mib(1)];
     let all =
         blocks.into_iter().flat_map(|block| [curve(Op::Read, block), curve(Op::Write, block)]);
-    let curves = Curves { capacity: Bytes::gib(200), queue_depth: 1, curves: all.collect() };
+    let curves = Curves {
+        capacity: Bytes::gib(200),
+        queue_depth: 1,
+        flush: SimSpan::ZERO,
+        curves: all.collect(),
+    };
     for storage in storages(scenario) {
         storage.cache = common::cache(Bytes::kib(512));
         storage.cache.read_ahead = Bytes::ZERO;

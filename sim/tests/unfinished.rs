@@ -71,6 +71,7 @@ fn a_trace_that_is_cut_off_says_how_much_was_replayed() {
             format: Some("disksim".to_owned()),
             block: None,
             device: None,
+            blkparse_action: 'Q',
             skip_bad: false,
             read_share: None,
             access: None,

@@ -10,6 +10,8 @@ use foretell_core::replay_cache::{CacheSize, Sample};
 use foretell_units::Bytes;
 use foretell_workloads::trace::Format;
 
+use super::import::ReadingArguments;
+
 /// Arguments of `replay-cache`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -42,15 +44,9 @@ pub struct ReplayCacheArguments {
     /// Format of the trace, if its content does not show it.
     #[arg(long, value_name = "NAME")]
     pub format: Option<Format>,
-    /// Size of a block, for formats that do not define it.
-    #[arg(long, value_name = "SIZE")]
-    pub block: Option<Bytes>,
-    /// Use only the requests to this device, in formats that name devices.
-    #[arg(long, value_name = "NAME")]
-    pub device: Option<String>,
-    /// Skip invalid lines and records, and say how many.
-    #[arg(long)]
-    pub skip_bad: bool,
+    /// How its lines are read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
     /// Number of threads among which the caches are divided; by default one for each core. The results do not
     /// depend on it.
     #[arg(long, value_name = "N")]

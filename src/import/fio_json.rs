@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use foretell_files::FileKind;
 use foretell_input::Limit;
+use foretell_sorted::SortedSet;
 use foretell_workloads::fio::{Job, Order};
 use foretell_workloads::results::fio::{JobResult, Measured, parse};
 
@@ -23,19 +24,34 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
     foretell_files::check_apart(arguments.output.as_deref(), FILE, &arguments.files)?;
     let mut table = format!("{HEADER}\n");
     let (mut rows, mut jobs) = (0, 0);
+    let mut notes = SortedSet::new();
     for path in &arguments.files {
         let file = path.display().to_string();
         let text = foretell_input::text(path, Limit::RESULT)
             .map_err(|error| Failure::Usage(format!("cannot read `{file}`: {error}")))?;
         let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
-        for result in &found.jobs {
+        notes.extend(found.notes);
+        for result in found.runs.iter().flat_map(|run| &run.jobs) {
             jobs += 1;
-            let job = result.job().map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
+            let (job, ignored) =
+                result.job().map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
+            notes
+                .extend(ignored.iter().map(|key| format!("option `{key}` of fio is in no column")));
             for measured in &result.measured {
                 rows += 1;
                 row(&mut table, &file, result, &job, measured);
             }
+            if let Some(flushes) = result.flushes {
+                notes.insert(format!(
+                    "`{file}`, job `{}`: its {} flushes (`sync`), of {} ms on average, are in no column; \
+                     `calibrate disk --fio` uses them",
+                    result.name, flushes.count, flushes.mean_ms
+                ));
+            }
         }
+    }
+    for note in &notes {
+        eprintln!("note: {note}");
     }
     let printed = match &arguments.output {
         None => table,

@@ -33,6 +33,14 @@ pub(crate) fn write_files(dir: &Path) {
     }
     std::fs::write(dir.join("other.spc"), blocks.replace(",r,", ",w,")).unwrap();
     std::fs::write(dir.join("spc.txt"), blocks).unwrap();
+    let actions: String = (0..200)
+        .map(|number| {
+            let action = if number % 2 == 0 { 'Q' } else { 'D' };
+            let (at, sector) = (f64::from(number) / 400.0, number * 7919 % 9000);
+            format!("8,0 1 {number} {at:.9} 1 {action} R {sector} + 8 [x]\n")
+        })
+        .collect();
+    std::fs::write(dir.join("actions.blkparse"), actions).unwrap();
     let job = "[global]\nbs=4k\nsize=8m\niodepth=4\n[a]\nrw=randrw\nnumber_ios=200\n";
     std::fs::write(dir.join("a.fio"), job).unwrap();
     std::fs::write(dir.join("b.fio"), job.replace("randrw", "write")).unwrap();
@@ -306,6 +314,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("fio", benchmark("kind = \"fio\"\nfile = \"a.fio\"")),
         ("cosbench", benchmark("kind = \"cosbench\"\nfile = \"a.xml\"")),
         ("trace", benchmark("kind = \"trace\"\nfile = \"spc.txt\"\nformat = \"spc\"\nblock = \"4 KiB\"\ndevice = \"0\"\nwrap = true\nrequests = 100")),
+        ("trace of actions", benchmark("kind = \"trace\"\nfile = \"actions.blkparse\"")),
         ("trace in part", benchmark("kind = \"trace\"\nfile = \"trace.csv\"\nreads = \"30%\"\naccess = \"16 KiB\"")),
         ("trace that does not fit", benchmark("kind = \"trace\"\nfile = \"wild.csv\"\nwrap = true\nskip_bad = true")),
         ("intervals of few requests", intervals("requests = 100, error = \"100%\"")),
@@ -346,7 +355,7 @@ pub(crate) fn all() -> Vec<(&'static str, String)> {
         ("ssd", single("d", &format!("[device.d]\nkind = \"ssd\"\nsource = \"made up\"\ncapacity = \"96 MiB\"\nchannels = 2\nchips = 1\ndies = 2\nplanes = 2\npage = \"4 KiB\"\npages_per_block = 32\nbuffer = \"512 KiB\"\nqueue_depth = 4\nhost_rate = \"200 MB/s\"\ncommand = \"10 us\"\nlatency = \"20 us\"\nover_provisioning = \"40%\"\ndrive_writes_per_day = 2.0\nwarranty_years = 3\n{LOADS}"))),
         ("ssd that is worn", single("nvme-3gbs", LOADS)),
         ("array", single("d", &format!("[device.d]\nkind = \"array\"\nsource = \"made up\"\nlevel = \"raid5\"\nmembers = 5\ndevice = \"fc-15k-2008\"\nread_cache = \"2 MiB\"\nwrite_cache = \"1 MiB\"\nmirror_rate = \"100 MB/s\"\n{LOADS}"))),
-        ("curves", single("d", &format!("[device.d]\nkind = \"curves\"\nsource = \"made up\"\ncapacity = \"1 GiB\"\nqueue_depth = 4\n[[device.d.curve]]\nop = \"read\"\nreads = 1\nblock = \"4 KiB\"\noutstanding = [1, 8]\nlatency = [\"1 ms\", \"3 ms\"]\n[[device.d.curve]]\nop = \"read\"\nreads = 0.3\nblock = \"64 KiB\"\noutstanding = [1, 8]\nlatency = [\"2 ms\", \"5 ms\"]\n[[device.d.curve]]\nop = \"write\"\nreads = 0\nblock = \"4 KiB\"\noutstanding = [2]\nlatency = [\"2 ms\"]\n{LOADS}"))),
+        ("curves", single("d", &format!("[device.d]\nkind = \"curves\"\nsource = \"made up\"\ncapacity = \"1 GiB\"\nqueue_depth = 4\nflush = \"1 ms\"\n[[device.d.curve]]\nop = \"read\"\nreads = 1\nblock = \"4 KiB\"\noutstanding = [1, 8]\nlatency = [\"1 ms\", \"3 ms\"]\n[[device.d.curve]]\nop = \"read\"\nreads = 0.3\nblock = \"64 KiB\"\noutstanding = [1, 8]\nlatency = [\"2 ms\", \"5 ms\"]\n[[device.d.curve]]\nop = \"write\"\nreads = 0\nblock = \"4 KiB\"\noutstanding = [2]\nlatency = [\"2 ms\"]\n{LOADS}"))),
         ("guest", single("d", "[device.d]\nkind = \"array\"\nsource = \"made up\"\nlevel = \"raid0\"\nmembers = 2\ndevice = \"fc-15k-2008\"\n[workload.w]\nvolume = \"plain\"\nclient = \"app\"\nkind = \"ffsb\"\nreads = \"50%\"\nfile_set = \"16 MiB\"\nfile = \"1 MiB\"\nthreads = 4\nsub_requests = 4\nrequest = \"64 KiB\"")
             .replace("count = 2\ncpu   = \"xeon-2023\"", "count = 2\ncpu   = \"xeon-2023\"\nguest = { queue_depth = 2, largest = \"32 KiB\", journal_commit = \"200 ms\" }")
             .replace("cache = { size = \"256 KiB\", read_ahead = \"0 B\", dirty_background = \"64 KiB\", dirty_limit = \"128 KiB\" }", "cache = { size = \"0 B\" }")),

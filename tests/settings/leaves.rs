@@ -238,6 +238,7 @@ fn by_key(key: &str) -> &'static [&'static str] {
         }
         "file" => &["DIR/b.fio", "DIR/b.xml", "DIR/other.csv", "DIR/other.spc"],
         "times" => &["DIR/other.csv"],
+        "blkparse_action" => &["D"],
         "of" => &["store"],
         "host" | "link" => &["brick2", "brick3"],
         "disk" => &["brick3.disk0"],

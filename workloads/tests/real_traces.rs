@@ -157,8 +157,9 @@ fn every_fio_result_is_read_whole() {
     for file in &files {
         let name = file.file_stem().unwrap().to_str().unwrap();
         let text = std::fs::read_to_string(file).unwrap();
-        let jobs = parse(name, &text).unwrap().jobs;
-        let job = jobs[0].job().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let jobs = parse(name, &text).unwrap().runs.remove(0).jobs;
+        let (job, ignored) = jobs[0].job().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(ignored.is_empty(), "{name}: {ignored:?}");
         // cN-BS-R: cycle, block size, percentage of reads
         let mut parts = name.split('-');
         let (block, reads) = (parts.nth(1).unwrap(), parts.next().unwrap().parse::<f64>().unwrap());

@@ -39,7 +39,9 @@ const READERS: [(&str, &str, Reader); 3] = [
     ("fio job file", JOBS, |text| JobFile::parse(text).is_ok()),
     ("fio result", RESULT, |text| {
         // a valid result must also allow its jobs to be examined
-        fio::parse("noise", text).is_ok_and(|run| run.jobs.iter().all(|job| job.job().is_ok()))
+        fio::parse("noise", text).is_ok_and(|results| {
+            results.runs.iter().flat_map(|run| &run.jobs).all(|job| job.job().is_ok())
+        })
     }),
     ("COSBench workload", WORKLOAD, |text| Workload::parse(text).is_ok()),
 ];

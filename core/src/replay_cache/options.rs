@@ -30,6 +30,8 @@ pub struct CacheReplay {
     pub block: Option<Bytes>,
     /// Only requests to this device, in formats that distinguish devices.
     pub device: Option<String>,
+    /// The action that makes a request, in blkparse's format; `None`: `Q`, queued.
+    pub blkparse_action: Option<char>,
     /// Skip and count lines and records that are wrong.
     pub skip_bad: bool,
     /// Number of threads among which the caches are divided; by default one for each core. Results do not

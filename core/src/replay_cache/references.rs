@@ -74,7 +74,9 @@ impl<'a> References<'a> {
             block: arguments.block,
             device: arguments.device.clone(),
             skip_bad: arguments.skip_bad,
-            ..ReadOptions::default()
+            blkparse_action: arguments
+                .blkparse_action
+                .unwrap_or(ReadOptions::default().blkparse_action),
         };
         let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
         let length = length.map(|metadata| metadata.len());

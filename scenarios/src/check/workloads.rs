@@ -392,6 +392,7 @@ impl Context<'_> {
                 None => None,
             },
             device: raw.device.as_ref().map(|device| device.get().clone()),
+            blkparse_action: self.action(&raw.blkparse_action)?,
             skip_bad: *raw.skip_bad.get(),
             read_share: match read_share {
                 Some(share) => Some(share?),
@@ -575,6 +576,20 @@ impl Context<'_> {
         }
         let think: Think = think?;
         Some(Arrivals::Closed { outstanding, think })
+    }
+
+    /// An action of blkparse.
+    fn action(&mut self, raw: &At<String>) -> Option<char> {
+        let mut letters = raw.get().chars();
+        let letter = letters.next().filter(char::is_ascii_uppercase);
+        if let (Some(letter), None) = (letter, letters.next()) {
+            return Some(letter);
+        }
+        let message = format!("`{}` is no action of blkparse", raw.get());
+        let help =
+            "an action is a capital letter, such as `Q` (queued) or `D` (sent to the device)";
+        self.add(Problem::new(raw.place(), message).help(help));
+        None
     }
 
     /// The trace's path: relative to the scenario, or in a change relative to the current directory.

@@ -23,6 +23,8 @@ pub struct Curves {
     pub capacity: Bytes,
     /// Number of requests that the device accepts before one completes.
     pub queue_depth: u32,
+    /// Time of a flush; zero: writes are durable without one.
+    pub flush: SimSpan,
     /// At least one; no two for the same kind of requests.
     pub curves: Vec<Curve>,
 }
@@ -80,6 +82,12 @@ pub(crate) struct RawCurves {
     /// Maximum number of requests in the device. Others wait in the node's scheduler.
     #[schemars(extend("default" = 65_535, "minimum" = 1, "maximum" = 1_048_576))]
     pub(crate) queue_depth: At<i64>,
+    /// Time that the device takes for a flush. Each write is done when a flush that began after its transfer has
+    /// ended, because we assume that a flush follows each write. One flush runs at a time, and writes that arrive
+    /// during it share the next one. Zero for devices with power-loss protection, and for latencies of writes
+    /// that were measured with their flushes.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) flush: Time,
     /// Latencies of the device: `[[device.NAME.curve]]`, or `[[curve]]` in a device file.
     #[schemars(length(min = 1))]
     pub(crate) curve: At<Vec<RawCurve>>,
@@ -122,6 +130,7 @@ pub(crate) enum RawOp {
 pub(crate) fn curves(raw: &RawCurves, context: &mut Context<'_>) -> Option<Curves> {
     let capacity = context.size_above_zero(&raw.capacity, "a capacity");
     let queue_depth = u32::try_from(*raw.queue_depth.get()).ok();
+    let flush = context.time(&raw.flush);
     let curves: Vec<Option<Curve>> =
         raw.curve.get().iter().map(|curve| self::curve(curve, context)).collect();
     let curves: Vec<Curve> = curves.into_iter().collect::<Option<_>>()?;
@@ -140,7 +149,7 @@ pub(crate) fn curves(raw: &RawCurves, context: &mut Context<'_>) -> Option<Curve
             return None;
         }
     }
-    Some(Curves { capacity: capacity?, queue_depth: queue_depth?, curves })
+    Some(Curves { capacity: capacity?, queue_depth: queue_depth?, flush: flush?, curves })
 }
 
 fn curve(raw: &RawCurve, context: &mut Context<'_>) -> Option<Curve> {
@@ -194,6 +203,9 @@ pub fn write(device: &Curves, source: &str, head: &[String]) -> String {
     let _ = writeln!(text, "source = {}", toml::Value::String(source.to_owned()));
     let _ = writeln!(text, "capacity = \"{} B\"", device.capacity.get());
     let _ = writeln!(text, "queue_depth = {}", device.queue_depth);
+    if !device.flush.is_zero() {
+        let _ = writeln!(text, "flush = \"{} ns\"", device.flush.as_ns());
+    }
     for curve in &device.curves {
         let counts: Vec<String> = curve.points.iter().map(|(count, _)| count.to_string()).collect();
         let times: Vec<String> =

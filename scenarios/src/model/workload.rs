@@ -49,6 +49,8 @@ pub enum WorkloadKind {
         block: Option<Bytes>,
         /// The device whose requests are replayed; `None`: all.
         device: Option<String>,
+        /// The action that makes a request, in blkparse's format.
+        blkparse_action: char,
         /// Whether bad lines and records are skipped.
         skip_bad: bool,
         /// Share of reads, drawn at random instead of the trace's directions.

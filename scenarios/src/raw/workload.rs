@@ -454,6 +454,9 @@ pub(crate) struct RawTrace {
     /// The device whose requests are replayed, in formats that distinguish devices. Without it, the
     /// requests of all devices are replayed as if they were one device.
     pub(crate) device: Option<At<String>>,
+    /// In `blkparse`: the action that makes a request, such as `Q` (queued) or `D` (sent to the device).
+    #[schemars(extend("default" = "Q"))]
+    pub(crate) blkparse_action: At<String>,
     /// Whether invalid lines and records are skipped. Otherwise the first one is an error.
     #[schemars(extend("default" = false))]
     pub(crate) skip_bad: At<bool>,

@@ -262,7 +262,7 @@ mod tests {
 
     fn device(curves: Vec<Curve>) -> Curves {
         let capacity = Bytes::gib(1);
-        Curves::new(&device::Curves { capacity, queue_depth: 64, curves })
+        Curves::new(&device::Curves { capacity, queue_depth: 64, flush: SimSpan::ZERO, curves })
     }
 
     fn io(op: Op, lbn: u64, kib: u64) -> Io<u32> {

@@ -3,13 +3,17 @@
 //! The drive gets as many commands as it can hold (`queue_depth`), in the scheduler's order. The others wait
 //! in front of it. While there are fewer commands than that, none waits, and the scheduler has no effect. A
 //! merged request is one command to the drive, and all its operations are done at the same time.
+//!
+//! If the drive has a volatile write buffer, a write is done when it is durable: when a flush that began after it has
+//! ended. Until then it counts as a command in the drive.
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use foretell_scenarios::model::Scheduler as Name;
-use foretell_units::{Sectors, SimTime};
+use foretell_units::{Op, Sectors, SimSpan, SimTime};
 
-use super::{Calls, Completion, Done, Model};
+use super::{Calls, Completion, Done, Flushes, Model};
 use crate::ledger::{Ledger, Usage, Violation};
 use crate::ssd::Written;
 use foretell_algorithms::io_scheduler::Io;
@@ -50,6 +54,12 @@ pub(super) struct Front<T, D> {
     /// End of the last request that the drive was given.
     head: Sectors,
     ledger: Ledger,
+    /// When measuring began.
+    marked: SimTime,
+    /// Present if writes wait for flushes.
+    flushes: Option<Flushes>,
+    /// Commands that wait for a flush, with its end; the earliest first.
+    unflushed: VecDeque<(SimTime, Done<u32>)>,
     /// Scratch.
     done: Vec<Done<u32>>,
 }
@@ -65,8 +75,17 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
             again: None,
             head: Sectors(0),
             ledger: Ledger::default(),
+            marked: SimTime::ZERO,
+            flushes: None,
+            unflushed: VecDeque::new(),
             done: Vec::new(),
         }
+    }
+
+    /// The same drive; each write waits for a flush of this length. Zero: for none.
+    pub(super) fn with_flushes(mut self, span: SimSpan) -> Self {
+        self.flushes = (!span.is_zero()).then(|| Flushes::new(span));
+        self
     }
 
     /// Adds an operation. Returns when to call [`Front::take`].
@@ -83,18 +102,21 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
         // a command may be done as soon as the drive gets it
         loop {
             self.drive.complete(now, &mut commands);
-            if commands.is_empty() && self.again.is_none_or(|again| again > now) {
+            let is_flushed = self.unflushed.front().is_some_and(|(at, _)| *at <= now);
+            if commands.is_empty() && !is_flushed && self.again.is_none_or(|again| again > now) {
                 break;
             }
             for command in commands.drain(..) {
-                let request = self.requests.remove(command.io.tag).take();
-                let request = request.expect("the drive completes what it was given");
-                self.scheduler.served(now, &request);
-                let sectors = request.sectors.get();
-                done.extend(request.operations().map(|(arrived, io)| {
-                    self.ledger.depart(now, arrived);
-                    Done { io, service: command.service * io.sectors.get() / sectors.max(1) }
-                }));
+                match &mut self.flushes {
+                    Some(flushes) if command.io.op == Op::Write => {
+                        self.unflushed.push_back((flushes.durable_at(now), command));
+                    }
+                    _ => self.leave(now, &command, done),
+                }
+            }
+            while self.unflushed.front().is_some_and(|(at, _)| *at <= now) {
+                let (_, command) = self.unflushed.pop_front().expect("it is there");
+                self.leave(now, &command, done);
             }
             self.go_on(now);
         }
@@ -102,8 +124,21 @@ impl<T: Copy + Debug + Send + 'static, D: Inside> Front<T, D> {
         self.wake(now)
     }
 
+    /// A command is done: all its operations leave.
+    fn leave(&mut self, now: SimTime, command: &Done<u32>, done: &mut Vec<Done<T>>) {
+        let request = self.requests.remove(command.io.tag).take();
+        let request = request.expect("the drive completes what it was given");
+        self.scheduler.served(now, &request);
+        let sectors = request.sectors.get();
+        done.extend(request.operations().map(|(arrived, io)| {
+            self.ledger.depart(now, arrived);
+            Done { io, service: command.service * io.sectors.get() / sectors.max(1) }
+        }));
+    }
+
     fn wake(&self, now: SimTime) -> Option<SimTime> {
-        self.drive.wake(now).into_iter().chain(self.again).min()
+        let flushed = self.unflushed.front().map(|(at, _)| *at);
+        self.drive.wake(now).into_iter().chain(self.again).chain(flushed).min()
     }
 
     /// Gives the drive the requests that it can hold.
@@ -146,12 +181,23 @@ impl<T: Copy + Debug + Send + 'static, D: Inside + Debug + Send> Model<T> for Fr
     fn mark(&mut self, now: SimTime) {
         self.ledger.mark(now);
         self.drive.mark(now);
+        if let Some(flushes) = &mut self.flushes {
+            flushes.mark(now);
+        }
+        self.marked = now;
     }
 
     /// Operations and queue length include those in front and inside; busy time and utilization are
     /// the drive's.
     fn usage(&mut self, now: SimTime) -> Usage {
-        let Usage { utilization, busy, .. } = self.drive.usage(now);
+        let Usage { mut utilization, mut busy, .. } = self.drive.usage(now);
+        // a flush may run beside transfers: the busier of the two limits the drive
+        if let Some(flushing) = self.flushes.as_ref().map(|flushes| flushes.busy(now)) {
+            let measured = now.saturating_since(self.marked);
+            busy = busy.max(flushing);
+            utilization =
+                utilization.max(flushing.as_secs_f64() / measured.as_secs_f64().max(1e-9));
+        }
         Usage { utilization, busy, ..self.ledger.usage(now, 1) }
     }
 

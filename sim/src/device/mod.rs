@@ -8,6 +8,7 @@
 pub mod array;
 pub mod curves;
 pub mod disk;
+mod flushes;
 mod front;
 mod slow;
 pub mod ssd;
@@ -24,6 +25,7 @@ use crate::disk::{Disk, Io};
 use crate::ledger::{Usage, Violation};
 use crate::ssd::{Ssd, Written};
 
+pub use flushes::Flushes;
 use front::Front;
 pub(crate) use front::Inside;
 use slow::Slow;
@@ -133,7 +135,8 @@ impl<T: Copy + Debug + Send + 'static> Device<T> {
                 Box::new(Front::new(drive, ssd.queue_depth, spec.scheduler))
             }
             device::Device::Curves(curves) => {
-                Box::new(Front::new(Curves::new(curves), curves.queue_depth, spec.scheduler))
+                let front = Front::new(Curves::new(curves), curves.queue_depth, spec.scheduler);
+                Box::new(front.with_flushes(curves.flush))
             }
             device::Device::Array(array) => Box::new(match owner {
                 Some(owner) => Array::installed(array, spec.scheduler, owner),

@@ -148,7 +148,8 @@ mod tests {
         let block = Bytes::kib(4);
         let curve = Curve { order: Order::Random, op: Op::Read, reads: 1.0, block, points };
         let capacity = Bytes::gib(1);
-        let curves = device::Curves { capacity, queue_depth: 8, curves: vec![curve] };
+        let curves =
+            device::Curves { capacity, queue_depth: 8, flush: SimSpan::ZERO, curves: vec![curve] };
         let (device_name, device) = ("steady".to_owned(), device::Device::Curves(curves));
         Disk {
             device_name,

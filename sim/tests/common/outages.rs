@@ -100,7 +100,12 @@ pub(crate) fn set_steady_disks(scenario: &mut Scenario, each: SimSpan) {
     });
     let large = curves.clone().map(|curve| Curve { block: Bytes::mib(1), ..curve });
     let curves = curves.into_iter().chain(large).collect();
-    let device = Device::Curves(Curves { capacity: Bytes::gib(200), queue_depth: 64, curves });
+    let device = Device::Curves(Curves {
+        capacity: Bytes::gib(200),
+        queue_depth: 64,
+        flush: SimSpan::ZERO,
+        curves,
+    });
     for host in &mut scenario.hosts {
         if let Role::Node(storage) = &mut host.role {
             storage.cache = super::cache(Bytes::kib(512));

@@ -21,10 +21,10 @@ pub(super) struct Report<'a> {
     notes: Vec<String>,
 }
 
-/// The reads or the writes of a job in a run.
+/// The reads, the writes or the flushes of a job in a run.
 struct Row {
     run: usize,
-    op: Op,
+    operation: &'static str,
     /// Measured and simulated value.
     iops: [f64; 2],
     latency_ms: [f64; 2],
@@ -84,10 +84,19 @@ impl<'a> Report<'a> {
                         let Some(seen) = &job.seen[op as usize] else { continue };
                         rows.push(Row {
                             run,
-                            op,
+                            operation: op.name(),
                             iops: [seen.iops, got.iops[op as usize]],
                             latency_ms: [seen.latency_ns, got.latency_ns[op as usize]]
                                 .map(|ns| ns / 1e6),
+                            scattered,
+                        });
+                    }
+                    if let Some(seen) = &job.flushes {
+                        rows.push(Row {
+                            run,
+                            operation: "flush",
+                            iops: [seen.per_s, got.flushes_per_s],
+                            latency_ms: [seen.latency_ns, got.flush_ns].map(|ns| ns / 1e6),
                             scattered,
                         });
                     }
@@ -169,7 +178,7 @@ impl<'a> Report<'a> {
             let [iops, latency] = row.errors();
             runs.add_row([
                 self.evidence.runs[row.run].name.clone(),
-                row.op.to_string(),
+                row.operation.to_owned(),
                 number(row.iops[0]),
                 number(row.iops[1]),
                 percent(iops),
@@ -238,7 +247,7 @@ impl<'a> Report<'a> {
             let [iops_error, latency_error] = row.errors();
             json!({
                 "run": self.evidence.runs[row.run].name,
-                "operation": row.op.name(),
+                "operation": row.operation,
                 "iops": row.iops[0],
                 "iops_simulated": row.iops[1],
                 "iops_error": iops_error,

@@ -4,6 +4,10 @@
 //! `jobname`, `job options`, and for each direction the counts, rates, latencies (`lat_ns`, `clat_ns`,
 //! and fio 2's `lat`, `clat` in microseconds) and percentiles. fio may print lines before the document
 //! (warnings, notes); they are skipped. Source: fio's HOWTO, "JSON output", and results of fio 3.33.
+//!
+//! A file may hold several documents. `--status-interval` writes one after another about the same jobs: the counts
+//! grow, and the last one holds all of them. Results of several runs may have been appended to one file: all of them
+//! are read.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +32,14 @@ pub enum ResultError {
         error: serde_json::Error,
     },
     /// It is JSON, but has no jobs.
-    #[error("fio result `{file}` has no list of `jobs`")]
+    #[error(
+        "fio result `{file}` has no list of `jobs`{has}; wanted the output of `fio --output-format=json`"
+    )]
     NoJobs {
         /// The file's name.
         file: String,
+        /// What it has instead.
+        has: String,
     },
     /// A job lacks a field that all known versions print.
     #[error(
@@ -75,6 +83,15 @@ pub struct Measured {
     pub runtime_ms: u64,
 }
 
+/// What a file holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Results {
+    /// The runs of fio, at least one.
+    pub runs: Vec<RunResult>,
+    /// What was not read.
+    pub notes: Vec<String>,
+}
+
 /// The output of one run of fio.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
@@ -82,6 +99,15 @@ pub struct RunResult {
     pub jobs: Vec<JobResult>,
     /// The devices under the files, by their names in the system, if fio reported them.
     pub devices: Vec<String>,
+}
+
+/// The flushes (`fsync`, `fdatasync`) of a job.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Flushes {
+    /// Their number.
+    pub count: u64,
+    /// Their mean latency, ms.
+    pub mean_ms: f64,
 }
 
 /// One job of a result.
@@ -97,6 +123,10 @@ pub struct JobResult {
     pub options: BTreeMap<String, String>,
     /// Its measurements in each direction in which it was active.
     pub measured: Vec<Measured>,
+    /// Its flushes, if there were any and their latency is known.
+    pub flushes: Option<Flushes>,
+    /// Running time in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 #[derive(Deserialize)]
@@ -113,46 +143,173 @@ struct RawJob {
     read: Value,
     #[serde(default)]
     write: Value,
+    #[serde(default)]
+    trim: Value,
+    #[serde(default)]
+    mixed: Value,
+    #[serde(default)]
+    sync: Value,
+    #[serde(default)]
+    job_runtime: u64,
 }
 
 impl JobResult {
-    /// The job described by these options.
+    /// The job described by these options, and the options that are not supported. A measured result is of use without
+    /// them, so they are left out.
     ///
     /// # Errors
     ///
-    /// If an option is not supported, or invalid.
-    pub fn job(&self) -> Result<Job, FioError> {
+    /// If an option is invalid.
+    pub fn job(&self) -> Result<(Job, Vec<String>), FioError> {
         let setting = |(key, value): (&String, &String)| Setting {
             line: 0,
             key: key.clone(),
             value: value.clone(),
         };
-        let settings: Vec<Setting> = self.options.iter().map(setting).collect();
-        Job::of(&self.name, &settings)
+        let mut settings: Vec<Setting> = self.options.iter().map(setting).collect();
+        let mut ignored = Vec::new();
+        loop {
+            match Job::of(&self.name, &settings) {
+                Err(FioError::Unsupported { key, .. })
+                    if settings.iter().any(|setting| setting.key == key) =>
+                {
+                    settings.retain(|setting| setting.key != key);
+                    ignored.push(key);
+                }
+                found => return found.map(|job| (job, ignored)),
+            }
+        }
+    }
+
+    /// Whether `later` is the same job at a later time of the same run: nothing shrinks, and what grew took time.
+    fn grows_into(&self, later: &Self) -> bool {
+        let named = (&self.name, self.group, &self.options);
+        named == (&later.name, later.group, &later.options)
+            && self.elapsed_ms <= later.elapsed_ms
+            && self.measured.iter().all(|before| {
+                let mut after = later.measured.iter().filter(|after| after.op == before.op);
+                after.any(|after| {
+                    before.requests == after.requests
+                        || (before.requests < after.requests
+                            && before.runtime_ms + LEAST_INTERVAL_MS <= after.runtime_ms)
+                })
+            })
     }
 }
 
-/// Parses the result in `text`; `file` is its name for errors.
+/// Status reports of a run are at least this far apart.
+const LEAST_INTERVAL_MS: u64 = 100;
+
+/// A document of a file.
+struct Document {
+    run: RunResult,
+    /// When it was written, and how long its jobs had run, in seconds.
+    written_s: Option<u64>,
+    elapsed_s: u64,
+}
+
+impl Document {
+    /// Whether `later` is a later report of the same run.
+    fn grows_into(&self, later: &Self) -> bool {
+        let is_apart = self.written_s.zip(later.written_s).is_some_and(|(before, after)| {
+            // the later one began after this one had been written
+            after > before && after - before >= later.elapsed_s.max(1)
+        });
+        !is_apart
+            && self.run.jobs.len() <= later.run.jobs.len()
+            && self
+                .run
+                .jobs
+                .iter()
+                .zip(&later.run.jobs)
+                .all(|(before, after)| before.grows_into(after))
+    }
+}
+
+/// Parses the results in `text`; `file` is its name for errors.
 ///
 /// # Errors
 ///
-/// If it is not a result of fio.
-pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
-    // notes come before the document, on separate lines
-    let begin = if text.starts_with('{') { 0 } else { text.find("\n{").map_or(0, |at| at + 1) };
-    let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
-    let document = match documents.next() {
-        Some(Ok(document)) => document,
-        Some(Err(error)) => return Err(ResultError::NotJson { file: file.to_owned(), error }),
-        None => return Err(ResultError::NoJobs { file: file.to_owned() }),
+/// If it holds no result of fio.
+pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
+    let mut notes = Vec::new();
+    let mut documents: Vec<Document> = Vec::new();
+    let (mut found, mut superseded) = (0, 0);
+    let mut rest = text;
+    while let Some(begin) = document_begin(rest, found == 0) {
+        let mut values = serde_json::Deserializer::from_str(&rest[begin..]).into_iter::<Value>();
+        let value = match values.next() {
+            Some(Ok(value)) => value,
+            // what was written before is whole
+            Some(Err(error)) if found > 0 => {
+                notes.push(format!("`{file}`: JSON document {} is not read: {error}", found + 1));
+                break;
+            }
+            Some(Err(error)) => {
+                return Err(ResultError::NotJson { file: file.to_owned(), error });
+            }
+            None => break,
+        };
+        rest = &rest[begin + values.byte_offset()..];
+        found += 1;
+        let all = if let Value::Array(all) = value { all } else { vec![value] };
+        for value in &all {
+            let next = document(file, value, &mut notes)?;
+            if documents.last().is_some_and(|last| last.grows_into(&next)) {
+                superseded += 1;
+                documents.pop();
+            }
+            documents.push(next);
+        }
+    }
+    if documents.is_empty() {
+        return Err(ResultError::NoJobs { file: file.to_owned(), has: String::new() });
+    }
+    if superseded > 0 {
+        notes.push(format!(
+            "`{file}`: {superseded} reports of runs that went on are left out; the last one of each run has \
+             all of it"
+        ));
+    }
+    Ok(Results { runs: documents.into_iter().map(|document| document.run).collect(), notes })
+}
+
+/// Where the next document begins. Notes may come before it, on separate lines.
+fn document_begin(text: &str, is_first: bool) -> Option<usize> {
+    let trimmed = text.trim_start();
+    if trimmed.starts_with(['{', '[']) {
+        return Some(text.len() - trimmed.len());
+    }
+    match text.find("\n{") {
+        Some(at) => Some(at + 1),
+        // the parser says what is wrong with a text without any document
+        None => (is_first && !trimmed.is_empty()).then_some(0),
+    }
+}
+
+/// The keys of a JSON value, for people.
+fn keys(value: &Value) -> String {
+    let Some(table) = value.as_object().filter(|table| !table.is_empty()) else {
+        return String::new();
     };
-    let no_jobs = || ResultError::NoJobs { file: file.to_owned() };
+    let keys: Vec<String> = table.keys().take(8).map(|key| format!("`{key}`")).collect();
+    format!("; it has {}", keys.join(", "))
+}
+
+/// Reads one document.
+fn document(
+    file: &str,
+    document: &Value,
+    notes: &mut Vec<String>,
+) -> Result<Document, ResultError> {
+    let no_jobs = || ResultError::NoJobs { file: file.to_owned(), has: keys(document) };
     let global: BTreeMap<String, Value> = document
         .get("global options")
         .and_then(|options| serde_json::from_value(options.clone()).ok())
         .unwrap_or_default();
     let jobs = document.get("jobs").and_then(Value::as_array).ok_or_else(no_jobs)?;
     let mut found = Vec::new();
+    let mut elapsed_s = 0;
     for job in jobs {
         let raw: RawJob = serde_json::from_value(job.clone()).map_err(|_| no_jobs())?;
         let mut options = global.clone();
@@ -163,24 +320,38 @@ pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
         };
         let unknown = |lacks: String| ResultError::Unknown {
             file: file.to_owned(),
-            version: version(&document),
+            version: version(document),
             job: raw.jobname.clone(),
             lacks,
         };
+        let unread = [("trim", &raw.trim), ("mixed", &raw.mixed)];
+        let unread = unread.into_iter().filter(|(_, side)| count(side, "total_ios") > Some(0));
+        let unread: Vec<&str> = unread.map(|(name, _)| name).collect();
         if raw.read.is_null() && raw.write.is_null() {
-            return Err(unknown("`read` and no `write`".to_owned()));
+            let instead = match unread.first() {
+                Some(name) => format!(", but `{name}`"),
+                None => String::new(),
+            };
+            return Err(unknown(format!("`read` and no `write`{instead}")));
+        }
+        if let Some(name) = unread.first() {
+            notes.push(format!("`{file}`, job `{}`: `{name}` is not read", raw.jobname));
         }
         let mut directions = Vec::new();
         for (op, side) in [(Op::Read, &raw.read), (Op::Write, &raw.write)] {
             let lacking = |field: &str| unknown(format!("`{field}` of what it did as `{op}`"));
             directions.extend(measured(op, side).map_err(lacking)?);
         }
+        elapsed_s = elapsed_s.max(job.get("elapsed").and_then(Value::as_u64).unwrap_or(0));
+        let ran_ms = directions.iter().map(|found| found.runtime_ms).max().unwrap_or(0);
         found.push(JobResult {
             name: raw.jobname,
             group: raw.groupid,
             error: raw.error,
             options: options.into_iter().map(|(key, value)| (key, text(value))).collect(),
             measured: directions,
+            flushes: flushes(&raw.sync),
+            elapsed_ms: raw.job_runtime.max(ran_ms),
         });
     }
     if found.is_empty() {
@@ -188,7 +359,22 @@ pub fn parse(file: &str, text: &str) -> Result<RunResult, ResultError> {
     }
     let devices = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
     let name = |device: &Value| device.get("name")?.as_str().map(str::to_owned);
-    Ok(RunResult { jobs: found, devices: devices.filter_map(name).collect() })
+    let run = RunResult { jobs: found, devices: devices.filter_map(name).collect() };
+    let written_s = document.get("timestamp").and_then(Value::as_u64);
+    Ok(Document { run, written_s, elapsed_s })
+}
+
+/// The flushes of a job.
+fn flushes(sync: &Value) -> Option<Flushes> {
+    let count = count(sync, "total_ios").filter(|count| *count > 0)?;
+    let mean_ns = sync.get("lat_ns")?.get("mean")?.as_f64()?;
+    (mean_ns > 0.0).then_some(Flushes { count, mean_ms: mean_ns / 1e6 })
+}
+
+/// A count; scripts that merge results may have turned `3` into `3.0`.
+fn count(side: &Value, key: &str) -> Option<u64> {
+    let value = side.get(key)?;
+    value.as_u64().or_else(|| value.as_f64().map(|number| number as u64))
 }
 
 /// fio's version according to the document.
@@ -202,11 +388,7 @@ fn version(document: &Value) -> String {
 /// The error is the name of a required field that is missing.
 fn measured(op: Op, side: &Value) -> Result<Option<Measured>, &'static str> {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_f64);
-    // scripts that merge results may have turned `3` into `3.0`
-    let count = |key: &str| {
-        let value = side.get(key)?;
-        value.as_u64().or_else(|| value.as_f64().map(|number| number as u64))
-    };
+    let count = |key: &str| count(side, key);
     // fio 2.1 and older give only rate and time
     let by_rate = || Some((number(side, "iops")? * number(side, "runtime")? / 1e3).round() as u64);
     let Some(requests) = count("total_ios").or_else(by_rate) else {
@@ -280,14 +462,15 @@ mod tests {
 
     #[test]
     fn a_result_is_read_with_its_options() {
-        let RunResult { jobs, devices } = parse("r.json", RESULT).unwrap();
+        let RunResult { jobs, devices } = parse("r.json", RESULT).unwrap().runs.remove(0);
         assert_eq!(devices, ["vda"]);
         assert_eq!((jobs.len(), jobs[0].measured.len()), (1, 1));
         let read = &jobs[0].measured[0];
         assert_eq!((read.requests, read.bytes), (2, Bytes(8192)));
         assert_eq!((read.mean_ms, read.deviation_ms, read.max_ms), (2.0, 0.5, 3.0));
         assert_eq!(read.percentiles_ms, [(1.0, 1.0), (99.0, 2.5)]);
-        let job = jobs[0].job().unwrap();
+        let (job, ignored) = jobs[0].job().unwrap();
+        assert!(ignored.is_empty());
         assert_eq!((job.iodepth, job.sizes[0].largest()), (4, Bytes::kib(8)));
     }
 
@@ -322,8 +505,78 @@ mod tests {
             message_of(&named)
         );
         // the expected rate follows from the count and the time
-        let RunResult { jobs, .. } = parse("x", &RESULT.replace("\"iops\"", "\"rate\"")).unwrap();
+        let renamed = parse("x", &RESULT.replace("\"iops\"", "\"rate\"")).unwrap();
+        let jobs = &renamed.runs[0].jobs;
         assert!((jobs[0].measured[0].iops - 20.0).abs() < 1e-9);
+    }
+
+    /// A result after `seconds`, with `ios` writes; `at`: when it was written.
+    fn after(job: &str, at: u64, seconds: u64, ios: u64) -> String {
+        format!(
+            "{{\"timestamp\": {at}, \"jobs\": [{{\"jobname\": \"{job}\", \"elapsed\": {seconds},
+              \"job options\": {{\"rw\": \"write\"}}, \"read\": {{\"total_ios\": 0}},
+              \"write\": {{\"total_ios\": {ios}, \"iops\": 1.0, \"runtime\": {}}}}}]}}\n",
+            seconds * 1000
+        )
+    }
+
+    fn requests(text: &str) -> Vec<u64> {
+        let found = parse("x", text).unwrap();
+        found.runs.iter().map(|run| run.jobs[0].measured[0].requests).collect()
+    }
+
+    #[test]
+    fn of_reports_about_one_run_the_last_one_counts() {
+        let text = after("a", 100, 1, 50)
+            + "a note\n"
+            + &after("a", 101, 2, 90)
+            + &after("a", 102, 3, 140);
+        assert_eq!(requests(&text), [140]);
+        let notes = parse("x", &text).unwrap().notes;
+        assert_eq!(
+            notes,
+            [
+                "`x`: 2 reports of runs that went on are left out; the last one of each run has all of it"
+            ]
+        );
+        // the last one is cut off
+        let cut = &text[..text.len() - 20];
+        assert_eq!(requests(cut), [90]);
+        assert!(
+            parse("x", cut)
+                .unwrap()
+                .notes
+                .iter()
+                .any(|note| note.contains("document 3 is not read"))
+        );
+    }
+
+    #[test]
+    fn all_runs_in_a_file_count() {
+        assert_eq!(requests(&(after("a", 100, 10, 50) + &after("b", 120, 10, 90))), [50, 90]);
+        // the same job again: the second began after the first had ended
+        assert_eq!(requests(&(after("a", 100, 10, 50) + &after("a", 120, 11, 90))), [50, 90]);
+        // it did less
+        assert_eq!(requests(&(after("a", 1, 10, 50) + &after("a", 1, 10, 40))), [50, 40]);
+        // in a list
+        let list = format!("[{},{}]", after("a", 100, 10, 50), after("b", 120, 10, 90));
+        assert_eq!(requests(&list), [50, 90]);
+    }
+
+    #[test]
+    fn what_else_a_result_has_is_named() {
+        let error = parse("x", "{\"client_stats\": []}").unwrap_err().to_string();
+        assert!(error.contains("no list of `jobs`; it has `client_stats`; wanted"), "{error}");
+        let trims =
+            RESULT.replace("\"write\" : {", "\"trim\" : { \"total_ios\" : 3 }, \"write\" : {");
+        assert_eq!(parse("x", &trims).unwrap().notes, ["`x`, job `a`: `trim` is not read"]);
+    }
+
+    #[test]
+    fn flushes_have_a_latency_of_their_own() {
+        let sync = "\"sync\" : { \"total_ios\" : 2, \"lat_ns\" : { \"mean\" : 1500000.0 } }, \"write\" : {";
+        let found = parse("x", &RESULT.replace("\"write\" : {", sync)).unwrap();
+        assert_eq!(found.runs[0].jobs[0].flushes, Some(Flushes { count: 2, mean_ms: 1.5 }));
     }
 
     proptest! {

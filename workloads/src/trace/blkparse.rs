@@ -17,11 +17,32 @@ use crate::Op;
 
 /// The reader.
 pub(super) struct Blkparse {
-    pub(super) device: Device,
+    device: Device,
     /// The action that marks a request.
-    pub(super) action: u8,
+    action: u8,
     /// Whether the summary has begun.
-    pub(super) summary: bool,
+    summary: bool,
+    /// Other actions with reads and writes of the device, and the number of lines of each.
+    others: Vec<(String, u64)>,
+}
+
+/// No more different actions than this are counted; there are about twenty.
+const MOST_ACTIONS: usize = 32;
+
+impl Blkparse {
+    /// `action`: the action that marks a request.
+    pub(super) fn new(device: Device, action: u8) -> Self {
+        Self { device, action, summary: false, others: Vec::new() }
+    }
+
+    fn count(&mut self, action: &[u8]) {
+        let known = self.others.iter_mut().find(|(name, _)| name.as_bytes() == action);
+        if let Some((_, count)) = known {
+            *count += 1;
+        } else if self.others.len() < MOST_ACTIONS && action.iter().all(u8::is_ascii_uppercase) {
+            self.others.push((String::from_utf8_lossy(action).into_owned(), 1));
+        }
+    }
 }
 
 /// The start of an event.
@@ -55,7 +76,11 @@ impl LineFormat for Blkparse {
             (false, true) => Op::Write,
             _ => return Ok(Parsed::Other),
         };
-        if action != [self.action] || !self.device.is(device) {
+        if !self.device.is(device) {
+            return Ok(Parsed::Other);
+        }
+        if action != [self.action] {
+            self.count(action);
             return Ok(Parsed::Other);
         }
         let sector = words.next("sector", "a sector's number")?;
@@ -82,6 +107,10 @@ impl LineFormat for Blkparse {
             return Ok(Parsed::Other);
         }
         Ok(Parsed::Request(Raw { ticks, op, offset, size }))
+    }
+
+    fn other_actions(&self) -> &[(String, u64)] {
+        &self.others
     }
 }
 
@@ -119,6 +148,19 @@ CPU0 (8,0):
 
 Throughput (R/W): 0KiB/s / 8KiB/s
 ";
+
+    #[test]
+    fn a_trace_without_the_action_says_which_it_has() {
+        let issued = "8,16 1 1 0.0 1 D R 2048 + 8 [fio]\n8,16 1 2 0.1 0 C R 2048 + 8 [0]\n\
+                      8,16 1 3 0.2 1 D WS 4096 + 16 [fio]\n";
+        assert_eq!(
+            error(Format::Blkparse, issued.as_bytes()),
+            "no line of trace `test` has the action `Q`, which makes a request; 2 have `D`, 1 have `C`. Choose one \
+             of these with `--blkparse-action D` (`blkparse_action = \"D\"` in a workload of kind `trace`)"
+        );
+        // no reads or writes at all
+        assert!(list(Format::Blkparse, b"8,0 1 1 0.0 1 P N [cat]\n").is_empty());
+    }
 
     #[test]
     fn queued_reads_and_writes_are_requests() {

@@ -76,6 +76,11 @@ pub(super) trait Decoder: Send {
 
     /// Nanoseconds in the format's unit of time.
     fn tick_ns(&self) -> u64;
+
+    /// Actions of lines that would be requests with another choice of the action, and the number of lines of each.
+    fn other_actions(&self) -> &[(String, u64)] {
+        &[]
+    }
 }
 
 /// A text format with one request per line.
@@ -85,6 +90,11 @@ pub(super) trait LineFormat: Send {
 
     /// Parses a line that is not blank.
     fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed, Fault<'l>>;
+
+    /// As in [`Decoder::other_actions`].
+    fn other_actions(&self) -> &[(String, u64)] {
+        &[]
+    }
 }
 
 /// Decodes a text format. Blank lines are skipped.
@@ -147,6 +157,10 @@ impl<F: LineFormat> Decoder for Lines<F> {
 
     fn tick_ns(&self) -> u64 {
         F::TICK_NS
+    }
+
+    fn other_actions(&self) -> &[(String, u64)] {
+        self.format.other_actions()
     }
 }
 
@@ -230,6 +244,11 @@ pub(super) struct Clock {
 impl Clock {
     pub(super) fn new(tick_ns: u64) -> Self {
         Self { tick_ns, ..Self::default() }
+    }
+
+    /// The same clock; time starts at zero on the trace's own clock.
+    pub(super) fn from_zero(self) -> Self {
+        Self { first: Some(0), ..self }
     }
 
     /// Time of issue of the request with these `ticks`: not before that of the previous request.

@@ -141,6 +141,34 @@ pub enum TraceError {
         /// The action given.
         action: char,
     },
+    /// An action is given, but the format has none.
+    #[error(
+        "`{action}` given as the action that makes a request in trace `{trace}`, but it has no effect: the trace is \
+         read as `{format}`, and actions belong to `blkparse`"
+    )]
+    NoActions {
+        /// The trace's name.
+        trace: String,
+        /// The action given.
+        action: char,
+        /// The trace's format.
+        format: Format,
+    },
+    /// No line of a block trace has the action that makes a request.
+    #[error(
+        "no line of trace `{trace}` has the action `{action}`, which makes a request; {found}. Choose one of these \
+         with `--blkparse-action {choice}` (`blkparse_action = \"{choice}\"` in a workload of kind `trace`)"
+    )]
+    NoSuchAction {
+        /// The trace's name.
+        trace: String,
+        /// The chosen action.
+        action: char,
+        /// The actions that it has, with the number of lines of each.
+        found: String,
+        /// The action that is likely meant.
+        choice: String,
+    },
     /// The first record is not of the given binary format.
     #[error(
         "trace `{trace}` is not of vscsiStats: its first record states neither version 0100 nor version 0200"
@@ -200,6 +228,20 @@ pub enum TraceError {
         /// Number of bytes of a record.
         wanted: usize,
     },
+}
+
+impl TraceError {
+    /// The error for a block trace without the chosen action. `others`: the actions that it has, at least one, with the
+    /// number of lines of each.
+    pub(super) fn no_such_action(trace: String, action: char, others: &[(String, u64)]) -> Self {
+        /// Actions that each request has once, in the order of its life; most useful first.
+        const ONCE: [&str; 4] = ["Q", "D", "I", "C"];
+        let found: Vec<String> =
+            others.iter().map(|(action, count)| format!("{count} have `{action}`")).collect();
+        let has = |action: &&str| others.iter().any(|(name, _)| name == action);
+        let choice = ONCE.into_iter().find(has).unwrap_or(&others[0].0).to_owned();
+        Self::NoSuchAction { trace, action, found: found.join(", "), choice }
+    }
 }
 
 /// An error found by a parser; formatting costs nothing until it is shown.

@@ -3,8 +3,9 @@
 //! The first line is `fio version 2 iolog` or `fio version 3 iolog`. The other lines are `file
 //! action` (add, open, close) or `file action offset length` in bytes; in version 3 each begins
 //! with the time in µs since the start. Actions without data (`sync`, `datasync`, `trim`) are left
-//! out. Version 2 has no times except by `wait`, which adds a number of µs to a clock: requests
-//! have times from the first `wait` on, and none before. A device is identified by the file's name;
+//! out. Version 2 has no times except by `wait`, which adds a number of µs to a clock that starts at zero. A log of
+//! version 2 without `wait` has no times. If the first `wait` comes late (not in the part of the file that is looked at
+//! first), requests before it have no times. A device is identified by the file's name;
 //! if none is chosen, the files share their addresses. Source: fio's HOWTO, "Trace file format",
 //! and a log of fio 3.33.
 
@@ -19,12 +20,13 @@ pub(super) struct FioIolog {
     pub(super) device: Device,
     /// The version stated in the first line.
     version: Option<Version>,
+    /// In version 2: the sum of the waits so far.
+    waited: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
 enum Version {
-    /// Version 2, with the sum of the waits so far.
-    Two(Option<u64>),
+    Two,
     Three,
 }
 
@@ -35,14 +37,31 @@ const ACTION: &str =
 const HEADER: &str = "`fio version 2 iolog` or `fio version 3 iolog` in the first line";
 
 impl FioIolog {
-    pub(super) fn new(device: Device) -> Self {
-        Self { device, version: None }
+    /// `head`: the beginning of the file.
+    pub(super) fn new(device: Device, head: &[u8]) -> Self {
+        let waited = has_wait(head).then_some(0);
+        Self { device, version: None, waited }
     }
+}
+
+/// Whether a line of the file's beginning is a `wait`.
+fn has_wait(head: &[u8]) -> bool {
+    head.split(|byte| *byte == b'\n').any(|line| {
+        let mut words = Words::new(line);
+        words.try_next();
+        words.try_next() == Some(b"wait")
+    })
+}
+
+/// Whether times come from `wait` alone.
+pub(super) fn has_only_waits(head: &[u8]) -> bool {
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    matches!(version(first), Some(Version::Two))
 }
 
 fn version(line: &[u8]) -> Option<Version> {
     match line.trim_ascii() {
-        b"fio version 2 iolog" => Some(Version::Two(None)),
+        b"fio version 2 iolog" => Some(Version::Two),
         b"fio version 3 iolog" => Some(Version::Three),
         _ => None,
     }
@@ -53,7 +72,7 @@ impl LineFormat for FioIolog {
 
     #[inline]
     fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed, Fault<'l>> {
-        let Some(known) = &mut self.version else {
+        let Some(known) = self.version else {
             self.version = version(line);
             return match self.version {
                 Some(_) => Ok(Parsed::Nothing),
@@ -63,9 +82,9 @@ impl LineFormat for FioIolog {
             };
         };
         let mut words = Words::new(line);
-        let ticks = match *known {
+        let ticks = match known {
             Version::Three => Some(words.number("timestamp")?),
-            Version::Two(waited) => waited,
+            Version::Two => self.waited,
         };
         let file = words.next("file", "a file's name")?;
         let action = words.next("action", ACTION)?;
@@ -74,9 +93,7 @@ impl LineFormat for FioIolog {
             b"write" => Op::Write,
             b"wait" => {
                 let wait = words.number("wait")?;
-                if let Version::Two(waited) = known {
-                    *waited = Some(waited.unwrap_or(0).saturating_add(wait));
-                }
+                self.waited = Some(self.waited.unwrap_or(0).saturating_add(wait));
                 return Ok(Parsed::Nothing);
             }
             b"add" | b"open" | b"close" => return Ok(Parsed::Nothing),
@@ -111,15 +128,20 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_times_from_the_first_wait_on() {
+    fn version_2_has_times_by_waits() {
         let text = b"fio version 2 iolog\n/a add\n/a open\n/a read 0 512\n/a wait 500 0\n\
                      /b write 512 512\n/a wait 700\n/a trim 0 512\n/a read 1024 512\n/a close\n";
         assert_eq!(
             list(Format::FioIolog, text),
-            ["- read 0+512", "0 write 512+512", "700000 read 1024+512"]
+            ["0 read 0+512", "500000 write 512+512", "1200000 read 1024+512"]
         );
         let (requests, other) = of_device(Format::FioIolog, text, "/b");
         assert_eq!((requests.len(), other), (1, 3));
+        // a wait before the first request
+        let text = b"fio version 2 iolog\n/a add\n/a wait 500\n/a read 0 512\n/a wait 100\n/a read 0 512\n";
+        assert_eq!(list(Format::FioIolog, text), ["500000 read 0+512", "600000 read 0+512"]);
+        let text = b"fio version 2 iolog\n/a read 0 512\n/a read 512 512\n";
+        assert_eq!(list(Format::FioIolog, text), ["- read 0+512", "- read 512+512"]);
     }
 
     #[test]

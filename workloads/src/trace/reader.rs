@@ -13,7 +13,7 @@ use super::decode::{Clock, Decoder, Lines, Records, Tally};
 use super::device::Device;
 use super::disksim::DiskSim;
 use super::error::{MOST_YEARS, TraceError, YEAR_NS};
-use super::fio_iolog::FioIolog;
+use super::fio_iolog::{self, FioIolog};
 use super::foretell::{self, Foretell};
 use super::format::Format;
 use super::input::Input;
@@ -65,6 +65,8 @@ pub struct TraceReader {
     looks_like: Option<Format>,
     timed: bool,
     device: Device,
+    /// The action that marks a request, where lines have actions.
+    action: char,
     clock: Clock,
     tally: Tally,
     /// Number of requests so far.
@@ -125,6 +127,10 @@ impl TraceReader {
             let (trace, wanted) = (input.name().to_owned(), wanted.join(", "));
             return Err(TraceError::NoBlocks { trace, format, wanted });
         }
+        if action != ReadOptions::default().blkparse_action && format != Format::Blkparse {
+            let trace = input.name().to_owned();
+            return Err(TraceError::NoActions { trace, action, format });
+        }
         let timed = match format {
             Format::BlockList => false,
             Format::Foretell => !foretell::is_untimed(head),
@@ -149,14 +155,14 @@ impl TraceReader {
             Format::Alibaba => Box::new(Lines::new(Alibaba { device, fresh })),
             Format::Tencent => Box::new(Lines::new(Tencent { device, fresh })),
             Format::Spc => Box::new(Lines::new(Spc { device, block: block(SECTOR_BYTES) })),
-            Format::FioIolog => Box::new(Lines::new(FioIolog::new(device))),
-            Format::Blkparse => {
-                Box::new(Lines::new(Blkparse { device, action: action as u8, summary: false }))
-            }
+            Format::FioIolog => Box::new(Lines::new(FioIolog::new(device, head))),
+            Format::Blkparse => Box::new(Lines::new(Blkparse::new(device, action as u8))),
             Format::DiskSim => Box::new(Lines::new(DiskSim { device, block: block(SECTOR_BYTES) })),
             Format::Foretell => Box::new(Lines::new(Foretell::new())),
         };
         let clock = Clock::new(decoder.tick_ns());
+        let waits = format == Format::FioIolog && fio_iolog::has_only_waits(head);
+        let clock = if waits { clock.from_zero() } else { clock };
         let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
         Ok(Self {
             input,
@@ -165,6 +171,7 @@ impl TraceReader {
             looks_like,
             timed,
             device: chosen,
+            action,
             clock,
             tally,
             given: 0,
@@ -246,7 +253,11 @@ impl Iterator for TraceReader {
                 }
                 Ok(None) => {
                     self.done = true;
-                    None
+                    let others = self.decoder.other_actions();
+                    (self.given == 0 && !others.is_empty()).then(|| {
+                        let trace = self.input.name().to_owned();
+                        Err(TraceError::no_such_action(trace, self.action, others))
+                    })
                 }
                 Err(error) => {
                     self.done = true;

@@ -1,11 +1,13 @@
 //! The jobs of a run on a simulated device. Each slot of a job submits a request, waits for it, pauses, and
 //! submits the next.
+//!
+//! A process that flushes after a number of writes waits for its requests, flushes the device, and goes on.
 
 use foretell_algorithms::io_scheduler::Io;
 use foretell_scenarios::device::{Curves, Device as Profile};
 use foretell_scenarios::model::{Disk, Scheduler};
 use foretell_sim::agenda::Agenda;
-use foretell_sim::device::Device;
+use foretell_sim::device::{Device, Flushes};
 use foretell_units::{Bytes, Op, SECTOR_BYTES, Sectors, Seed, SimSpan, SimTime};
 use foretell_workloads::fio::{Job, JobRequests, SizeMix};
 use foretell_workloads::source::Source;
@@ -23,6 +25,8 @@ pub(super) struct Driven<'a> {
     pub(super) job: &'a Job,
     /// Pause between a completion and the next submission.
     pub(super) gap: SimSpan,
+    /// Number of writes after which a process flushes the device.
+    pub(super) writes_per_flush: Option<u32>,
 }
 
 /// What a job achieved on the device.
@@ -32,6 +36,10 @@ pub struct Got {
     pub iops: [f64; 2],
     /// Mean latency, by [`Op`]; NaN without requests.
     pub latency_ns: [f64; 2],
+    /// Flushes a second.
+    pub flushes_per_s: f64,
+    /// Mean latency of a flush; NaN without flushes.
+    pub flush_ns: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +58,19 @@ struct Slot {
     since: SimTime,
 }
 
+/// A process of a job.
+struct Process {
+    requests: JobRequests,
+    /// Its requests in the device.
+    present: u32,
+    /// Its writes since the last flush.
+    unflushed: u32,
+    /// It is flushing until then.
+    flushed_at: SimTime,
+    /// Slots that wait for the flush.
+    waiting: Vec<u32>,
+}
+
 #[derive(Clone, Copy, Default)]
 struct Count {
     requests: u64,
@@ -57,7 +78,11 @@ struct Count {
 }
 
 /// Runs the jobs at the same time. Returns what each achieved.
+///
+/// The jobs flush the device as they say; its writes do not wait for flushes of their own.
 pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Error> {
+    let mut flushes = Flushes::new(device.flush);
+    let device = &Curves { flush: SimSpan::ZERO, ..device.clone() };
     let disk = Disk {
         device_name: "calibrated".to_owned(),
         device: Profile::Curves(device.clone()),
@@ -71,7 +96,13 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
     for (number, driven) in jobs.iter().enumerate() {
         for _ in 0..driven.job.numjobs {
             let process = processes.len();
-            processes.push(requests(driven.job, disk.device.capacity(), process)?);
+            processes.push(Process {
+                requests: requests(driven.job, disk.device.capacity(), process)?,
+                present: 0,
+                unflushed: 0,
+                flushed_at: SimTime::ZERO,
+                waiting: Vec::new(),
+            });
             slots.extend((0..driven.job.iodepth).map(|_| Slot {
                 job: number,
                 process,
@@ -87,15 +118,39 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
     // by then all slots are in use, and each has completed a few requests
     let warm = 4 * slots.len() as u64;
     let mut counts = vec![[Count::default(); 2]; jobs.len()];
+    let mut flushed = vec![Count::default(); jobs.len()];
     let (mut done, mut from) = (0, SimTime::ZERO);
     while let Some(event) = agenda.next() {
         let now = agenda.now();
         let call = match event {
             Event::Submit(number) => {
                 let slot = &mut slots[number as usize];
-                let next = processes[slot.process].next_request();
+                let process = &mut processes[slot.process];
+                if now < process.flushed_at {
+                    agenda.schedule(process.flushed_at, event);
+                    continue;
+                }
+                let due = jobs[slot.job].writes_per_flush;
+                if due.is_some_and(|writes| process.unflushed >= writes) {
+                    process.waiting.push(number);
+                    if process.present == 0 {
+                        let at = flushes.durable_at(now);
+                        (process.unflushed, process.flushed_at) = (0, at);
+                        for slot in process.waiting.drain(..) {
+                            agenda.schedule(at, Event::Submit(slot));
+                        }
+                        if done >= warm {
+                            flushed[slot.job].requests += 1;
+                            flushed[slot.job].latency_ns += (at - now).as_ns();
+                        }
+                    }
+                    continue;
+                }
+                let next = process.requests.next_request();
                 let Ok(Some(request)) = next else { unreachable!("a job here has no end") };
                 (slot.op, slot.since) = (request.access.op, now);
+                process.present += 1;
+                process.unflushed += u32::from(slot.op == Op::Write);
                 let lbn = Sectors(request.access.offset.get() / SECTOR_BYTES);
                 let sectors = Sectors(request.access.size.get().div_ceil(SECTOR_BYTES));
                 let thread = slot.process as u64;
@@ -105,6 +160,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
                 let completion = device.complete(now);
                 if let Some(completed) = completion.done {
                     let slot = &slots[completed.io.tag as usize];
+                    processes[slot.process].present -= 1;
                     if done >= warm {
                         let count = &mut counts[slot.job][slot.op as usize];
                         count.requests += 1;
@@ -129,11 +185,15 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
         }
     }
     let seconds = (agenda.now() - from).as_secs_f64();
-    let got = |of: &[Count; 2]| Got {
-        iops: of.map(|count| count.requests as f64 / seconds),
-        latency_ns: of.map(|count| count.latency_ns as f64 / count.requests as f64),
+    let per_s = |count: Count| count.requests as f64 / seconds;
+    let mean_ns = |count: Count| count.latency_ns as f64 / count.requests as f64;
+    let got = |(of, flushed): (&[Count; 2], &Count)| Got {
+        iops: of.map(per_s),
+        latency_ns: of.map(mean_ns),
+        flushes_per_s: per_s(*flushed),
+        flush_ns: mean_ns(*flushed),
     };
-    Ok(counts.iter().map(got).collect())
+    Ok(counts.iter().zip(&flushed).map(got).collect())
 }
 
 /// The requests of a process; its files lie one after the other as far as there is room.

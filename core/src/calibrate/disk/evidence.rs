@@ -10,7 +10,7 @@ use foretell_input::Limit;
 use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SimSpan};
 use foretell_workloads::fio::{FioError, Job, Order};
-use foretell_workloads::results::fio::{JobResult, parse};
+use foretell_workloads::results::fio::{JobResult, RunResult, parse};
 
 use crate::error::Error;
 
@@ -52,6 +52,21 @@ pub struct RunJob {
     pub files: Option<Bytes>,
     /// Measurements by [`Op`]; at least one is present.
     pub seen: [Option<Seen>; 2],
+    /// Its flushes between writes (`fsync`, `fdatasync`).
+    pub flushes: Option<SeenFlushes>,
+    /// Whether the latency of a write includes its flush (`sync`).
+    pub writes_flush: bool,
+}
+
+/// The flushes of a job between its writes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SeenFlushes {
+    /// Flushes a second.
+    pub per_s: f64,
+    /// Their mean latency.
+    pub latency_ns: f64,
+    /// Writes of a process from one flush to the next.
+    pub writes: u32,
 }
 
 /// What was measured of the reads or writes of a job.
@@ -94,11 +109,22 @@ impl RunJob {
         if present > FULL * slots { slots } else { present.max(1.0) }
     }
 
-    /// Time between a completion and the submission that follows it, ns: the host's own work, and
-    /// the job's own waits (`rate`, `thinktime`).
+    /// Time between a completion and the submission that follows it, ns: flushes, and [`RunJob::host_gap_ns`].
     pub fn gap_ns(&self) -> f64 {
         let mean = self.present() / self.iops() * 1e9;
         (f64::from(self.slots()) / self.iops() * 1e9 - mean).max(0.0)
+    }
+
+    /// The part of that time that passes outside the device, ns: the host's own work, and the job's own waits
+    /// (`rate`, `thinktime`).
+    pub fn host_gap_ns(&self) -> f64 {
+        let Some(flushes) = self.flushes else { return self.gap_ns() };
+        let mean = self.present() / self.iops() * 1e9;
+        // a process submits the writes up to its next flush, waits for them, then flushes
+        let slots = f64::from(self.job.iodepth.min(flushes.writes));
+        let request_ns = f64::from(self.job.numjobs) / self.iops() * 1e9;
+        let flush_ns = flushes.latency_ns * flushes.per_s / self.iops();
+        (slots * (request_ns - flush_ns) - mean).max(0.0)
     }
 
     /// Whether its settings make it wait.
@@ -121,25 +147,31 @@ pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
         let file = path.display().to_string();
         let text = foretell_input::text(path, Limit::RESULT)
             .map_err(|error| Error::Invalid(format!("cannot read `{file}`: {error}")))?;
-        let found = parse(&file, &text).map_err(|error| Error::Invalid(error.to_string()))?;
-        if let Some((devices, first)) = &under
-            && !found.devices.is_empty()
-            && !found.devices.iter().any(|device| devices.contains(device))
-            && !one_device
-        {
-            return Err(Error::Invalid(format!(
-                "the results are of different devices, {} in `{first}` and {} in `{file}`; calibrate each \
-                 separately, or give `--one-device` if they are equal",
-                quoted(devices),
-                quoted(&found.devices)
-            )));
-        }
-        if under.is_none() && !found.devices.is_empty() {
-            under = Some((found.devices.clone(), file.clone()));
-        }
+        let results = parse(&file, &text).map_err(|error| Error::Invalid(error.to_string()))?;
+        evidence.notes.extend(results.notes);
         let stem = path.file_stem().map_or_else(|| file.clone(), |s| s.to_string_lossy().into());
-        evidence.add(&stem, &found.jobs);
+        let several = results.runs.len() > 1;
+        for (number, RunResult { jobs, devices: found }) in results.runs.iter().enumerate() {
+            if let Some((devices, first)) = &under
+                && !found.is_empty()
+                && !found.iter().any(|device| devices.contains(device))
+                && !one_device
+            {
+                return Err(Error::Invalid(format!(
+                    "the results are of different devices, {} in `{first}` and {} in `{file}`; calibrate \
+                     each separately, or give `--one-device` if they are equal",
+                    quoted(devices),
+                    quoted(found)
+                )));
+            }
+            if under.is_none() && !found.is_empty() {
+                under = Some((found.clone(), file.clone()));
+            }
+            let name = if several { format!("{stem}#{}", number + 1) } else { stem.clone() };
+            evidence.add(&name, jobs);
+        }
     }
+    evidence.leave_out_synchronous_writes();
     if evidence.runs.is_empty() {
         let reasons: Vec<String> =
             evidence.left_out.iter().map(|(run, why)| format!("`{run}`: {why}")).collect();
@@ -157,6 +189,26 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Evidence {
+    /// Where writes were measured with and without their flushes, only the latter tell the time of a write.
+    fn leave_out_synchronous_writes(&mut self) {
+        let writes = |job: &RunJob| job.seen[Op::Write as usize].is_some();
+        let flushes = |job: &RunJob| job.writes_flush && writes(job);
+        let mut jobs = self.runs.iter().flat_map(|run| &run.jobs);
+        let is_plain = jobs.any(|job| writes(job) && !job.writes_flush);
+        if !is_plain {
+            return;
+        }
+        let (left_out, kept) = std::mem::take(&mut self.runs)
+            .into_iter()
+            .partition(|run: &Run| run.jobs.iter().any(flushes));
+        self.runs = kept;
+        self.left_out.extend(left_out.into_iter().map(|run: Run| {
+            let why = "with `sync`, the latency of a write includes its flush, and other results have writes \
+                       without; calibrate them separately";
+            (run.name, why.to_owned())
+        }));
+    }
+
     /// Adds the runs of a results file.
     fn add(&mut self, stem: &str, jobs: &[JobResult]) {
         let groups: SortedSet<u64> = jobs.iter().map(|job| job.group).collect();
@@ -238,6 +290,11 @@ impl Evidence {
             let processes = if job.filename.is_some() { 1 } else { u64::from(job.numjobs) };
             job.offset + size * processes
         });
+        let flushes = flushes(alike)?;
+        let writes_flush = is_on(result, "sync");
+        if writes_flush && seen[Op::Write as usize].is_some() {
+            self.notes.insert("latencies of writes include flushes, because of `sync`".to_owned());
+        }
         // these settings differ between repetitions, or are known from elsewhere
         job.name = String::new();
         job.filename = None;
@@ -245,26 +302,67 @@ impl Evidence {
         (job.runtime, job.ramp_time, job.start_delay) = (None, SimSpan::ZERO, SimSpan::ZERO);
         (job.number_ios, job.io_size, job.loops) = (None, None, 1);
         (job.time_based, job.stonewall) = (true, false);
-        Ok(RunJob { job, files, seen })
+        Ok(RunJob { job, files, seen, flushes, writes_flush })
     }
 
-    /// The job that a result's options describe. An unknown key is skipped and noted.
+    /// The job that a result's options describe. Options that are not supported are skipped and noted.
     fn options(&mut self, result: &JobResult) -> Result<Job, String> {
         let mut result = result.clone();
-        loop {
-            match result.job() {
-                Ok(job) => return Ok(job),
-                Err(FioError::Unsupported { key, .. }) if result.options.remove(&key).is_some() => {
-                    let value = format!("option `{key}` of fio is ignored");
-                    self.notes.insert(value);
-                }
-                Err(FioError::Value { key, found, wanted, .. }) => {
-                    return Err(format!("option `{key}` is `{found}`; expected {wanted}"));
-                }
-                Err(error) => return Err(error.to_string()),
+        // their effect is measured
+        result.options.retain(|key, _| !FLUSHES.contains(&key.as_str()) && key != "sync");
+        match result.job() {
+            Ok((job, ignored)) => {
+                let note = |key| format!("option `{key}` of fio is ignored");
+                self.notes.extend(ignored.into_iter().map(note));
+                Ok(job)
             }
+            Err(FioError::Value { key, found, wanted, .. }) => {
+                Err(format!("option `{key}` is `{found}`; expected {wanted}"))
+            }
+            Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// The options that make a job flush between writes.
+const FLUSHES: [&str; 2] = ["fsync", "fdatasync"];
+
+/// Whether an option is given, and does not say `none` or 0.
+fn is_on(result: &JobResult, key: &str) -> bool {
+    result.options.get(key).is_some_and(|value| !matches!(value.trim(), "0" | "none"))
+}
+
+/// The flushes of a job's processes between writes, if it has any.
+fn flushes(alike: &[&JobResult]) -> Result<Option<SeenFlushes>, String> {
+    let Some(key) = FLUSHES.into_iter().find(|key| is_on(alike[0], key)) else { return Ok(None) };
+    let writes = || {
+        let measured = alike.iter().flat_map(|result| &result.measured);
+        measured.filter(|measured| measured.op == Op::Write)
+    };
+    let written: u64 = writes().map(|writes| writes.requests).sum();
+    if written == 0 {
+        return Ok(None);
+    }
+    let found: Vec<_> = alike.iter().filter_map(|result| result.flushes).collect();
+    let count = found.iter().map(|flushes| flushes.count as f64).sum::<f64>();
+    if count <= 0.0 {
+        return Err(format!(
+            "job `{}` flushes (`{key}`), but the result does not say how long its flushes took (`sync` with \
+             `lat_ns`, which fio writes from version 3.3 on)",
+            alike[0].name
+        ));
+    }
+    let total_ms: f64 = found.iter().map(|flushes| flushes.mean_ms * flushes.count as f64).sum();
+    let latency_ns = total_ms / count * 1e6;
+    let per_s = writes().map(|writes| writes.iops).sum::<f64>() * count / written as f64;
+    if !(POSSIBLE_IOPS.contains(&per_s) && latency_ns <= LONGEST_NS) {
+        return Err(format!(
+            "job `{}` has {per_s} flushes a second of {latency_ns} ns on average, which no device has",
+            alike[0].name
+        ));
+    }
+    let writes = (written as f64 / count).round().clamp(1.0, f64::from(u32::MAX)) as u32;
+    Ok(Some(SeenFlushes { per_s, latency_ns, writes }))
 }
 
 /// What the processes of a job did together in one direction.
@@ -308,5 +406,10 @@ pub fn words(run: &RunJob) -> String {
         }
     };
     let limited = if run.throttled() { ", limited" } else { "" };
-    format!("{what}, {size}, {} outstanding{limited}", run.slots())
+    let flushed = match run.flushes.map(|flushes| flushes.writes) {
+        None => String::new(),
+        Some(1) => ", flushed".to_owned(),
+        Some(writes) => format!(", flushed every {writes} writes"),
+    };
+    format!("{what}, {size}, {} outstanding{flushed}{limited}", run.slots())
 }

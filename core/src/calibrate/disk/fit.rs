@@ -13,6 +13,8 @@
 //! lower number outstanding was measured at all, a single request is assumed to take as long as the fastest 1
 //! % of the measured requests. But its time is never so short that fewer outstanding requests would have a
 //! higher throughput than more.
+//!
+//! The latency of flushes (fio's `sync`) is the device's. It becomes the time of a flush in the profile.
 
 use foretell_scenarios::device::{Curve, Curves, Order};
 use foretell_sorted::SortedSet;
@@ -30,6 +32,9 @@ pub const TOLERANCES: [f64; 2] = [0.10, 0.15];
 const OUTSIDE: f64 = 0.05;
 /// Rounds in which simulated latencies are adjusted towards the wanted ones.
 const ROUNDS: usize = 4;
+/// Minimum queue depth of a device with flushes, as many commands as a SATA drive takes: writes that are outstanding
+/// together share a flush, although nothing is known of more transfers at a time.
+const SHARING: u32 = 32;
 /// Maximum number of runs of a condition whose latencies are tried.
 const MOST_CANDIDATES: usize = 64;
 
@@ -47,9 +52,12 @@ pub struct Condition {
 pub struct JobTarget {
     /// The job.
     pub of: RunJob,
+    /// Time outside the device between a completion and the next submission.
     gap_ns: f64,
     /// Targets by [`Op`].
     points: [Option<Point>; 2],
+    /// Mean latency of its flushes.
+    flush_ns: Option<f64>,
 }
 
 /// A point of a curve.
@@ -89,6 +97,7 @@ pub fn conditions(evidence: &Evidence) -> Vec<Condition> {
         a.jobs.len() == b.jobs.len()
             && a.jobs.iter().zip(&b.jobs).all(|(a, b)| {
                 a.job == b.job
+                    && a.flushes.map(|of| of.writes) == b.flushes.map(|of| of.writes)
                     && [0, 1].iter().all(|&op| a.seen[op].is_some() == b.seen[op].is_some())
             })
     };
@@ -137,7 +146,9 @@ fn job_targets(runs: &[&Run]) -> Vec<JobTarget> {
                 fastest_ns: median_of(seen().filter_map(|seen| seen.fastest_ns)),
             })
         });
-        JobTarget { of: jobs[0].clone(), gap_ns, points }
+        let flush_ns = median_of(jobs.iter().filter_map(|job| Some(job.flushes?.latency_ns)));
+        let gap_ns = of_runs(&|run| run.jobs[number].host_gap_ns());
+        JobTarget { of: jobs[0].clone(), gap_ns, points, flush_ns }
     });
     targets.collect()
 }
@@ -202,9 +213,10 @@ pub struct Fitted {
 /// The device that comes as close to the targets of all conditions as one device can.
 pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
     let mut tuned = conditions.to_vec();
+    let mut flush_ns = flush_of(conditions);
     let mut round = 0;
     loop {
-        let device = device(&tuned, capacity);
+        let device = device(&tuned, flush_ns, capacity);
         let got: Vec<Vec<Got>> = conditions
             .iter()
             .map(|condition| drive(&device, condition))
@@ -213,6 +225,12 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
         if round == ROUNDS {
             return Ok(Fitted { device, got });
         }
+        // flushes of several processes wait for one another
+        let jobs = conditions.iter().flat_map(|condition| &condition.jobs);
+        let factors = jobs.zip(got.iter().flatten()).filter_map(|(target, got)| {
+            Some(target.flush_ns? / got.flush_ns).filter(|factor| factor.is_finite())
+        });
+        flush_ns *= geometric_mean(factors).unwrap_or(1.0).clamp(0.5, 2.0);
         // points that were interpolated between shares of reads come out slightly different
         for ((tuned, condition), got) in tuned.iter_mut().zip(conditions).zip(&got) {
             for ((tuned, target), got) in tuned.jobs.iter_mut().zip(&condition.jobs).zip(got) {
@@ -229,6 +247,18 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
             }
         }
     }
+}
+
+/// The time of a flush that conditions suggest; 0 without flushes.
+fn flush_of(conditions: &[Condition]) -> f64 {
+    let jobs = conditions.iter().flat_map(|condition| &condition.jobs);
+    geometric_mean(jobs.filter_map(|job| job.flush_ns)).unwrap_or(0.0)
+}
+
+fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let logarithms: Vec<f64> = values.map(libm::log).collect();
+    let sum: f64 = logarithms.iter().sum();
+    (!logarithms.is_empty()).then(|| libm::exp(sum / logarithms.len() as f64))
 }
 
 /// Fits a device to the other conditions, and returns what it achieves for this one. `None` if the others say
@@ -248,6 +278,10 @@ pub fn left_out(
     if kinds(&condition).iter().any(|kind| !known.contains(kind)) {
         return Ok(None);
     }
+    let flush_ns = flush_of(&others);
+    if flush_ns <= 0.0 && condition.jobs.iter().any(|job| job.flush_ns.is_some()) {
+        return Ok(None);
+    }
     // the host's own time is taken from the others; the waits in the job's settings are its own
     let of_others = others.iter().flat_map(|other| &other.jobs);
     let gaps = of_others.filter(|job| !job.of.throttled()).map(|job| job.gap_ns);
@@ -257,17 +291,16 @@ pub fn left_out(
             job.gap_ns = usual;
         }
     }
-    drive(&device(&others, capacity), &condition).map(Some)
+    drive(&device(&others, flush_ns, capacity), &condition).map(Some)
 }
 
 fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Got>, Error> {
-    let driven = |target: &JobTarget| (target.of.job.clone(), target.gap_ns);
-    let jobs: Vec<_> = condition.jobs.iter().map(driven).collect();
-    let jobs: Vec<Driven<'_>> = jobs
-        .iter()
-        .map(|(job, gap_ns)| Driven { job, gap: SimSpan::from_ns(*gap_ns as u64) })
-        .collect();
-    closed_loop::run(device, &jobs)
+    let jobs = condition.jobs.iter().map(|target| Driven {
+        job: &target.of.job,
+        gap: SimSpan::from_ns(target.gap_ns as u64),
+        writes_per_flush: target.of.flushes.map(|flushes| flushes.writes),
+    });
+    closed_loop::run(device, &jobs.collect::<Vec<_>>())
 }
 
 /// Points of equal requests, in ascending order of the number outstanding.
@@ -287,7 +320,7 @@ impl Sampled {
     }
 }
 
-fn device(conditions: &[Condition], capacity: Bytes) -> Curves {
+fn device(conditions: &[Condition], flush_ns: f64, capacity: Bytes) -> Curves {
     let jobs = || conditions.iter().flat_map(|condition| &condition.jobs);
     let points: Vec<Point> = jobs().flat_map(|job| job.points.into_iter().flatten()).collect();
     let queue_depth = points.iter().map(|point| point.outstanding).max().unwrap_or(1);
@@ -307,9 +340,12 @@ fn device(conditions: &[Condition], capacity: Bytes) -> Curves {
             .map(|(count, ns)| (count, SimSpan::from_ns((ns.round() as u64).max(1))))
             .collect(),
     });
+    let flush = SimSpan::from_ns(flush_ns.round() as u64);
+    let sharing = if flush.is_zero() { 1 } else { SHARING };
     Curves {
         capacity,
-        queue_depth: slots.max().unwrap_or(1).max(queue_depth).min(1 << 20),
+        queue_depth: slots.max().unwrap_or(1).max(queue_depth).max(sharing).min(1 << 20),
+        flush,
         curves: curves.collect(),
     }
 }
@@ -321,8 +357,8 @@ fn sampled(mut points: Vec<Point>) -> Vec<Sampled> {
     let curves = points.chunk_by(|a, b| key(a) == key(b)).map(|curve| {
         let counts = curve.chunk_by(|a, b| a.outstanding == b.outstanding);
         let mean = |alike: &[Point]| {
-            let sum: f64 = alike.iter().map(|point| libm::log(point.latency_ns)).sum();
-            (alike[0].outstanding, libm::exp(sum / alike.len() as f64))
+            let latency = geometric_mean(alike.iter().map(|point| point.latency_ns));
+            (alike[0].outstanding, latency.expect("a group has a point"))
         };
         let Point { order, op, reads, block, fastest_ns, .. } = curve[0];
         Sampled { order, op, reads, block, points: counts.map(mean).collect(), fastest_ns }
@@ -436,7 +472,11 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
         }
     }
     for job in jobs().filter(|job| !job.of.throttled()) {
-        let share = job.gap_ns * job.of.iops() / f64::from(job.of.slots()) / 1e9;
+        let slots = match job.of.flushes {
+            Some(flushes) => job.of.job.iodepth.min(flushes.writes) * job.of.job.numjobs,
+            None => job.of.slots(),
+        };
+        let share = job.gap_ns * job.of.iops() / f64::from(slots) / 1e9;
         if share > OUTSIDE {
             notes.push(format!(
                 "{}: {:.0} % of the time passes outside the device, because IOPS × latency is less than \
@@ -445,6 +485,14 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
                 share * 100.0
             ));
         }
+    }
+    let flush_ns = flush_of(conditions);
+    if flush_ns > 0.0 {
+        notes.push(format!(
+            "a flush takes {:.3} ms: each write on this device waits for one, as of a system that acknowledges \
+             only durable writes",
+            flush_ns / 1e6
+        ));
     }
     let counts = || points.iter().map(|point| point.outstanding);
     let (least, most) = (counts().min().unwrap_or(1), counts().max().unwrap_or(1));
