@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::job::nearest_key;
+use super::keys;
 
 /// Why a job file cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -118,14 +119,37 @@ pub fn sections(text: &str) -> Result<Vec<Section>, FioError> {
     if jobs.is_empty() { Err(FioError::NoJobs) } else { Ok(jobs) }
 }
 
-/// The error for an unsupported key.
+/// The error for an unsupported key, or for a value that makes a key change the requests.
 pub(super) fn unsupported(job: &str, setting: &Setting) -> FioError {
-    let meant = nearest_key(&setting.key);
+    let key = setting.key.as_str();
+    let allowed: Vec<String> = keys::allowed(key)
+        .iter()
+        .filter(|value| !value.is_empty())
+        .map(|value| format!("`{key}={value}`"))
+        .collect();
+    let meant = match (allowed.as_slice(), nearest_key(key)) {
+        ([], _) if keys::known().any(|known| known == key) => {
+            "; it would change the requests".to_owned()
+        }
+        ([], Some(near)) => format!("; did you mean `{near}`?"),
+        ([], None) => String::new(),
+        (allowed, _) => format!(
+            " as `{}`; it would change the requests, but not as {}",
+            shown(&setting.value),
+            allowed.join(" or ")
+        ),
+    };
+    FioError::Unsupported { line: setting.line, job: job.to_owned(), key: shown(key), meant }
+}
+
+/// The error for a setting that is supported only in other ways.
+pub(super) fn refused(job: &str, setting: &Setting, why: &str) -> FioError {
+    let meant = format!(" as `{}`; {why}", shown(&setting.value));
     FioError::Unsupported {
         line: setting.line,
         job: job.to_owned(),
-        key: shown(&setting.key),
-        meant: meant.map_or_else(String::new, |key| format!("; did you mean `{key}`?")),
+        key: setting.key.clone(),
+        meant,
     }
 }
 

@@ -1,123 +1,21 @@
 //! The settings of a job in a job file.
 //!
-//! Supported: `rw` (sequential and random, reads, writes, mixed), `rwmixread`, `rwmixwrite`, `bs`
-//! (one size, or one for reads and one for writes), `bsrange`, `bssplit`, `iodepth`, `numjobs`, `size`,
-//! `io_size`, `number_ios`, `offset`, `offset_increment`, `filename`, `random_distribution` (random,
+//! Simulated: `rw` (sequential and random, reads, writes, mixed), `rwmixread`, `rwmixwrite`, `bs`
+//! (one size, or one for reads and one for writes), `bsrange`, `bssplit`, `blockalign`, `iodepth`, `numjobs`, `size`,
+//! `filesize`, `io_size`, `number_ios`, `offset`, `offset_increment`, `filename`, `random_distribution` (random,
 //! zipf, pareto, normal, zoned), `norandommap`, `rate`, `rate_iops`, `runtime`, `ramp_time`,
 //! `time_based`, `thinktime`, `thinktime_blocks`, `startdelay`, `stonewall`, `loops`.
 //!
-//! Where fio uses the page cache (`direct=0`), a job here still reads and writes the volume, because
-//! the client has no cache. A synchronous engine has one request outstanding regardless of `iodepth`,
-//! as in fio. Jobs that name the same file share its addresses. Every other job, and each of its
+//! All other keys of fio are in `keys.rs`: they change no request, or are errors. A job without `direct` reads and writes
+//! the volume all the same, because the client has no page cache. A synchronous engine has one request outstanding
+//! regardless of `iodepth`, as in fio. Jobs that name the same file share its addresses. Every other job, and each of its
 //! `numjobs`, has a separate file. Files lie side by side from the beginning of the volume.
 
 use foretell_units::{Bytes, SimSpan};
 
-use super::ini::{FioError, Setting, sections, unsupported, wrong};
+use super::ini::{FioError, Setting, refused, sections, unsupported, wrong};
+use super::keys;
 use super::quantity::{size, switch, time};
-
-/// Keys that have no effect on the simulation.
-const WITHOUT_EFFECT: &[&str] = &[
-    "name",
-    "description",
-    "ioengine",
-    "direct",
-    "buffered",
-    "group_reporting",
-    "thread",
-    "invalidate",
-    "randrepeat",
-    "allrandrepeat",
-    "randseed",
-    "refill_buffers",
-    "scramble_buffers",
-    "zero_buffers",
-    "buffer_compress_percentage",
-    "buffer_pattern",
-    "directory",
-    "filename_format",
-    "nrfiles",
-    "openfiles",
-    "create_on_open",
-    "create_serialize",
-    "create_fsync",
-    "create_only",
-    "fallocate",
-    "pre_read",
-    "unlink",
-    "overwrite",
-    "file_service_type",
-    "gtod_reduce",
-    "gtod_cpu",
-    "clocksource",
-    "disable_lat",
-    "disable_clat",
-    "disable_slat",
-    "disable_bw",
-    "disk_util",
-    "percentile_list",
-    "lat_percentiles",
-    "clat_percentiles",
-    "slat_percentiles",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "write_hist_log",
-    "log_avg_msec",
-    "log_hist_msec",
-    "log_offset",
-    "log_max_value",
-    "per_job_logs",
-    "log_unix_epoch",
-    "bwavgtime",
-    "iopsavgtime",
-    "cpus_allowed",
-    "cpus_allowed_policy",
-    "numa_cpu_nodes",
-    "numa_mem_policy",
-    "nice",
-    "prio",
-    "prioclass",
-    "iomem",
-    "mem",
-    "iomem_align",
-    "hugepage-size",
-    "lockmem",
-    "exitall",
-    "continue_on_error",
-    "error_dump",
-    "eta",
-    "random_generator",
-    "unified_rw_reporting",
-    "end_fsync",
-    "fsync_on_close",
-    "userspace_reap",
-    "iodepth_batch",
-    "iodepth_batch_submit",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_min",
-    "iodepth_batch_complete_max",
-    "iodepth_low",
-    "hipri",
-    "registerfiles",
-    "fixedbufs",
-    "sqthread_poll",
-    "uid",
-    "gid",
-    "kb_base",
-    "unit_base",
-    "minimal",
-    "write_iolog",
-    "norandommap_warn",
-    "file_append",
-    "blockalign",
-    "ba",
-    "allow_file_create",
-    "allow_mounted_write",
-    "max_latency",
-    "steadystate",
-    "softrandommap",
-];
 
 /// Supported keys.
 const UNDERSTOOD: &[&str] = &[
@@ -130,9 +28,14 @@ const UNDERSTOOD: &[&str] = &[
     "bsrange",
     "blocksize_range",
     "bssplit",
+    "ba",
+    "blockalign",
+    "ioengine",
     "iodepth",
+    "iodepth_low",
     "numjobs",
     "size",
+    "filesize",
     "io_size",
     "io_limit",
     "number_ios",
@@ -154,19 +57,16 @@ const UNDERSTOOD: &[&str] = &[
     "stonewall",
     "wait_for_previous",
     "loops",
-    "new_group",
+    "exitall",
 ];
-
-/// Engines that wait for each request.
-const SYNCHRONOUS: &[&str] = &["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
 
 /// The largest request.
 const MOST_ACCESS: u64 = 1 << 30;
 
 /// The supported key that is most similar to an unknown one, if one is similar.
 pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
-    let all = UNDERSTOOD.iter().chain(WITHOUT_EFFECT);
-    let near = all.map(|known| (strsim::damerau_levenshtein(known, key), *known)).min();
+    let all = UNDERSTOOD.iter().copied().chain(keys::known());
+    let near = all.map(|known| (strsim::damerau_levenshtein(known, key), known)).min();
     near.filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
 }
 
@@ -238,6 +138,8 @@ pub struct Job {
     pub repeats: bool,
     /// Sizes of reads and of writes.
     pub sizes: [SizeMix; 2],
+    /// Random addresses are multiples of this size, if it is not the size of the smallest request.
+    pub align: Option<Bytes>,
     /// Highest number of outstanding requests of each process.
     pub iodepth: u32,
     /// Number of identical processes.
@@ -283,10 +185,19 @@ impl JobFile {
     ///
     /// If it is not a job file, or uses something that is not supported: the error names its key.
     pub fn parse(text: &str) -> Result<Self, FioError> {
-        let jobs = sections(text)?
-            .into_iter()
-            .map(|(name, settings)| Job::of(&name, &settings))
-            .collect::<Result<_, _>>()?;
+        let sections = sections(text)?;
+        let of = |(name, settings): &(String, Vec<Setting>)| Job::of(name, settings);
+        let jobs = sections.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        let processes: u64 = jobs.iter().map(|job| u64::from(job.numjobs)).sum();
+        for (name, settings) in sections.iter().filter(|_| processes > 1) {
+            let ends_others = |setting: &&Setting| {
+                setting.key == "exitall" && switch(&setting.value) != Some(false)
+            };
+            if let Some(setting) = settings.iter().find(ends_others) {
+                let why = "that a job ends the others is not simulated; give them a `runtime`";
+                return Err(refused(name, setting, why));
+            }
+        }
         Ok(Self { jobs })
     }
 }
@@ -394,6 +305,7 @@ impl Job {
             distribution: Distribution::Uniform,
             repeats: false,
             sizes: [size.clone(), size],
+            align: None,
             iodepth: 1,
             numjobs: 1,
             size: None,
@@ -425,6 +337,7 @@ impl Job {
         let mut job = Self::new(name);
         let (mut mix_read, mut mixed, mut split, mut depth_one) = (0.5, false, [false; 2], true);
         let mut engine_known = false;
+        let (mut file_size, mut low) = (None, None);
         for setting in settings {
             let value = setting.value.as_str();
             let bad = |wanted| wrong(name, setting, wanted);
@@ -483,10 +396,20 @@ impl Job {
                         }
                     }
                 }
+                "ba" | "blockalign" => {
+                    let found = pair(value, size).ok_or_else(|| bad("a size, such as 4k or 1m"))?;
+                    let [reads, writes] = found.map(|size| size.filter(|size| *size > Bytes::ZERO));
+                    if reads != writes {
+                        return Err(bad("one size for reads and writes"));
+                    }
+                    job.align = reads;
+                }
                 "ioengine" => {
-                    depth_one = SYNCHRONOUS.contains(&value);
+                    let why = "it does not read and write storage, or is not known";
+                    depth_one = keys::waits(value).ok_or_else(|| refused(name, setting, why))?;
                     engine_known = true;
                 }
+                "iodepth_low" => low = Some((setting, count(0, 1 << 20)?)),
                 "iodepth" => job.iodepth = count(1, 1 << 20)? as u32,
                 "numjobs" => job.numjobs = count(1, 1 << 16)? as u32,
                 "size" => match value.strip_suffix('%') {
@@ -495,13 +418,25 @@ impl Job {
                     Some(_) => return Err(bad("a size in bytes, or 100%")),
                     None => job.size = Some(a_size()?).filter(|size| *size > Bytes::ZERO),
                 },
+                "filesize" => {
+                    let why = "files of different sizes are not simulated";
+                    let size = size(value).ok_or_else(|| refused(name, setting, why))?;
+                    file_size = Some(size).filter(|size| *size > Bytes::ZERO);
+                }
                 "io_size" | "io_limit" => {
                     job.io_size = Some(a_size()?).filter(|size| *size > Bytes::ZERO);
                 }
                 "number_ios" => job.number_ios = Some(count(0, u64::MAX)?).filter(|n| *n > 0),
                 "offset" => job.offset = a_size()?,
                 "offset_increment" => job.offset_increment = a_size()?,
-                "filename" => job.filename = Some(value.to_owned()),
+                "filename" => {
+                    let several = value.replace("\\:", "").contains(':');
+                    if several {
+                        let why = "several files of a job are not simulated; a colon in a name is written `\\:`";
+                        return Err(refused(name, setting, why));
+                    }
+                    job.filename = Some(value.to_owned());
+                }
                 "random_distribution" => {
                     job.distribution = distribution(value)
                         .ok_or_else(|| bad("random, zipf:THETA, pareto:H, normal:DEVIATION, or zoned:ACCESSES/SPAN:..."))?;
@@ -529,8 +464,9 @@ impl Job {
                     job.stonewall = switch(value).ok_or_else(|| bad("nothing, 0 or 1"))?;
                 }
                 "loops" => job.loops = count(1, u64::MAX)?,
-                "new_group" => {}
-                key if WITHOUT_EFFECT.contains(&key) => {}
+                // the job file knows whether there are others to end
+                "exitall" => {}
+                key if keys::is_without_effect(key, value) => {}
                 _ => return Err(unsupported(name, setting)),
             }
         }
@@ -541,6 +477,20 @@ impl Job {
         if depth_one || !engine_known {
             job.iodepth = if engine_known { 1 } else { job.iodepth };
         }
+        if let Some((setting, low)) = low
+            && low > 0
+            && low != u64::from(job.iodepth)
+        {
+            return Err(refused(name, setting, "requests in batches are not simulated"));
+        }
+        if let Some(size) = file_size {
+            job.io_size = job.io_size.or(job.size);
+            job.size = Some(size);
+        }
+        let smallest = job.sizes.iter().map(SizeMix::smallest).min();
+        job.align = job.align.filter(|align| Some(*align) != smallest);
+        // as fio says: "any use of blockalign= turns off randommap"
+        job.repeats |= job.align.is_some();
         let missing =
             |what: &str| Err(FioError::Job { job: name.to_owned(), what: what.to_owned() });
         if job.time_based && job.runtime.is_none() {
@@ -593,16 +543,65 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_no_request_is_accepted() {
+        let plain = only("rw=randread\nioengine=rbd\niodepth=8");
+        let with = only(
+            "rw=randread\nioengine=rbd\niodepth=8\nclientname=admin\npool=rbd\nrbdname=test\nclustername=ceph\n\
+             busy_poll=0\ndo_verify=0\nverify=0\nexitall\nnrfiles=1\niodepth_low=8\ndirect=1\nfdatasync=0\n\
+             http_host=x\nnfs_url=nfs://x/y\ninitiator=iqn\nzonemode=none\nfile_service_type=random",
+        );
+        assert_eq!(plain, with);
+        // the file has 1 GiB, of which 64 MiB are moved
+        let job = only("size=64m\nfilesize=1g");
+        assert_eq!((job.size, job.io_size), (Some(Bytes::gib(1)), Some(Bytes::mib(64))));
+        let job = only("rw=randread\nba=1m");
+        assert_eq!((job.align, job.repeats), (Some(Bytes::mib(1)), true));
+        assert_eq!(only("rw=randread\nba=4k").align, None);
+    }
+
+    #[test]
     fn what_is_not_supported_is_named() {
         let message = |text: &str| JobFile::parse(text).unwrap_err().to_string();
         assert_eq!(
             message("[a]\nrw=randread\nverify=crc32c\n"),
-            "fio job file, line 3, job `a`: `verify` is not supported"
+            "fio job file, line 3, job `a`: `verify` is not supported as `crc32c`; it would change the requests, but not as `verify=0` or `verify=none` or `verify=false`"
         );
         assert_eq!(
             message("[a]\niodept=4\n"),
             "fio job file, line 2, job `a`: `iodept` is not supported; did you mean `iodepth`?"
         );
+        for refused in [
+            "create_only=1",
+            "create_only",
+            "nrfiles=8",
+            "file_append=1",
+            "buffered=1",
+            "direct=0",
+            "iodepth_batch=8",
+            "iodepth_batch_complete_min=4",
+            "iodepth_low=2",
+            "max_latency=1s",
+            "latency_target=5ms",
+            "steadystate=iops:0.3%",
+            "zonemode=strided",
+            "fsync=1",
+            "rate_process=poisson",
+            "read_iolog=x",
+            "opendir=/x",
+            "filename=/dev/a:/dev/b",
+            "filesize=1m-2m",
+            "ioengine=cpuio",
+            "percentage_random=50",
+        ] {
+            let key = refused.split('=').next().unwrap();
+            let found = message(&format!("[a]\nrw=randread\niodepth=8\n{refused}\n"));
+            assert!(
+                found.contains(&format!("line 4, job `a`: `{key}` is not supported")),
+                "{found}"
+            );
+        }
+        let found = message("[a]\nruntime=1\n[b]\nexitall\n");
+        assert!(found.contains("line 4, job `b`: `exitall` is not supported"), "{found}");
         assert!(message("[a]\nrw=randtrim\n").contains("`rw` is `randtrim`; wanted read, write"));
         assert!(message("[a]\nbssplit=4k/60:8k/60\n").contains("add up to 100"));
         assert!(message("[a]\nbsrange=8k-4k\n").contains("two sizes"));

@@ -17,6 +17,8 @@ pub struct JobRequests {
     base: Bytes,
     span: Bytes,
     places: Places,
+    /// Random addresses are multiples of this number of bytes.
+    unit: u64,
     /// Start of the next sequential request, in the part.
     next: Bytes,
     bytes_left: Option<u64>,
@@ -24,7 +26,7 @@ pub struct JobRequests {
     stream: Stream,
 }
 
-/// Random addresses: multiples of the smallest block.
+/// Random addresses: multiples of the smallest block, or of the job's alignment.
 #[derive(Clone, Debug)]
 enum Places {
     Uniform,
@@ -51,9 +53,10 @@ impl JobRequests {
         span: Bytes,
         mut stream: Stream,
     ) -> Result<Self, GenerateError> {
-        let unit = job.sizes.iter().map(SizeMix::smallest).min().unwrap_or(Bytes::ZERO);
+        let smallest = job.sizes.iter().map(SizeMix::smallest).min().unwrap_or(Bytes::ZERO);
+        let unit = job.align.unwrap_or(smallest);
         let largest = job.sizes.iter().map(SizeMix::largest).max().unwrap_or(Bytes::ZERO);
-        if unit == Bytes::ZERO {
+        if smallest == Bytes::ZERO {
             return Err(GenerateError::NoAccess);
         }
         if span < largest {
@@ -64,7 +67,15 @@ impl JobRequests {
                 access: largest,
             });
         }
-        let blocks = (span.get() / unit.get()).min(1 << 53);
+        if job.order == Order::Random && span < unit {
+            return Err(GenerateError::TooSmall {
+                working_set: span,
+                wanted: unit,
+                least: 1,
+                access: unit,
+            });
+        }
+        let blocks = (span.get() / unit.get()).clamp(1, 1 << 53);
         let shuffle = Shuffle::new(blocks, std::array::from_fn(|_| stream.bits()));
         // fio keeps no map of blocks if sizes differ
         let one_size = job.sizes.iter().all(|mix| mix.0.len() == 1 && mix.0[0].0 == unit);
@@ -76,9 +87,10 @@ impl JobRequests {
             Distribution::Normal(deviation) => Places::Normal(*deviation / 100.0),
             Distribution::Zoned(zones) => Places::Zoned(zones.clone()),
         };
-        let whole = span.get() / unit.get() * unit.get();
+        let whole = span.get() / smallest.get() * smallest.get();
         let moved = job.io_size.map_or(whole, Bytes::get).saturating_mul(job.loops);
         Ok(Self {
+            unit: unit.get(),
             job: job.clone(),
             base,
             span,
@@ -107,8 +119,8 @@ impl JobRequests {
 
     /// A random address for `size` bytes.
     fn place(&mut self, size: Bytes) -> Bytes {
-        let unit = self.job.sizes.iter().map(SizeMix::smallest).min().expect("two").get();
-        let blocks = (self.span.get() / unit).min(1 << 53);
+        let unit = self.unit;
+        let blocks = (self.span.get() / unit).clamp(1, 1 << 53);
         let stream = &mut self.stream;
         let block = match &mut self.places {
             Places::Uniform => stream.below(blocks),
@@ -237,6 +249,19 @@ mod tests {
         assert_eq!(blocks(&found, 100), [1; 100]);
         let found = accesses("rw=randread\nnorandommap\nloops=1000", Bytes::kib(400), 100_000);
         assert_fits(&blocks(&found, 100), &[1.0; 100]);
+    }
+
+    #[test]
+    fn aligned_addresses_are_multiples() {
+        let found = accesses("rw=randread\nba=64k\nloops=100", Bytes::mib(1), 10_000);
+        let mut counts = [0; 16];
+        for access in &found {
+            assert_eq!((access.offset.get() % (64 << 10), access.size), (0, Bytes::kib(4)));
+            counts[((access.offset - Bytes::mib(1)).get() >> 16) as usize] += 1;
+        }
+        assert_fits(&counts, &[1.0; 16]);
+        let job = JobFile::parse("[j]\nrw=randread\nba=2m").unwrap().jobs.remove(0);
+        assert!(JobRequests::new(&job, Bytes(0), Bytes::mib(1), stream("x")).is_err());
     }
 
     #[test]
