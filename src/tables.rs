@@ -11,7 +11,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
 use foretell_report::LEAST_OF_A_BOTTLENECK;
-use foretell_scenarios::model::{Arrivals, Scenario, Workload};
+use foretell_scenarios::model::{Arrivals, Scenario, Workload, WorkloadKind};
 use foretell_sim::truth::{
     OutageTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth, Truth, WorkloadTruth,
 };
@@ -102,11 +102,17 @@ fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> Vec<Str
         remarks.push(cut(name, &trace));
     }
     let outstanding = workload.outstanding_mean;
-    if workload.requests == 0 {
-        let written = scenario.workloads.iter().find(|written| written.name == name);
-        let limit = written.filter(|written| stays_busy(written)).and_then(|all| all.requests);
-        let idle = outstanding == 0.0 && workload.unfinished.requests == 0;
-        remarks.push(match limit.filter(|_| idle) {
+    let written = scenario.workloads.iter().find(|written| written.name == name);
+    let limit = written.filter(|written| stays_busy(written)).and_then(|all| all.requests);
+    let idle = outstanding == 0.0 && workload.unfinished.requests == 0;
+    // stages of COSBench that prepare the measured ones are meant to end early
+    let is_fio = written.is_some_and(|all| matches!(all.kind, WorkloadKind::Fio { .. }));
+    let ended = (workload.jobs.is_empty() || is_fio) && !workload.ended_in_warmup.is_empty();
+    let limit = limit.filter(|_| workload.requests == 0 && idle);
+    if ended && limit.is_none() {
+        remarks.push(ended_in_warmup(scenario, name, workload));
+    } else if workload.requests == 0 {
+        remarks.push(match limit {
             Some(limit) => format!(
                 "No request of `{name}` completed in the measured time: it had ended in the warm-up, after \
                  `requests = {limit}` of each client"
@@ -132,6 +138,32 @@ fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> Vec<Str
         ));
     }
     remarks
+}
+
+/// What ended in the warm-up, and what to do about it.
+fn ended_in_warmup(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> String {
+    const MOST: usize = 4;
+    let ended = &workload.ended_in_warmup;
+    let jobs: Vec<String> = ended
+        .iter()
+        .filter_map(|ended| {
+            let at = number(ended.seconds?);
+            let stage = ended.stage.as_ref().map_or_else(String::new, |stage| format!("{stage}/"));
+            Some(format!("job `{stage}{}` (at {at} s)", ended.job.as_ref()?))
+        })
+        .collect();
+    let what = if jobs.is_empty() {
+        "the workload".to_owned()
+    } else if jobs.len() > MOST {
+        format!("{} and {} more", jobs[..MOST].join(", "), jobs.len() - MOST)
+    } else {
+        jobs.join(", ")
+    };
+    format!(
+        "Nothing of this was measured in `{name}`, because it ended in the warm-up of {}: {what}.\nSet \
+         `warmup = \"0 s\"`, or let it last longer than the warm-up",
+        scenario.warmup
+    )
 }
 
 /// Whether a workload has requests outstanding at all times until it ends.
@@ -256,6 +288,7 @@ fn jobs(truth: &Truth) -> Option<Table> {
         "max",
     ]);
     let mut any = false;
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), number);
     for (name, workload) in &truth.workloads {
         for job in &workload.jobs {
             any = true;
@@ -265,8 +298,8 @@ fn jobs(truth: &Truth) -> Option<Table> {
                 job.stage.clone(),
                 job.job.clone(),
                 job.operation.to_owned(),
-                number(job.operations_per_s),
-                number(job.bytes_per_s / 1e6),
+                rate(job.operations_per_s),
+                rate(job.bytes_per_s.map(|rate| rate / 1e6)),
                 job.operations.to_string(),
                 number(time.mean),
                 number(time.p50),

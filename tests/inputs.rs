@@ -507,6 +507,57 @@ fn what_a_fio_file_cannot_ask_for_is_named() {
     assert!(refused("").contains("has no job"));
 }
 
+#[test]
+fn a_fio_job_that_ends_in_the_warm_up_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let jobs = "[a]\nrw=read\nbs=64k\nsize=1g\ntime_based\nruntime=2\n";
+    let file = write(&dir, "jobs.fio", jobs);
+    let workload = format!(
+        "[workload.w]\nvolume = \"data\"\nclient = \"app0\"\nkind = \"fio\"\nfile = \"{file}\""
+    );
+    let place = Place::with(&format!("{BENCHMARKS}\n{workload}"));
+    for warmup in ["2 s", "3 s"] {
+        let more = ["--no-records", "--set", &format!("warmup={warmup}"), "--set", "duration=1s"];
+        let printed = succeed(place.arguments(&more));
+        assert!(printed.contains("job `a` (at 2.00 s)"), "{printed}");
+        assert!(printed.contains("Set `warmup = \"0 s\"`"), "{printed}");
+        // a last request gives no rate
+        assert!(!printed.contains("What jobs did"), "{printed}");
+        let truth = truth(&succeed(place.arguments(&[more.as_slice(), &["--json"]].concat())));
+        let seen = &truth["workloads"]["w"];
+        assert_eq!(seen["ended_in_warmup"][0]["job"], "a", "{seen}");
+        assert!(seen["jobs"].is_null(), "{seen}");
+    }
+}
+
+#[test]
+fn the_action_of_blkparse_can_be_chosen_wherever_a_trace_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = "8,16 1 1 0.000000000 9 D R 2048 + 8 [x]\n8,16 1 2 0.000100000 0 C R 2048 + 8 [0]\n\
+                 8,16 1 3 0.001000000 9 D WS 4096 + 16 [x]\n";
+    let file = write(&dir, "issue.blkparse", lines);
+    let output = dir.path().join("out.trace").display().to_string();
+    let commands: [&[&str]; 4] = [
+        &["run", &file, "--no-records", "--set", "warmup=0s"],
+        &["inspect", &file],
+        &["replay-cache", &file],
+        &["import", "auto", &file, "-o", &output],
+    ];
+    for command in commands {
+        let done = run(command.iter().copied());
+        assert_eq!(done.status, Some(2), "{command:?}: {}", done.stdout);
+        let message = done.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(message.contains("2 have `D`, 1 have `C`"), "{message}");
+        assert!(message.contains("--blkparse-action D"), "{message}");
+        succeed(command.iter().copied().chain(["--blkparse-action", "D"]));
+    }
+    let set = ["run", &file, "--no-records", "--set", "workload.replay.blkparse_action=D"];
+    succeed(set.into_iter().chain(["--set", "warmup=0s"]));
+    let spc = write(&dir, "some.spc", "0,1,4096,r,0.1\n");
+    let done = run(["replay-cache", &spc, "--format", "spc", "--blkparse-action", "D"]);
+    assert!(done.stderr.contains("actions belong to"), "{}", done.stderr);
+}
+
 /// A small COSBench workload.
 const OBJECTS: &str = r#"<?xml version="1.0" encoding="UTF-8" ?>
 <workload name="small" description="sample">

@@ -137,7 +137,8 @@ fn measures(job: &JobTruth) -> String {
     let [p60, p80, p90] = job.quantiles_ms;
     let quantiles = [p60, p80, p90, time.p95, time.p99, time.max].map(bucket);
     let mean = if time.mean > 0.0 { number(time.mean) } else { "N/A".to_owned() };
-    let (throughput, bandwidth) = (number(job.operations_per_s), number(job.bytes_per_s));
+    let rate = |rate: Option<f64>| rate.map_or_else(|| "N/A".to_owned(), number);
+    let (throughput, bandwidth) = (rate(job.operations_per_s), rate(job.bytes_per_s));
     format!("{mean},N/A,{},{throughput},{bandwidth},100%", quantiles.join(","))
 }
 

@@ -89,6 +89,8 @@ pub(crate) struct JobTally {
     pub(crate) from: Option<SimTime>,
     /// When the last of its processes ended.
     pub(crate) ended: Option<SimTime>,
+    /// When the last of its processes issued nothing more. Its last requests may have been done later.
+    stopped: Option<SimTime>,
     /// Number of processes that have not ended.
     pub(crate) left: u32,
 }
@@ -103,6 +105,7 @@ impl JobTally {
             tally: OpTally::new(),
             from: None,
             ended: None,
+            stopped: None,
             left: 0,
         }
     }
@@ -119,6 +122,11 @@ impl JobTally {
         if self.from.is_some_and(|from| now >= from) {
             self.tally.add(now - begun, size);
         }
+    }
+
+    /// When it issued nothing more, if that was not after `mark`, at which measuring began.
+    pub(crate) fn ended_before(&self, mark: SimTime) -> Option<SimTime> {
+        self.stopped.filter(|stopped| self.left == 0 && *stopped <= mark)
     }
 
     /// Length of the counted time in seconds.
@@ -512,10 +520,12 @@ impl Cluster {
         let Some(process) = &self.instances[id as usize].process else { return };
         let (program, stage, first) = (process.program, process.stage, process.job as usize);
         // a runtime counts in full, even if the last request was done before its end
-        let end = process.until.filter(|_| process.ran_out).map_or(now, |until| until.max(now));
+        let stopped = process.until.filter(|_| process.ran_out).unwrap_or(now);
+        let end = stopped.max(now);
         for job in self.programs.job_group(first) {
             job.left -= 1;
             job.ended = job.ended.max(Some(end));
+            job.stopped = job.stopped.max(Some(stopped));
         }
         let left = &mut self.programs.programs[program as usize].left;
         left[stage as usize] -= 1;

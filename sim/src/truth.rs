@@ -12,7 +12,9 @@ use crate::array::{ArrayHits, CacheHits};
 use crate::cluster::Cluster;
 use crate::intervals::relative_standard_error;
 use crate::ledger::Usage;
+use crate::load::Instance;
 use crate::network::{Counts, Troubles};
+use crate::program::is_program;
 use crate::ssd::Written;
 use crate::tally::OpTally;
 use crate::transaction::TransactionTally;
@@ -108,6 +110,23 @@ pub struct WorkloadTruth {
     /// Results by job; only for a workload that is a program of jobs (`fio`, `cosbench`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTruth>,
+    /// What ended in the warm-up, so that nothing of it was measured: jobs, or the workload as a whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ended_in_warmup: Vec<Ended>,
+}
+
+/// A workload, or a job of one, that ended in the warm-up.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Ended {
+    /// The job's stage, if stages have names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// The job's name; absent: the workload as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// When the job issued nothing more, in seconds from the beginning of the warm-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
 }
 
 /// Requests that were outstanding at the end of the run.
@@ -187,10 +206,10 @@ pub struct JobTruth {
     pub bytes: u64,
     /// Time counted: to the job's end, or the run's.
     pub seconds: f64,
-    /// Operations per second.
-    pub operations_per_s: f64,
-    /// Bytes per second.
-    pub bytes_per_s: f64,
+    /// Operations per second; `null` for a single operation, from which no rate follows.
+    pub operations_per_s: Option<f64>,
+    /// Bytes per second; `null` likewise.
+    pub bytes_per_s: Option<f64>,
     /// Response times from the beginning of an operation to its end.
     pub response_time_ms: ResponseTime,
     /// Response times at 60, 80 and 90 %: for COSBench's own table.
@@ -601,6 +620,7 @@ fn workloads(
             .map(|node| node.hits().of(index))
             .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
         let jobs = jobs(cluster, index, now);
+        let ended_in_warmup = ended_in_warmup(cluster, index);
         let hedges = hedges(cluster, index);
         let tally = &mut cluster.tallies[index];
         let (throughput, response) = tally.batches.estimates(now);
@@ -635,6 +655,7 @@ fn workloads(
                     benchmark(tally, now, ended)
                 }),
                 jobs,
+                ended_in_warmup,
             },
         );
     }
@@ -659,13 +680,49 @@ fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
     found
 }
 
+/// The jobs of a workload that ended before measuring began, or the workload itself.
+fn ended_in_warmup(cluster: &Cluster, workload: usize) -> Vec<Ended> {
+    let mark = cluster.mark_at();
+    if mark == SimTime::ZERO {
+        return Vec::new();
+    }
+    if !is_program(&cluster.scenario.workloads[workload]) {
+        let mut of_it =
+            cluster.instances.iter().filter(|of| of.workload.index() == workload).peekable();
+        let tally = &cluster.tallies[workload];
+        let is_over = of_it.peek().is_some()
+            && of_it.all(Instance::is_done)
+            && tally.reads.requests + tally.writes.requests == 0
+            && tally.ledger.present() == 0;
+        let whole = Ended { stage: None, job: None, seconds: None };
+        return is_over.then_some(whole).into_iter().collect();
+    }
+    let mut found: Vec<Ended> = Vec::new();
+    for job in cluster.programs.jobs.iter().filter(|job| job.workload.index() == workload) {
+        let Some(stopped) = job.ended_before(mark) else { continue };
+        let ended = Ended {
+            stage: Some(job.stage.clone()).filter(|stage| !stage.is_empty()),
+            job: Some(job.name.clone()),
+            seconds: Some(stopped.as_secs_f64()),
+        };
+        // a job has a tally for each kind of operation
+        if found.last() != Some(&ended) {
+            found.push(ended);
+        }
+    }
+    found
+}
+
 fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
     let of_it = cluster.programs.jobs.iter().filter(|job| job.workload.index() == workload);
+    let mark = cluster.mark_at();
     of_it
-        .filter(|job| job.tally.requests > 0)
+        // of a job that ended in the warm-up, a few last requests may have been counted
+        .filter(|job| job.tally.requests > 0 && job.ended_before(mark).is_none())
         .map(|job| {
             let (tally, seconds) = (&job.tally, job.seconds(now));
             let from = job.from.map_or(0.0, SimTime::as_secs_f64);
+            let rate = |count| (tally.requests > 1).then(|| per_second(count, seconds));
             let mean = ratio(tally.response_ns as f64 / 1e6, tally.requests).unwrap_or(0.0);
             JobTruth {
                 stage: job.stage.clone(),
@@ -674,8 +731,8 @@ fn jobs(cluster: &Cluster, workload: usize, now: SimTime) -> Vec<JobTruth> {
                 operations: tally.requests,
                 bytes: tally.bytes,
                 seconds,
-                operations_per_s: per_second(tally.requests, seconds),
-                bytes_per_s: per_second(tally.bytes, seconds),
+                operations_per_s: rate(tally.requests),
+                bytes_per_s: rate(tally.bytes),
                 response_time_ms: response_time(mean, &tally.histogram, tally.max.as_ms_f64()),
                 quantiles_ms: [0.6, 0.8, 0.9].map(|q| {
                     (tally.histogram.value_at_quantile(q) as f64 / 1e6).min(tally.max.as_ms_f64())
