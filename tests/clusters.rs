@@ -204,19 +204,101 @@ fn bad_input_is_said_plainly_and_changes_nothing() {
     fs::write(lab.path("bad.json"), "{\"configs\": {\"a\": {\"nodes\": -1}}}").unwrap();
     fault(&["import", "cluster", &lab.shown("bad.json"), "-o", &twin], "configuration `a`");
     assert!(!lab.path("twin").exists());
-    fs::write(lab.path("odd.csv"), POINTS.replace("rep2,0.7", "rep3,0.7")).unwrap();
-    let odd = lab.shown("odd.csv");
-    fault(&["import", "cluster", &config, "--points", &odd, "-o", &twin], "did you mean `rep2`?");
+    fs::write(lab.path("words.csv"), "config,op_mix,block_bytes,iops\nrep2,most,4096,1\n").unwrap();
+    let words = lab.shown("words.csv");
+    fault(
+        &["import", "cluster", &config, "--points", &words, "-o", &twin],
+        "no row can be used; row 1: `op_mix` is `most`",
+    );
     assert!(!lab.path("twin").exists());
     lab.import();
-    fs::write(lab.path("words.csv"), POINTS.replace("0.7", "most")).unwrap();
-    let words = lab.shown("words.csv");
-    fault(&["validate", &twin, "--points", &words], "row 6: `op_mix` is `most`");
     let refused = lab.some("refused.csv", &[8]);
     fault(&["calibrate", "cluster", &twin, "--points", &refused], "no row can be used");
     assert!(!lab.path("twin/fitted.toml").exists());
     fs::write(lab.path("twin/rep2.toml"), "nonsense = 1\n").unwrap();
     fault(&["validate", &twin, "--points", &points], "nonsense");
+}
+
+#[test]
+fn a_row_or_configuration_that_cannot_be_used_leaves_the_others() {
+    let lab = Lab::new();
+    let config = CONFIG.replacen(
+        "\"configs\": {",
+        "\"configs\": { \"none\": {\"nodes\": -1}, \"full\": {\"client\": {\"images\": 1, \"image_bytes\": 9e15}, \
+         \"node\": {\"devices\": [{\"model\": \"tiny\", \"count\": 1}]}, \"pool\": {\"size\": 1}}, \
+         \"scrubbed\": {\"background\": {\"kind\": \"scrub\"}, \"sockets\": 2},",
+        1,
+    );
+    let config = config.replacen(
+        "\"drives\": {",
+        "\"drives\": { \"tiny\": {\"capacity_bytes\": 1e6}, \"tiny\": {\"capacity_bytes\": 2e6},",
+        1,
+    );
+    fs::write(lab.path("config.json"), config).unwrap();
+    let columns = POINTS.lines().next().unwrap().split(',').count();
+    let blank = ",".repeat(columns - 4);
+    let more = format!(
+        "rep3,1,4096,{blank}\nscrubbed,1,4096,random{blank},surplus\nrep2,,4096,{blank}\nrep2,1,4096,object{blank}\n"
+    );
+    fs::write(lab.path("points.csv"), format!("{POINTS}{more}")).unwrap();
+    let (config, points, twin) =
+        (lab.shown("config.json"), lab.shown("points.csv"), lab.shown("twin"));
+    let reasons = |found: &Value, key: &str| -> Vec<(String, String)> {
+        let all = found["left_out"].as_array().unwrap().iter();
+        let of = all.filter(|one| !one[key].is_null());
+        of.map(|one| (one[key].to_string(), one["reason"].as_str().unwrap().to_owned())).collect()
+    };
+    let found =
+        json(&succeed(["import", "cluster", &config, "--points", &points, "-o", &twin, "--json"]));
+    let configs = reasons(&found, "config");
+    let has = |all: &[(String, String)], name: &str, why: &str| {
+        assert!(all.iter().any(|one| one.0 == name && one.1.contains(why)), "{name}: {all:?}");
+    };
+    has(&configs, "\"none\"", "`nodes`");
+    has(&configs, "\"other\"", "gluster");
+    has(&configs, "\"full\"", "cannot be simulated");
+    let first = POINTS.lines().count();
+    let rows = reasons(&found, "row");
+    has(&rows, &first.to_string(), "did you mean `rep2`?");
+    has(&rows, &(first + 2).to_string(), "`op_mix` is ``");
+    has(&rows, &(first + 3).to_string(), "has no gateways");
+    let notes = found["notes"].to_string();
+    for wanted in ["`configs.*.sockets`", "`drives.tiny`", "more cells than there are columns"] {
+        assert!(notes.contains(wanted), "{wanted}: {notes}");
+    }
+    let arguments = ["validate", twin.as_str(), "--points", points.as_str()];
+    let printed = succeed(arguments);
+    assert!(
+        printed.contains("! measured beside `scrub`, which is not simulated: 1 row"),
+        "{printed}"
+    );
+    let found = json(&succeed(arguments.into_iter().chain(["--json"])));
+    has(&reasons(&found, "row"), &(first + 2).to_string(), "`op_mix` is ``");
+    has(&reasons(&found, "row"), &(first + 3).to_string(), "has no gateways");
+    assert_eq!(found["rows"].as_array().unwrap().last().unwrap()["predicted"], Value::Null);
+}
+
+#[test]
+fn objects_go_through_gateways() {
+    let lab = Lab::new();
+    let config = r#"{"configs": {"s3": {"nodes": 3, "node": {"devices": [{"count": 1}]}, "client":
+        {"interface": "s3", "on_storage_nodes": true, "processes": 4}}}}"#;
+    fs::write(lab.path("config.json"), config).unwrap();
+    let points = "config,op_mix,block_bytes,pattern,clients,iodepth,iops\ns3,1,65536,object,4,8,1000\n\
+                  s3,0,65536,object,4,8,1000\ns3,1,65536,random,4,8,1000\n";
+    fs::write(lab.path("points.csv"), points).unwrap();
+    lab.import();
+    let scenario = fs::read_to_string(lab.path("twin/s3.toml")).unwrap();
+    assert!(scenario.contains("gateway   = { hosts = \"osd\" }"), "{scenario}");
+    let (twin, points) = (lab.shown("twin"), lab.shown("points.csv"));
+    let found = json(&succeed(["validate", &twin, "--points", &points, "--json"]));
+    // a gateway takes 0.9 ms for a read, 1.4 ms for a write, and the rest is not far from that
+    for (row, (least, most)) in [(0.9, 3.0), (1.4, 6.0)].into_iter().enumerate() {
+        let mean = found["rows"][row]["predicted"]["lat_mean_ms"].as_f64().unwrap();
+        assert!((least..most).contains(&mean), "{mean}");
+    }
+    let reason = found["left_out"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("gateways, which serve whole objects"), "{reason}");
 }
 
 #[test]

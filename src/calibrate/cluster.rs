@@ -5,9 +5,9 @@ use std::path::Path;
 
 use foretell_files::{Directory, Purpose};
 use foretell_twin::fitted::{at_points, document, same, table};
-use foretell_twin::points::{self, Row};
+use foretell_twin::points::{self, LeftOut, Points, Row};
 use foretell_twin::report::{self, Outcome};
-use foretell_twin::{Effort, FITTED_FILE, Fitted, Twin, fit, outcomes};
+use foretell_twin::{Effort, FITTED_FILE, Fitted, Map, Twin, fit, outcomes};
 use serde_json::json;
 
 use crate::cli::CalibrateClusterArguments;
@@ -17,7 +17,7 @@ use crate::jobs;
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Failure> {
     let twin = Twin::load(&arguments.directory)?;
-    let rows = points::load(&arguments.points)?;
+    let Points { rows, left_out, notes } = points::load(&arguments.points)?;
     let others = arguments.predict.as_deref().map(points::load).transpose()?;
     // fail before the work: only a directory of ours may get another file
     Directory::may_take(&arguments.directory, Purpose::of("import cluster"))?;
@@ -28,7 +28,7 @@ pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Fai
     let predicted = match &others {
         None => None,
         Some(all) => {
-            let mut predicted = outcomes(&twin, all, &fitted.values, Effort::FULL, workers)?;
+            let mut predicted = outcomes(&twin, &all.rows, &fitted.values, Effort::FULL, workers)?;
             for outcome in &mut predicted {
                 outcome.is_fitted_to = rows.iter().any(|row| same(row, &outcome.row));
             }
@@ -36,14 +36,25 @@ pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Fai
         }
     };
     let printed = if arguments.json {
-        let mut document = document(&fitted, rows.len());
+        let mut document = document(&fitted, &twin.map, rows.len());
         document["source"] = json!(twin.map.source);
-        if let Some(predicted) = &predicted {
+        let unused = fitted.unused.iter().map(|(row, why)| LeftOut::row(*row, why.clone()));
+        document["left_out"] = json!(left_out.iter().cloned().chain(unused).collect::<Vec<_>>());
+        document["notes"] = json!(notes);
+        if let (Some(predicted), Some(others)) = (&predicted, &others) {
             document["predicted"] = report::json(predicted);
+            let left_out = others.left_out.iter().cloned().chain(report::left_out(predicted));
+            document["predicted"]["left_out"] = json!(left_out.collect::<Vec<_>>());
         }
         crate::output::json(&document)
     } else {
-        text(&arguments.directory, &fitted, predicted.as_deref())
+        let mut not_read: Vec<String> = left_out.iter().map(LeftOut::text).collect();
+        if let Some(all) = &others {
+            let rows = all.left_out.iter().map(|row| format!("{} (of --predict)", row.text()));
+            not_read.extend(rows);
+        }
+        not_read.extend(notes.iter().map(|note| format!("note: {note}")));
+        text(&arguments.directory, &fitted, &twin.map, predicted.as_deref(), &not_read)
     };
     crate::output::print(&printed)
 }
@@ -57,15 +68,25 @@ fn head(rows: &[Row], fitted: &Fitted) -> String {
     )
 }
 
-fn text(directory: &Path, fitted: &Fitted, predicted: Option<&[Outcome]>) -> String {
+/// `not_read`: lines about what was left out of the tables of points.
+fn text(
+    directory: &Path,
+    fitted: &Fitted,
+    map: &Map,
+    predicted: Option<&[Outcome]>,
+    not_read: &[String],
+) -> String {
     let mut text = String::from("Parameters (factors on the scenarios' figures, 95 %)\n");
     text.push_str(&table(&fitted.values));
     if !fitted.points.is_empty() {
         text.push_str("\nPoints fitted to\n");
-        text.push_str(&report::table_of_rows(&at_points(fitted)));
+        text.push_str(&report::table_of_rows(&at_points(fitted, map)));
     }
     for (row, reason) in &fitted.unused {
         let _ = writeln!(text, "note: row {row} is not used: {reason}");
+    }
+    for line in not_read {
+        let _ = writeln!(text, "{line}");
     }
     if let Some(predicted) = predicted {
         text.push_str("\nPredicted (* fitted to)\n");

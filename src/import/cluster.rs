@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use foretell_files::{Directory, Purpose};
-use foretell_scenarios::Document;
-use foretell_twin::{MAP_FILE, Map, Source, Written, points, write};
+use foretell_twin::points::{self, LeftOut, Points, Row};
+use foretell_twin::{MAP_FILE, Map, Source, Written, no_configuration, write};
 use serde_json::json;
 
 use crate::cli::ClusterArguments;
@@ -13,20 +13,28 @@ use crate::failure::Failure;
 /// Runs the command.
 pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
     let source = Source::load(&arguments.config)?;
-    let rows = arguments.points.as_deref().map(points::load).transpose()?.unwrap_or_default();
-    let unknown = rows.iter().find(|row| source.names().all(|name| *name != row.config));
-    if let Some(row) = unknown {
-        let near = foretell_scenarios::meant(&row.config, source.names()).unwrap_or_default();
-        let (number, config) = (row.number, &row.config);
-        let fault = format!("row {number}: there is no configuration `{config}`. {near}");
-        return Err(Failure::Usage(fault));
-    }
+    let points = arguments.points.as_deref().map(points::load).transpose()?.unwrap_or_default();
+    let Points { rows, left_out: rows_left_out, notes: not_read } = points;
     let Written { files, entries } = write(&source, &rows);
-    for (file, text) in &files {
-        // check that the written scenario can be run
-        Document::parse(file, text, "")?.check()?;
-    }
     let map = Map::new(&source, &entries);
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    for config in &map.config {
+        left_out
+            .extend(config.refused.iter().map(|why| LeftOut::config(&config.name, why.clone())));
+    }
+    left_out.extend(rows_left_out);
+    left_out.extend(rows.iter().filter_map(|row| {
+        let why = match map.find(&row.config) {
+            None => no_configuration(&row.config, source.names()),
+            // of a configuration that is left out, it is said once
+            Some(config) if config.refused.is_some() => return None,
+            Some(config) => config.suits(row).err()?,
+        };
+        Some(LeftOut::row(row.number, why))
+    }));
+    let mut notes = source.notes.clone();
+    notes.extend(source.not_read.iter().cloned());
+    notes.extend(not_read);
     let directory = Directory::take(&arguments.output, Purpose::of("import cluster"))?;
     for old in directory.files() {
         // a file of an earlier import, whose figures do not belong to these scenarios
@@ -44,19 +52,25 @@ pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
             "source": name,
             "config": config,
             "drives": drives,
-            "notes": source.notes,
+            "left_out": left_out,
+            "notes": notes,
         })));
     }
     let mut text = String::new();
     for config in &map.config {
         match (&config.scenario, &config.refused) {
             (Some(file), _) => {
-                let measured = rows.iter().filter(|row| row.config == config.name).count();
+                let is_used = |row: &&Row| row.config == config.name && config.suits(row).is_ok();
+                let measured = rows.iter().filter(is_used).count();
                 let assumed = config.assumed.len();
                 let s = if assumed == 1 { "" } else { "s" };
                 let _ = write!(text, "{}: {file}, {assumed} assumption{s}", config.name);
                 if !rows.is_empty() {
                     let _ = write!(text, ", {measured} points");
+                }
+                if let Some(background) = &config.background {
+                    let _ =
+                        write!(text, ", measured beside `{background}`, which is not simulated");
                 }
                 text.push('\n');
             }
@@ -66,7 +80,10 @@ pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
             }
         }
     }
-    for note in &source.notes {
+    for row in left_out.iter().filter(|left_out| left_out.row.is_some()) {
+        let _ = writeln!(text, "{}", row.text());
+    }
+    for note in &notes {
         let _ = writeln!(text, "note: {note}");
     }
     let _ = writeln!(

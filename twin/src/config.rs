@@ -1,16 +1,18 @@
 //! `config.json`: descriptions of clusters that others measured.
 //!
 //! `docs/clusters.md` describes every key. Any value may be absent or `null`, which means unknown.
-//! Unknown keys are ignored.
+//! A configuration that cannot be read is left out with the reason. Keys that are not used are named.
 
 use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
-use foretell_sorted::SortedMap;
-use serde::Deserialize;
+use foretell_sorted::{SortedMap, SortedSet};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::json_keys::{duplicates, listed, unused};
 
 /// Maximum number of configurations of a source.
 const MOST_CONFIGS: usize = 10_000;
@@ -26,6 +28,14 @@ pub(crate) const MOST_BYTES: f64 = 9_007_199_254_740_992.0;
 /// Tables of a configuration.
 const TABLES: [&str; 6] = ["node", "node.cpu", "pool", "store", "client", "background"];
 
+/// Keys of the whole document.
+const TOP: [&str; 4] = ["source", "drives", "configs", "notes"];
+
+/// Values of `client.interface` of clients that use gateways.
+pub(crate) const INTERFACES_OF_GATEWAYS: [&str; 4] = ["s3", "swift", "rgw", "rados-gateway"];
+/// Values of `background.kind` that are simulated.
+const SIMULATED: [&str; 2] = ["none", "backfill"];
+
 /// Values of `network.use`, and of `devices.role`.
 const USES: [&str; 4] = ["all", "public", "cluster", "loopback"];
 const ROLES: [&str; 4] = ["data", "wal-db", "wal", "db"];
@@ -35,14 +45,16 @@ const ROLES: [&str; 4] = ["data", "wal-db", "wal", "db"];
 pub struct Source {
     pub(crate) name: String,
     pub(crate) drives: SortedMap<String, Drive>,
-    /// In the order of the file.
-    pub(crate) configs: Vec<(String, Config)>,
+    /// In the order of the file; or the reason why one cannot be read.
+    pub(crate) configs: Vec<(String, Result<Config, String>)>,
     /// Its notes in words.
     pub notes: Vec<String>,
+    /// What was not read of it.
+    pub not_read: Vec<String>,
 }
 
 /// A kind of drive.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Drive {
     pub(crate) kind: Option<String>,
@@ -54,7 +66,7 @@ pub(crate) struct Drive {
 }
 
 /// The maker's figures for a drive.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct DataSheet {
     pub(crate) rand_read_4k_iops: Option<f64>,
@@ -68,7 +80,7 @@ pub(crate) struct DataSheet {
 }
 
 /// A configuration.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Config {
     pub(crate) system: Option<String>,
@@ -84,7 +96,7 @@ pub(crate) struct Config {
 }
 
 /// A storage node.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct NodeConfig {
     pub(crate) cpu: CpuConfig,
@@ -95,7 +107,7 @@ pub(crate) struct NodeConfig {
 }
 
 /// Processors of a node, all sockets together.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct CpuConfig {
     pub(crate) model: Option<String>,
@@ -104,7 +116,7 @@ pub(crate) struct CpuConfig {
 }
 
 /// Adapters of a node.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct NetworkConfig {
     pub(crate) gbit_per_s: Option<f64>,
@@ -115,7 +127,7 @@ pub(crate) struct NetworkConfig {
 }
 
 /// Devices of a node.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct DeviceConfig {
     pub(crate) model: Option<String>,
@@ -126,7 +138,7 @@ pub(crate) struct DeviceConfig {
 }
 
 /// The pool that is measured.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct PoolConfig {
     pub(crate) kind: Option<String>,
@@ -138,7 +150,7 @@ pub(crate) struct PoolConfig {
 }
 
 /// How OSDs store data.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct StoreConfig {
     pub(crate) kind: Option<String>,
@@ -147,7 +159,7 @@ pub(crate) struct StoreConfig {
 }
 
 /// The clients that make the measured load.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct ClientConfig {
     pub(crate) hosts: Option<u32>,
@@ -161,7 +173,7 @@ pub(crate) struct ClientConfig {
 }
 
 /// Background work of the cluster.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Background {
     pub(crate) kind: Option<String>,
@@ -231,6 +243,16 @@ impl Source {
             Some(Value::String(name)) => name.clone(),
             Some(other) => return Err(format!("`source` is {other}; expected a text")),
         };
+        let mut not_read = Vec::new();
+        let twice = duplicates(text).map_err(|error| format!("this is not JSON: {error}"))?;
+        if !twice.is_empty() {
+            not_read.push(format!(
+                "keys that occur twice, of which the last is used: {}",
+                listed(&twice)
+            ));
+        }
+        let mut surplus = SortedSet::new();
+        surplus.extend(top.keys().filter(|key| !TOP.contains(&key.as_str())).cloned());
         let empty = Map::new();
         let table = |key: &str| match top.get(key) {
             None | Some(Value::Null) => Ok(&empty),
@@ -239,9 +261,14 @@ impl Source {
         };
         let mut drives = SortedMap::new();
         for (name, value) in table("drives")? {
-            let drive: Drive = read(value).map_err(|error| format!("drive `{name}`: {error}"))?;
-            drive.check().map_err(|fault| format!("drive `{name}`: {fault}"))?;
-            drives.insert(name.clone(), drive);
+            let drive = read::<Drive>(value).and_then(|drive| drive.check().map(|()| drive));
+            match drive {
+                Ok(drive) => {
+                    not_used(value, &drive, "drives.*", &mut surplus);
+                    drives.insert(name.clone(), drive);
+                }
+                Err(fault) => not_read.push(format!("drive `{name}` is not used: {fault}")),
+            }
         }
         let found = table("configs")?;
         if found.is_empty() {
@@ -252,30 +279,30 @@ impl Source {
         }
         let mut configs = Vec::new();
         for (name, value) in found {
-            // a list would be read as the values of the keys in their order
-            for table in TABLES {
-                let found = table.split('.').try_fold(value, |value, key| value.get(key));
-                if let Some(list) = found.filter(|found| found.is_array()) {
-                    let list = shortened(list);
-                    return Err(format!(
-                        "configuration `{name}`: `{table}`: expected a table, not {list}"
-                    ));
-                }
+            let config = Config::of(value);
+            if let Ok(config) = &config {
+                not_used(value, config, "configs.*", &mut surplus);
             }
-            let config: Config =
-                read(value).map_err(|error| format!("configuration `{name}`: {error}"))?;
-            config.check().map_err(|fault| format!("configuration `{name}`: {fault}"))?;
             configs.push((name.clone(), config));
+        }
+        if let [(name, Err(fault)), others @ ..] = configs.as_slice()
+            && others.iter().all(|(_, config)| config.is_err())
+        {
+            return Err(format!("no configuration can be used; configuration `{name}`: {fault}"));
         }
         for (drive, known) in &drives {
             let Some(raw) = &known.raw_config else { continue };
             if !found.contains_key(raw) {
                 let near = foretell_scenarios::meant(raw, found.keys().map(String::as_str));
                 let near = near.map_or_else(String::new, |near| format!("; {near}"));
-                return Err(format!(
+                not_read.push(format!(
                     "drive `{drive}`: `raw_config` is `{raw}`, and there is no such configuration{near}"
                 ));
             }
+        }
+        let surplus: Vec<String> = surplus.into_iter().collect();
+        if !surplus.is_empty() {
+            not_read.push(format!("keys that are not used: {}", listed(&surplus)));
         }
         let notes = match top.get("notes") {
             Some(Value::Array(notes)) => {
@@ -283,7 +310,7 @@ impl Source {
             }
             _ => Vec::new(),
         };
-        Ok(Self { name, drives, configs, notes })
+        Ok(Self { name, drives, configs, notes, not_read })
     }
 
     /// Names of its configurations.
@@ -296,6 +323,12 @@ impl Source {
         let of = |drive: &Drive| drive.raw_config.as_deref() == Some(config);
         self.drives.iter().find(|(_, drive)| of(drive)).map(|(name, _)| name.as_str())
     }
+}
+
+/// Adds the keys of a table that are not used; `read`: what was read of it.
+fn not_used(written: &Value, read: &impl Serialize, path: &str, found: &mut SortedSet<String>) {
+    let read = serde_json::to_value(read).expect("numbers and texts");
+    unused(written, &read, path, found);
 }
 
 /// Checks that a word, if given, is one of those that have a meaning.
@@ -350,6 +383,31 @@ impl Drive {
 }
 
 impl Config {
+    /// The configuration in a document, or what is wrong with it.
+    fn of(value: &Value) -> Result<Self, String> {
+        // a list would be read as the values of the keys in their order
+        for table in TABLES {
+            let found = table.split('.').try_fold(value, |value, key| value.get(key));
+            if let Some(list) = found.filter(|found| found.is_array()) {
+                return Err(format!("`{table}`: expected a table, not {}", shortened(list)));
+            }
+        }
+        let config: Self = read(value)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether its clients use gateways.
+    pub(crate) fn has_gateways(&self) -> bool {
+        let interface = self.client.interface.as_deref().unwrap_or_default().to_ascii_lowercase();
+        INTERFACES_OF_GATEWAYS.contains(&interface.as_str())
+    }
+
+    /// Its background work, if that is not simulated.
+    pub(crate) fn background_not_simulated(&self) -> Option<&str> {
+        self.background.kind.as_deref().filter(|kind| !SIMULATED.contains(kind))
+    }
+
     fn check(&self) -> Result<(), String> {
         between("nodes", self.nodes, 1, MOST_NODES)?;
         between("cpu.cores", self.node.cpu.cores, 1, 4096)?;
@@ -426,8 +484,23 @@ mod tests {
             "configs": {"a": {"nodes": null, "node": {"network": [null]}, "surplus": 1}, "b": null}}"#;
         let source = Source::parse(text).unwrap();
         assert_eq!(source.name, "clusters");
-        assert_eq!((source.configs[0].1.osds(), source.configs[1].1.osds()), (1, 1));
+        let osds = |at: usize| source.configs[at].1.as_ref().unwrap().osds();
+        assert_eq!((osds(0), osds(1)), (1, 1));
         assert!(source.drives.contains_key("x"));
+        assert_eq!(source.not_read, ["keys that are not used: `configs.*.surplus`"]);
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_read_leaves_the_others() {
+        let source =
+            Source::parse(r#"{"configs": {"a": {"nodes": 0}, "b": {"nodes": 2, "nodes": 3}}}"#);
+        let source = source.unwrap();
+        assert!(source.configs[0].1.as_ref().unwrap_err().contains("`nodes` is 0"));
+        assert_eq!(source.configs[1].1.as_ref().unwrap().nodes, Some(3));
+        assert_eq!(
+            source.not_read,
+            ["keys that occur twice, of which the last is used: `configs.b.nodes`"]
+        );
     }
 
     #[test]
@@ -449,7 +522,9 @@ mod tests {
         assert!(list.contains("`pool`: expected a table, not [\"erasure\",5]"), "{list}");
         let word = fault(r#"{"configs": {"a": {"node": {"network": [{"use": "clustr"}]}}}}"#);
         assert!(word.contains("`clustr`, which has no meaning; did you mean `cluster`?"), "{word}");
-        let raw = fault(r#"{"drives": {"d": {"raw_config": "ra"}}, "configs": {"raw": {}}}"#);
+        let named =
+            Source::parse(r#"{"drives": {"d": {"raw_config": "ra"}}, "configs": {"raw": {}}}"#);
+        let raw = named.unwrap().not_read.join("");
         assert!(raw.contains("did you mean `raw`?"), "{raw}");
         let down = r#"{"configs": {"a": {"osds_down": 3, "node": {"devices": [{"count": 3}]}}}}"#;
         assert!(fault(down).contains("some must be up"));

@@ -286,7 +286,8 @@ mod tests {
             "config,op_mix,block_bytes,pattern,iodepth,iops\n\
              raw,1,4096,random,1,9800\nraw,1,4096,random,32,81700\n",
         )
-        .unwrap();
+        .unwrap()
+        .rows;
         let model = model(Some("x"), None, &rows.iter().collect::<Vec<_>>());
         let curve = model.curves.iter().find(|curve| curve.read && curve.block == 4096).unwrap();
         let (counts, times): (Vec<f64>, Vec<f64>) = curve.points.iter().copied().unzip();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::fit::Fitted;
+use crate::map::Map;
 use crate::parameters::{PARAMETERS, Values};
 use crate::points::Row;
 use crate::report::{self, Outcome};
@@ -16,7 +17,7 @@ pub fn same(one: &Row, other: &Row) -> bool {
 }
 
 /// A document with the parameters, the points fitted to, and the rows that were not used.
-pub fn document(fitted: &Fitted, rows: usize) -> Value {
+pub fn document(fitted: &Fitted, map: &Map, rows: usize) -> Value {
     let values = &fitted.values;
     let parameters = PARAMETERS.iter().enumerate().map(|(at, parameter)| {
         let (log, deviation) = (values.logs[at], values.deviations[at]);
@@ -39,7 +40,7 @@ pub fn document(fitted: &Fitted, rows: usize) -> Value {
             "write": values.tails.1.factor, "write_stall_ms": values.tails.1.stall_ms,
         },
         "drives": values.drives.keys().collect::<Vec<_>>(),
-        "fitted": report::json(&at_points(fitted)),
+        "fitted": report::json(&at_points(fitted, map)),
         "unused": unused.collect::<Vec<_>>(),
     })
 }
@@ -50,11 +51,12 @@ fn learned(at: usize, values: &Values) -> bool {
 }
 
 /// The outcomes at the points fitted to.
-pub fn at_points(fitted: &Fitted) -> Vec<Outcome> {
+pub fn at_points(fitted: &Fitted, map: &Map) -> Vec<Outcome> {
     let outcome = |(row, figures): &(Row, _)| Outcome {
         row: row.clone(),
         predicted: Ok(*figures),
         is_fitted_to: false,
+        beside: map.find(&row.config).and_then(|mapped| mapped.background.clone()),
     };
     fitted.points.iter().map(outcome).collect()
 }

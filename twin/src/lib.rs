@@ -11,6 +11,7 @@ mod config;
 mod drives;
 mod fit;
 pub mod fitted;
+mod json_keys;
 mod load;
 mod map;
 mod notes;
@@ -22,7 +23,7 @@ mod write;
 
 pub use config::Source;
 pub use fit::{Fitted, fit};
-pub use load::{Effort, Twin, outcomes, predict};
+pub use load::{Effort, Twin, no_configuration, outcomes, predict};
 pub use map::{MAP_FILE, Map, Mapped, MappedDrive};
 pub use parameters::{FITTED_FILE, Values};
 pub use write::{Entry, Written, write};

@@ -21,9 +21,9 @@ use crate::config::Drive;
 use crate::drives::Model;
 use crate::map::{Map, Mapped};
 use crate::parameters::{Values, table_at};
-use crate::points::{Figures, Row};
+use crate::points::{Figures, Pattern, Row};
 use crate::report::Outcome;
-use crate::write::volume_bytes;
+use crate::write::{reason, volume_bytes};
 
 /// Outstanding requests of a client, if a row does not state them: the depth of most published runs; and the depth
 /// for requests of more than 64 KiB.
@@ -105,15 +105,23 @@ impl Twin {
     pub(crate) fn scenario_of(&self, row: &Row) -> Result<(&Mapped, &Table), String> {
         let mapped = self.map.find(&row.config).ok_or_else(|| {
             let names = self.map.config.iter().map(|config| config.name.as_str());
-            let near = foretell_scenarios::meant(&row.config, names).unwrap_or_default();
-            format!("there is no configuration `{}`. {near}", row.config)
+            no_configuration(&row.config, names)
         })?;
         match (&mapped.scenario, &mapped.refused) {
-            (Some(file), _) => Ok((mapped, &self.tables[file])),
+            (Some(file), _) => {
+                mapped.suits(row)?;
+                Ok((mapped, &self.tables[file]))
+            }
             (None, Some(reason)) => Err(reason.clone()),
             (None, None) => Err("the map has no scenario for it".to_owned()),
         }
     }
+}
+
+/// The reason why the rows of a configuration that is not among `names` cannot be simulated.
+pub fn no_configuration<'a>(config: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let near = foretell_scenarios::meant(config, names).unwrap_or_default();
+    format!("there is no configuration `{config}`. {near}")
 }
 
 /// The prediction of a point.
@@ -147,10 +155,17 @@ pub fn outcomes(
 ) -> Result<Vec<Outcome>, Error> {
     let one = |row: &Row| {
         let predicted = match twin.scenario_of(row) {
-            Ok(_) => Ok(predict(twin, row, values, effort, workers)?),
+            Ok(_) => match predict(twin, row, values, effort, workers) {
+                Ok(figures) => Ok(figures),
+                // the row's load does not fit its scenario
+                Err(Error::Invalid(reason)) => Err(reason),
+                Err(Error::Scenario(errors)) => Err(reason(&errors)),
+                Err(error) => return Err(error),
+            },
             Err(reason) => Err(reason),
         };
-        Ok(Outcome { row: row.clone(), predicted, is_fitted_to: false })
+        let beside = twin.map.find(&row.config).and_then(|mapped| mapped.background.clone());
+        Ok(Outcome { row: row.clone(), predicted, is_fitted_to: false, beside })
     };
     workers.perform(rows, one).all()
 }
@@ -181,7 +196,7 @@ struct Load {
     depth: u32,
     reads: f64,
     block: u64,
-    sequential: bool,
+    pattern: Pattern,
     /// Requests a second of each client in each direction.
     limit: Option<f64>,
     client_gbit: f64,
@@ -207,7 +222,7 @@ impl Load {
             depth: (f64::from(total) / f64::from(clients)).round().max(1.0) as u32,
             reads: row.reads,
             block: row.block,
-            sequential: row.sequential,
+            pattern: row.pattern,
             limit,
             client_gbit: mapped.client_gbit * share.max(1e-3),
             images: mapped.image_bytes.map(|each| {
@@ -245,7 +260,11 @@ impl Load {
         let mut set = |key: &str, value: Value| load.insert(key.to_owned(), value);
         set("reads", Value::Float(self.reads));
         set("access", Value::String(format!("{} B", self.block)));
-        let pattern = if self.sequential { "sequential" } else { "random" };
+        // objects are accessed as a whole, in any order
+        let pattern = match self.pattern {
+            Pattern::Sequential => "sequential",
+            Pattern::Random | Pattern::Object => "random",
+        };
         set("pattern", Value::String(pattern.to_owned()));
         let depth = if self.limit.is_some() { LIMITED_DEPTH } else { self.depth };
         set("outstanding", Value::Integer(depth.into()));

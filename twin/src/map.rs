@@ -6,8 +6,8 @@ use foretell_core::Error;
 use foretell_input::Limit;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Drive, MOST_BYTES, Source};
-use crate::points::Row;
+use crate::config::{Drive, INTERFACES_OF_GATEWAYS, MOST_BYTES, Source};
+use crate::points::{Pattern, Row};
 use crate::write::Entry;
 
 /// The file's name in the directory.
@@ -20,7 +20,7 @@ const HEAD: &str = "\
 # A row of points.csv sets, in its configuration's scenario:
 #   op_mix       workload.load.reads (share of reads)
 #   block_bytes  workload.load.access
-#   pattern      workload.load.pattern
+#   pattern      workload.load.pattern; `object`: random, in a configuration with gateways
 #   clients      client.load.count: one simulated host for each client process; blank: `processes` below.
 #                With `image_bytes` also volume.pool.size: an image for each client, at most `most_bytes` in all
 #   iodepth      requests outstanding in all, divided among the clients; blank: 128 for each of them,
@@ -96,6 +96,12 @@ pub struct Mapped {
     /// OSDs on each drive; 0: its rows measure the drive alone.
     #[serde(default = "one")]
     pub osds_per_device: u32,
+    /// Whether its clients use gateways: then its rows have the pattern `object`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gateways: bool,
+    /// Background work that is not simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<String>,
     /// Assumptions about values that the source leaves open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumed: Vec<String>,
@@ -109,6 +115,23 @@ fn one() -> u32 {
 }
 
 impl Mapped {
+    /// Whether a row's pattern is one of its clients, else the reason.
+    pub fn suits(&self, row: &Row) -> Result<(), String> {
+        match (row.pattern == Pattern::Object, self.gateways) {
+            (true, false) => Err(format!(
+                "`pattern` is `object`, and `{}` has no gateways: `client.interface` is none of {}",
+                self.name,
+                INTERFACES_OF_GATEWAYS.map(|name| format!("`{name}`")).join(", ")
+            )),
+            (false, true) => Err(format!(
+                "`pattern` is `{}`, and the clients of `{}` use gateways, which serve whole objects",
+                row.pattern.name(),
+                self.name
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Maximum reads a second, and writes a second, of each client at a row.
     pub(crate) fn rate_limit(&self, row: &Row) -> Option<f64> {
         row.rate_limit_of_note().or(self.rate_limit_iops)
@@ -130,6 +153,8 @@ impl Map {
             most_bytes: entry.images.map(|images| images.most),
             drive: entry.drive.clone(),
             osds_per_device: entry.osds_per_device,
+            gateways: entry.gateways,
+            background: entry.background.clone(),
             assumed: entry.assumed.clone(),
             unknown: entry.unknown.clone(),
         };

@@ -1,19 +1,105 @@
 //! `points.csv`: the measurements, one row a point.
 //!
-//! Rows are numbered from 1, beginning with the first row below the column names.
+//! Rows are numbered from 1, beginning with the first row below the column names. A row that cannot be read is left out
+//! with the reason.
 
 use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
 use foretell_units::Bytes;
+use serde::Serialize;
+
+use crate::json_keys::listed;
 
 /// Columns that a table must have.
 const REQUIRED: [&str; 4] = ["config", "op_mix", "block_bytes", "iops"];
+/// Other columns that are used, and the rate in bytes, which follows from others.
+const OPTIONAL: [&str; 11] = [
+    "pattern",
+    "clients",
+    "jobs",
+    "iodepth",
+    "mb_per_s",
+    "lat_mean_ms",
+    "lat_p50_ms",
+    "lat_p95_ms",
+    "lat_p99_ms",
+    "recovery_mib_per_s",
+    "note",
+];
 /// Maximum number of rows.
 const MOST_ROWS: usize = 100_000;
 /// Maximum size of a request.
 const MOST_BLOCK: f64 = (1_u64 << 30) as f64;
+
+/// What was read of a table.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Points {
+    /// The points, in the order of the file.
+    pub rows: Vec<Row>,
+    /// Rows that are not among them.
+    pub left_out: Vec<LeftOut>,
+    /// Columns and cells that were not read.
+    pub notes: Vec<String>,
+}
+
+/// A row or a configuration that is left out, and the reason.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LeftOut {
+    /// The row's number, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<usize>,
+    /// The configuration's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl LeftOut {
+    /// A row.
+    pub fn row(number: usize, reason: String) -> Self {
+        Self { row: Some(number), config: None, reason }
+    }
+
+    /// A configuration.
+    pub fn config(name: &str, reason: String) -> Self {
+        Self { row: None, config: Some(name.to_owned()), reason }
+    }
+
+    /// The same in words.
+    pub fn text(&self) -> String {
+        let what = match (&self.row, &self.config) {
+            (Some(row), _) => format!("row {row}"),
+            (None, Some(config)) => format!("configuration `{config}`"),
+            (None, None) => "a row".to_owned(),
+        };
+        format!("left out: {what}: {}", self.reason)
+    }
+}
+
+/// Which addresses are accessed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Pattern {
+    /// Random ones of images or files.
+    Random,
+    /// Consecutive ones.
+    Sequential,
+    /// Whole objects, through gateways.
+    Object,
+}
+
+impl Pattern {
+    /// Its word in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Sequential => "sequential",
+            Self::Object => "object",
+        }
+    }
+}
 
 /// A measured point; `None` stands for a blank cell.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,8 +112,8 @@ pub struct Row {
     pub reads: f64,
     /// Bytes of a request.
     pub block: u64,
-    /// Whether addresses are sequential; otherwise they are random.
-    pub sequential: bool,
+    /// Which addresses are accessed.
+    pub pattern: Pattern,
     /// Client processes.
     pub clients: Option<u32>,
     /// Jobs of all client processes together.
@@ -58,7 +144,9 @@ pub struct Figures {
 }
 
 /// Reads a table.
-pub fn load(path: &Path) -> Result<Vec<Row>, Error> {
+///
+/// Errors if the file cannot be read, lacks a required column, or has no row that can be used.
+pub fn load(path: &Path) -> Result<Points, Error> {
     let shown = path.display();
     let text = foretell_input::text(path, Limit::POINTS)
         .map_err(|error| Error::Invalid(format!("cannot read `{shown}`: {error}")))?;
@@ -66,7 +154,7 @@ pub fn load(path: &Path) -> Result<Vec<Row>, Error> {
 }
 
 /// Parses the text of such a table.
-pub fn parse(text: &str) -> Result<Vec<Row>, String> {
+pub fn parse(text: &str) -> Result<Points, String> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| error.to_string())?.clone();
     let column = |name: &str| header.iter().position(|found| found.trim() == name);
@@ -79,20 +167,68 @@ pub fn parse(text: &str) -> Result<Vec<Row>, String> {
             ));
         }
     }
-    let mut rows = Vec::new();
+    let mut points = Points { notes: columns_not_used(&header), ..Points::default() };
+    let mut surplus = Vec::new();
     for (index, record) in reader.records().enumerate() {
         let number = index + 1;
         if number > MOST_ROWS {
             return Err(format!("more than {MOST_ROWS} rows"));
         }
-        let record = record.map_err(|error| format!("row {number}: {error}"))?;
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                points.left_out.push(LeftOut::row(number, error.to_string()));
+                continue;
+            }
+        };
+        if record.len() > header.len() {
+            surplus.push(number.to_string());
+        }
         let cell = |name: &str| column(name).and_then(|at| record.get(at)).unwrap_or("").trim();
-        rows.push(row(number, &cell).map_err(|fault| format!("row {number}: {fault}"))?);
+        match row(number, &cell) {
+            Ok(row) => points.rows.push(row),
+            Err(fault) => points.left_out.push(LeftOut::row(number, fault)),
+        }
     }
-    if rows.is_empty() {
-        return Err("there are no rows".to_owned());
+    if !surplus.is_empty() {
+        points.notes.push(format!(
+            "rows have more cells than there are columns, and the last cells are not read (a comma outside quotes?): \
+             {}",
+            listed(&surplus)
+        ));
     }
-    Ok(rows)
+    match points.left_out.first() {
+        None if points.rows.is_empty() => Err("there are no rows".to_owned()),
+        Some(LeftOut { row: Some(row), reason, .. }) if points.rows.is_empty() => {
+            Err(format!("no row can be used; row {row}: {reason}"))
+        }
+        _ => Ok(points),
+    }
+}
+
+/// Notes about columns that are not used, or that occur twice.
+fn columns_not_used(header: &csv::StringRecord) -> Vec<String> {
+    let names: Vec<&str> = header.iter().map(str::trim).collect();
+    let is_known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name);
+    let (mut unused, mut twice) = (Vec::new(), Vec::new());
+    for (place, name) in names.iter().enumerate() {
+        if names[..place].contains(name) {
+            twice.push((*name).to_owned());
+        } else if !is_known(name) {
+            unused.push((*name).to_owned());
+        }
+    }
+    let mut notes = Vec::new();
+    if !unused.is_empty() {
+        notes.push(format!("columns of points that are not used: {}", listed(&unused)));
+    }
+    if !twice.is_empty() {
+        notes.push(format!(
+            "columns of points that occur twice, of which the first is used: {}",
+            listed(&twice)
+        ));
+    }
+    notes
 }
 
 fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String> {
@@ -124,11 +260,14 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
     let block = block.ok_or_else(|| {
         format!("`block_bytes` is `{}`; expected 512 to {MOST_BLOCK}", cell("block_bytes"))
     })?;
-    let sequential = match cell("pattern") {
-        "" | "random" => false,
-        "sequential" => true,
+    let pattern = match cell("pattern") {
+        "" | "random" => Pattern::Random,
+        "sequential" => Pattern::Sequential,
+        "object" => Pattern::Object,
         other => {
-            return Err(format!("`pattern` is `{other}`; expected `random` or `sequential`"));
+            return Err(format!(
+                "`pattern` is `{other}`; expected `random`, `sequential` or `object`"
+            ));
         }
     };
     let measured = Figures {
@@ -144,7 +283,7 @@ fn row<'a>(number: usize, cell: &impl Fn(&str) -> &'a str) -> Result<Row, String
         config,
         reads,
         block: block as u64,
-        sequential,
+        pattern,
         clients: count("clients")?,
         jobs: count("jobs")?,
         outstanding: count("iodepth")?,
@@ -163,7 +302,7 @@ impl Row {
 
     /// The class of load that errors are listed by: `randread 4k`.
     pub fn class(&self) -> String {
-        let order = if self.sequential { "sequential" } else { "random" };
+        let order = self.pattern.name();
         let what = if self.reads >= 1.0 {
             "read".to_owned()
         } else if self.reads <= 0.0 {
@@ -184,34 +323,52 @@ mod tests {
 
     #[test]
     fn blank_cells_and_missing_columns_are_not_known() {
-        let rows = parse(&format!("{HEAD}a,0.7,4096,random,,,,1000,,\n")).unwrap();
+        let rows = parse(&format!("{HEAD}a,0.7,4096,random,,,,1000,,\n")).unwrap().rows;
         assert_eq!(rows[0].outstanding, None);
         assert_eq!(rows[0].measured.p99_ms, None);
         assert_eq!(rows[0].class(), "random 70/30 4 KiB");
-        let few = parse("config,op_mix,block_bytes,iops\na,1,1048576,5\n").unwrap();
-        assert_eq!((few[0].number, few[0].sequential), (1, false));
+        let few = parse("config,op_mix,block_bytes,iops\na,1,1048576,5\n").unwrap().rows;
+        assert_eq!((few[0].number, few[0].pattern), (1, Pattern::Random));
     }
 
     #[test]
     fn wrong_cells_are_named_with_their_row() {
-        let fault =
-            |row: &str| parse(&format!("{HEAD}a,1,4096,random,1,1,1,5,,\n{row}\n")).unwrap_err();
+        let fault = |row: &str| {
+            let points = parse(&format!("{HEAD}a,1,4096,random,1,1,1,5,,\n{row}\n")).unwrap();
+            assert_eq!((points.rows.len(), points.left_out.len()), (1, 1), "{row}");
+            points.left_out[0].text()
+        };
         assert!(fault("a,2,4096,random,1,1,1,5,,").contains("row 2: `op_mix` is `2`"));
+        assert!(fault("a,,4096,random,1,1,1,5,,").contains("row 2: `op_mix` is ``"));
         assert!(fault("a,1,0,random,1,1,1,5,,").contains("`block_bytes`"));
         assert!(fault("a,1,4096,zipf,1,1,1,5,,").contains("`pattern` is `zipf`"));
         assert!(fault("a,1,4096,random,1,1,1.5,5,,").contains("`iodepth` is 1.5"));
         assert!(fault("a,1,4096,random,1,1,1,inf,,").contains("`iops` is `inf`"));
         assert!(fault(",1,4096,random,1,1,1,5,,").contains("`config` is empty"));
+        let none = parse(&format!("{HEAD}a,2,4096,random,1,1,1,5,,\n")).unwrap_err();
+        assert!(none.starts_with("no row can be used; row 1: `op_mix` is `2`"), "{none}");
         assert!(parse("a,b\n1,2\n").unwrap_err().contains("no column `config`"));
         assert!(parse(HEAD).unwrap_err().contains("no rows"));
+    }
+
+    #[test]
+    fn cells_and_columns_that_are_not_read_are_named() {
+        let text =
+            "config,op_mix,block_bytes,iops,iops,temperature,note\na,1,4096,5,6,20,one, two\n";
+        let points = parse(text).unwrap();
+        assert_eq!(points.rows[0].measured.iops, Some(5.0));
+        let notes = points.notes.join("\n");
+        assert!(notes.contains("not used: `temperature`"), "{notes}");
+        assert!(notes.contains("the first is used: `iops`"), "{notes}");
+        assert!(notes.contains("the last cells are not read"), "{notes}");
     }
 
     #[test]
     fn a_note_may_hold_a_machine_to_a_rate() {
         let row =
             format!("{HEAD}a,.5,4096,random,8,1,256,3992,,\"rate-capped 500 read + 500 write\"\n");
-        assert_eq!(parse(&row).unwrap()[0].rate_limit_of_note(), Some(500.0));
+        assert_eq!(parse(&row).unwrap().rows[0].rate_limit_of_note(), Some(500.0));
         let free = format!("{HEAD}a,.7,4096,random,8,1,256,3992,,70/30 uncapped\n");
-        assert_eq!(parse(&free).unwrap()[0].rate_limit_of_note(), None);
+        assert_eq!(parse(&free).unwrap().rows[0].rate_limit_of_note(), None);
     }
 }

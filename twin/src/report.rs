@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use foretell_sorted::SortedMap;
+use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
-use crate::points::{Figures, Row};
+use crate::points::{Figures, LeftOut, Pattern, Row};
 
 /// The outcome of a row.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct Outcome {
     pub predicted: Result<Figures, String>,
     /// Whether parameters were fitted to it.
     pub is_fitted_to: bool,
+    /// Background work beside which it was measured, if that is not simulated.
+    pub beside: Option<String>,
 }
 
 /// Predicted by measured: `1.1` if the prediction is 10 % too high.
@@ -99,7 +101,7 @@ pub fn share_within(ratios: &[f64], bound: f64) -> Option<f64> {
 }
 
 /// Columns of the written table.
-const HEADER: [&str; 21] = [
+const HEADER: [&str; 22] = [
     "row",
     "config",
     "op_mix",
@@ -121,6 +123,7 @@ const HEADER: [&str; 21] = [
     "measured_recovery_mib_per_s",
     "predicted_recovery_mib_per_s",
     "reason",
+    "beside",
 ];
 
 /// The outcomes as comma-separated values.
@@ -136,7 +139,7 @@ pub fn csv(outcomes: &[Outcome]) -> Vec<u8> {
             row.config.clone(),
             row.reads.to_string(),
             row.block.to_string(),
-            if row.sequential { "sequential" } else { "random" }.to_owned(),
+            row.pattern.name().to_owned(),
             count(row.clients),
             count(row.outstanding),
             u8::from(outcome.is_fitted_to).to_string(),
@@ -152,9 +155,18 @@ pub fn csv(outcomes: &[Outcome]) -> Vec<u8> {
             cells.extend([number(measured), number(predicted)]);
         }
         cells.push(outcome.predicted.as_ref().err().cloned().unwrap_or_default());
+        cells.push(outcome.beside.clone().unwrap_or_default());
         table.write_record(cells).expect("each row has the columns of the header");
     }
     table.into_inner().expect("memory takes it")
+}
+
+/// The rows of which there is no prediction.
+pub fn left_out(outcomes: &[Outcome]) -> impl Iterator<Item = LeftOut> {
+    outcomes.iter().filter_map(|outcome| {
+        let reason = outcome.predicted.as_ref().err()?;
+        Some(LeftOut::row(outcome.row.number, reason.clone()))
+    })
 }
 
 /// The outcomes of points that parameters were not fitted to.
@@ -187,7 +199,7 @@ pub fn json(outcomes: &[Outcome]) -> Value {
             "config": row.config,
             "op_mix": row.reads,
             "block_bytes": row.block,
-            "pattern": if row.sequential { "sequential" } else { "random" },
+            "pattern": row.pattern.name(),
             "clients": row.clients,
             "iodepth": row.outstanding,
             "calibration": outcome.is_fitted_to,
@@ -199,6 +211,9 @@ pub fn json(outcomes: &[Outcome]) -> Value {
                 one["predicted"] = Value::Null;
                 one["reason"] = json!(reason);
             }
+        }
+        if let Some(background) = &outcome.beside {
+            one["beside"] = json!(background);
         }
         one["error"] = json!({
             "iops": outcome.iops_ratio().map(|ratio| ratio - 1.0),
@@ -222,10 +237,10 @@ pub fn json(outcomes: &[Outcome]) -> Value {
 
 /// Errors by class of load: throughput, latency, 99th percentile.
 pub fn by_class(outcomes: &[Outcome]) -> Vec<(String, [Option<Errors>; 3])> {
-    let mut classes: SortedMap<(String, u64, bool), (String, Vec<&Outcome>)> = SortedMap::new();
+    let mut classes: SortedMap<(String, u64, Pattern), (String, Vec<&Outcome>)> = SortedMap::new();
     for outcome in scored(outcomes) {
         let row = &outcome.row;
-        let key = (format!("{:.3}", 1.0 - row.reads), row.block, row.sequential);
+        let key = (format!("{:.3}", 1.0 - row.reads), row.block, row.pattern);
         classes.entry(key).or_insert_with(|| (row.class(), Vec::new())).1.push(outcome);
     }
     classes
@@ -272,7 +287,7 @@ pub fn table_of_errors(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Table with one row a line.
+/// Table with one row a line. A row beside background work that is not simulated has the mark `!`.
 pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -286,7 +301,11 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let row = &outcome.row;
         let depth = row.outstanding.map_or_else(|| "-".to_owned(), |depth| depth.to_string());
-        let mark = if outcome.is_fitted_to { "*" } else { "" };
+        let mark = match (outcome.is_fitted_to, outcome.beside.is_some()) {
+            (true, _) => "*",
+            (false, true) => "!",
+            (false, false) => "",
+        };
         let config: String = row.config.chars().take(40).collect();
         let _ =
             write!(text, " {:>5}{mark:<1} {config:<40} {:<26} {depth:>6}", row.number, row.class());
@@ -308,6 +327,19 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
                 );
             }
         }
+    }
+    let beside: SortedSet<&String> =
+        outcomes.iter().filter_map(|one| one.beside.as_ref()).collect();
+    for background in beside {
+        let rows = outcomes.iter().filter(|one| one.beside.as_ref() == Some(background));
+        let _ = writeln!(
+            text,
+            " ! measured beside `{background}`, which is not simulated: {}",
+            match rows.count() {
+                1 => "1 row".to_owned(),
+                rows => format!("{rows} rows"),
+            }
+        );
     }
     text
 }

@@ -13,6 +13,7 @@ mod software;
 use std::fmt::Write as _;
 
 use foretell_input::one_line;
+use foretell_scenarios::{Document, ScenarioErrors};
 use foretell_sorted::SortedMap;
 
 use self::cluster::cluster;
@@ -49,6 +50,10 @@ pub struct Entry {
     pub(crate) osds_per_device: u32,
     /// Whether the drive loses unflushed data.
     pub(crate) flushes: bool,
+    /// Whether its clients use gateways.
+    pub(crate) gateways: bool,
+    /// Background work that is not simulated.
+    pub(crate) background: Option<String>,
     pub(crate) assumed: Vec<String>,
     pub(crate) unknown: Vec<String>,
 }
@@ -75,21 +80,16 @@ pub fn write(source: &Source, points: &[Row]) -> Written {
     let mut files = SortedMap::new();
     let mut entries = Vec::new();
     for (name, config) in &source.configs {
-        let mut entry = Entry {
-            config: name.clone(),
-            scenario: Err(String::new()),
-            processes: 1,
-            client_gbit: ASSUMED_GBIT,
-            client_hosts: 1,
-            rate_limit: config.client.rate_limit_iops,
-            images: None,
-            drive: source.measured_by(name).map(str::to_owned),
-            osds_per_device: 1,
-            flushes: false,
-            assumed: Vec::new(),
-            unknown: config.unknown.clone(),
+        let config = match config {
+            Ok(config) => config,
+            Err(reason) => {
+                let scenario = Err(reason.clone());
+                entries.push(Entry { scenario, ..Entry::new(source, name, &Config::default()) });
+                continue;
+            }
         };
-        match scenario(source, name, config, points, &mut entry) {
+        let mut entry = Entry::new(source, name, config);
+        match scenario(source, name, config, points, &mut entry).and_then(checked) {
             Ok(text) => {
                 let file = file_name(name, &files);
                 files.insert(file.clone(), text);
@@ -100,6 +100,42 @@ pub fn write(source: &Source, points: &[Row]) -> Written {
         entries.push(entry);
     }
     Written { files, entries }
+}
+
+/// A written scenario, or the reason why it cannot be simulated.
+fn checked(text: String) -> Result<String, String> {
+    let found = Document::parse("its scenario", &text, "").and_then(|document| document.check());
+    match found {
+        Ok(_) => Ok(text),
+        Err(errors) => Err(format!("it cannot be simulated: {}", reason(&errors))),
+    }
+}
+
+/// What is wrong with a scenario: the first of its errors.
+pub(crate) fn reason(errors: &ScenarioErrors) -> String {
+    let first = errors.errors().first().map_or_else(|| errors.to_string(), ToString::to_string);
+    first.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Entry {
+    fn new(source: &Source, name: &str, config: &Config) -> Self {
+        Self {
+            config: name.to_owned(),
+            scenario: Err(String::new()),
+            processes: 1,
+            client_gbit: ASSUMED_GBIT,
+            client_hosts: 1,
+            rate_limit: config.client.rate_limit_iops,
+            images: None,
+            drive: source.measured_by(name).map(str::to_owned),
+            osds_per_device: 1,
+            flushes: false,
+            gateways: false,
+            background: None,
+            assumed: Vec::new(),
+            unknown: config.unknown.clone(),
+        }
+    }
 }
 
 /// A file name that is not in use yet.
@@ -144,6 +180,7 @@ fn scenario(
         _ => devices.and_then(|devices| devices.osds_per_device).unwrap_or(1).max(1),
     };
     entry.assumed.extend(drive.assumed.iter().cloned());
+    entry.background = config.background_not_simulated().map(str::to_owned);
     let facts = Facts::of(&source.notes);
     let logs = logs(source, config, points);
     let text = match system {
@@ -186,7 +223,6 @@ fn remark(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_scenarios::Document;
 
     fn written(text: &str) -> Written {
         write(&Source::parse(text).unwrap(), &[])

@@ -98,7 +98,7 @@ pub(super) fn reproduce(options: &Options<'_>, directory: &Directory) -> Result<
 fn fitted(options: &Options<'_>, data: &Path, fit_of: &'static Fit) -> Result<Report, Error> {
     let folder = data.join(&fit_of.source);
     let source = Source::load(&folder.join("config.json"))?;
-    let rows = points::load(&folder.join("points.csv"))?;
+    let rows = points::load(&folder.join("points.csv"))?.rows;
     let written = write(&source, &[]);
     let map = Map::new(&source, &written.entries);
     let twin = Twin::of(map, &written.files);
@@ -125,7 +125,7 @@ fn fitted(options: &Options<'_>, data: &Path, fit_of: &'static Fit) -> Result<Re
     for outcome in &mut outcomes {
         outcome.is_fitted_to = fit_of.rows.contains(&outcome.row.number);
     }
-    let document = document(&fitted, calibration.len());
+    let document = document(&fitted, &twin.map, calibration.len());
     Ok(Report { fit: fit_of, outcomes, parameters: table(&fitted.values), document })
 }
 

@@ -16,6 +16,8 @@ use crate::notes::Facts;
 /// Time of the flushes in a round of commits, on a drive without power-loss protection: one flush of data and one of
 /// the log. Public measurements of desktop drives lie between 500 and 1500 flushed writes a second.
 const FLUSHES: &str = "2 ms";
+/// Copies of a bucket index: Ceph's default for pools.
+const INDEX_COPIES: u32 = 3;
 /// Maximum number of groups of a volume in a scenario.
 const MOST_GROUPS: u64 = 65_536;
 /// Maximum number of clients in a scenario; a row's load starts its own number.
@@ -46,9 +48,10 @@ pub(super) fn cluster(
     let smt = if is_threaded { format!("smt = {SMT_YIELD:?}, ") } else { String::new() };
     let Adapters { gbit, cluster_gbit, latency } = network(config, nodes, assumed);
     clients(config, (nodes, per_node), gbit, facts, entry);
+    let gateways = gateways(config, software, (nodes, per_node), domain, entry);
     let assumed = &mut entry.assumed;
     let background = config.background.kind.as_deref().unwrap_or("none");
-    if !["none", "backfill"].contains(&background) {
+    if let Some(background) = config.background_not_simulated() {
         assumed.push(format!("not simulated: `{background}` in the background"));
     }
     let store = config.store.kind.as_deref().unwrap_or("bluestore");
@@ -92,7 +95,7 @@ pub(super) fn cluster(
     let _ = write!(
         text,
         "warmup   = \"50 ms\"\nduration = \"100 ms\"\nrecord   = \"none\"\n\n\
-         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{merges}{onodes}deferred_below = \"{deferred} B\"   # {why}\n\n\
+         [cluster]\nsystem    = \"ceph\"\n{}{}{}{}{}{merges}{onodes}deferred_below = \"{deferred} B\"   # {why}\n\n\
          [node.osd]\ncount = {nodes}\n\
          cpu   = {{ profile = \"xeon-2023\", cores = {cores}, {smt}request = {{ fixed = \"0 us\" }} }}   # {threads}\n\
          cache = {{ size = \"64 MiB\" }}   # measured volumes are larger than caches\n\
@@ -106,7 +109,7 @@ pub(super) fn cluster(
          [switch]\nmodel = \"queue\"\n\n\
          [volume.pool]\nsize     = \"{size} B\"\nnodes    = \"osd\"\nencoding = \"{m}-of-{n}\"\n\
          block    = \"{block} B\"\ngroup    = \"{group} B\"\nplacement_groups = {}\n\
-         failure_domain = \"{domain}\"\n\n\
+         failure_domain = \"{domain}\"\n{}\n\
          [workload.load]\nvolume  = \"pool\"\nclient  = \"load\"\nkind    = \"ssio\"\nreads   = \"100%\"\n\
          access  = \"4 KiB\"\noutstanding = 32\n\n\
          [tracking]\noverhead = false\n\n",
@@ -114,12 +117,50 @@ pub(super) fn cluster(
         quota,
         flush,
         moved.cluster,
+        gateways.key,
         entry.processes.min(MOST_CLIENTS),
-        groups.min(MOST_GROUPS)
+        groups.min(MOST_GROUPS),
+        gateways.index
     );
     text.push_str(&moved.tables);
     text.push_str(&device_text(&models));
     Ok(text)
+}
+
+/// The parts of a scenario in which clients use gateways; empty without gateways.
+#[derive(Default)]
+struct Gateways {
+    /// The key of the cluster.
+    key: String,
+    /// The key of the pool, and the pool of its bucket index.
+    index: String,
+}
+
+/// Gateways on the nodes, one each, and a bucket index on the same OSDs.
+fn gateways(
+    config: &Config,
+    software: Software,
+    (nodes, per_node): (u32, u32),
+    domain: &str,
+    entry: &mut Entry,
+) -> Gateways {
+    if software != Software::Ceph || !config.has_gateways() {
+        return Gateways::default();
+    }
+    entry.gateways = true;
+    entry.assumed.push(
+        "a gateway on each node, with the processors and adapters of the node, at the default costs".to_owned(),
+    );
+    entry.assumed.push(format!("the bucket index is in {INDEX_COPIES} copies on the same OSDs"));
+    let places = if domain == "host" { nodes } else { nodes * per_node };
+    let copies = INDEX_COPIES.min(places);
+    Gateways {
+        key: "gateway   = { hosts = \"osd\" }\n".to_owned(),
+        index: format!(
+            "bucket_index = \"index\"\n\n[volume.index]\nsize     = \"1 GiB\"\nnodes    = \"osd\"\n\
+             encoding = \"1-of-{copies}\"\nfailure_domain = \"{domain}\"\n"
+        ),
+    }
 }
 
 /// Notes the hosts, the bandwidth and the number of clients.
