@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::{CommandFactory, ValueEnum};
 use foretell_algorithms::cache::PolicyKind;
 use foretell_algorithms::codec::Encoding;
+use foretell_scenarios::model::usual_min_size;
 use foretell_scenarios::{Named, ShippedKind, TRACE_FORMATS, about, words};
 use serde::Serialize;
 
@@ -214,7 +215,18 @@ fn encoding(name: &str) -> Item {
         lost => format!("the loss of {lost} nodes"),
     };
     let times = n as f64 / m as f64;
-    Item::new(name, &format!("{what}: survives {lost}, stores {times:.2} times the data"))
+    let narrow = |number: usize| u8::try_from(number).expect("n is at most 255");
+    // Ceph has no codes that repair locally
+    let with_ceph = (groups == 0)
+        .then(|| format!(" (with Ceph {})", narrow(n) - usual_min_size(narrow(m), narrow(n))));
+    Item::new(
+        name,
+        &format!(
+            "{what}: survives {lost}, serves without {}{}, stores {times:.2} times the data",
+            encoding.tolerates(),
+            with_ceph.unwrap_or_default()
+        ),
+    )
 }
 
 /// The formats, with their descriptions from the help of `import`.

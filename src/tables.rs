@@ -13,9 +13,11 @@ use foretell_ati::Summary;
 use foretell_report::LEAST_OF_A_BOTTLENECK;
 use foretell_scenarios::model::{Arrivals, Scenario, Workload, WorkloadKind};
 use foretell_sim::truth::{
-    OutageTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth, Truth, WorkloadTruth,
+    OutageTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth, Truth, Unfinished,
+    WorkloadTruth,
 };
 use foretell_sorted::SortedMap;
+use foretell_systems::HoursLeft;
 
 use foretell_units::{Bytes, by_name};
 
@@ -81,18 +83,79 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
     }
     if let Some(outages) = &truth.outages {
         let _ = writeln!(text, "{}", failures(outages));
+        if let Some(waiting) = waiting(scenario, outages) {
+            let _ = writeln!(text, "{waiting}");
+        }
     }
     if let Some(oldest_ms) = truth.unfinished.oldest_ms {
         let oldest = number(oldest_ms);
+        let waiting = still_waiting(&truth.unfinished);
         let _ = match truth.unfinished.requests {
-            1 => writeln!(text, "Unfinished: one request, issued {oldest} ms before the end"),
+            1 => {
+                writeln!(
+                    text,
+                    "Unfinished: one request, issued {oldest} ms before the end{waiting}"
+                )
+            }
             requests => writeln!(
                 text,
-                "Unfinished: {requests} requests, the oldest issued {oldest} ms before the end"
+                "Unfinished: {requests} requests, the oldest issued {oldest} ms before the end{waiting}"
             ),
         };
     }
     text
+}
+
+/// The rest of a recovery, in a unit that fits: `25.3 min left (23.1 to 28.0)`.
+pub(crate) fn time_left(HoursLeft { value, low, high }: HoursLeft) -> String {
+    let (unit, each) = match value {
+        hours if hours >= 1.0 => ("h", 1.0),
+        hours if hours >= 1.0 / 60.0 => ("min", 60.0),
+        _ => ("s", 3600.0),
+    };
+    let shown = |hours: f64| number(hours * each);
+    format!("{} {unit} left ({} to {})", shown(value), shown(low), shown(high))
+}
+
+/// How far a recovery is that has not ended: `not finished: 31.4 % done, 0.42 h left (0.39 to 0.46) at 118 MB/s`.
+fn unfinished_recovery(one: &RecoveryTruth) -> String {
+    let left = match (one.hours_left, one.why) {
+        (Some(left), _) => time_left(left),
+        (None, why) => format!("time left unknown: {}", why.unwrap_or("no reason is known")),
+    };
+    let (done, rate) = (percent(Some(one.share_done)), number(one.rate_bytes_per_s / 1e6));
+    format!("not finished: {done} done at {rate} MB/s, {left}")
+}
+
+/// Requests that waited because too few servers of their group were up, by workload.
+fn waiting(scenario: &Scenario, outages: &OutageTruth) -> Option<String> {
+    let of = |name: &str| {
+        let in_phases = outages.phases.iter().filter_map(|phase| phase.workloads.get(name));
+        in_phases.map(|of| of.waiting_below_min_size).sum::<u64>()
+    };
+    let names = scenario.workloads.iter().map(|workload| workload.name.as_str());
+    let some: Vec<(&str, u64)> =
+        names.map(|name| (name, of(name))).filter(|(_, count)| *count > 0).collect();
+    let listed: Vec<String> = some.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    (!some.is_empty()).then(|| {
+        format!(
+            "Waiting below `{}`: {} requests ({}): too few {} of a group were up (see `serves without any`)",
+            crate::capacity::least_key(scenario),
+            outages.waiting_below_min_size,
+            listed.join(", "),
+            crate::capacity::members(scenario),
+        )
+    })
+}
+
+/// How many of the unfinished requests wait because too few servers of their group are up.
+fn still_waiting(unfinished: &Unfinished) -> String {
+    match unfinished.waiting_below_min_size {
+        0 => String::new(),
+        waiting => {
+            format!("; {waiting} of them waited because too few servers of their group were up")
+        }
+    }
 }
 
 /// Remarks that the figures of a workload do not show.
@@ -119,20 +182,22 @@ fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> Vec<Str
             ),
             None => format!(
                 "No request of `{name}` completed in the measured time; {outstanding:.1} were \
-                 outstanding on average"
+                 outstanding on average{}",
+                still_waiting(&workload.unfinished)
             ),
         });
     } else if workload.hides_the_unfinished() {
         let oldest_s = workload.unfinished.oldest_ms.unwrap_or(0.0) / 1e3;
         remarks.push(format!(
             "Warning: response times of `{name}` leave out {} that did not finish, the oldest \
-             issued {} s before the end.\nThe completed ones account for {} of the {} outstanding \
+             issued {} s before the end{}.\nThe completed ones account for {} of the {} outstanding \
              on average (throughput × mean response time)",
             match workload.unfinished.requests {
                 1 => "one request".to_owned(),
                 requests => format!("{requests} requests"),
             },
             number(oldest_s),
+            still_waiting(&workload.unfinished),
             number(workload.outstanding_accounted_for()),
             number(outstanding),
         ));
@@ -461,7 +526,7 @@ fn failures(outages: &OutageTruth) -> String {
     let recovery = |one: &RecoveryTruth| {
         let duration = match one.ended_s {
             Some(ended) => format!("in {} s", number(ended - one.began_s)),
-            None => "not finished".to_owned(),
+            None => unfinished_recovery(one),
         };
         format!(
             "{} of {}, {} fragments, {} written for {} read, {duration}",

@@ -309,7 +309,9 @@ fn every_key_of_the_truth_is_documented() {
         let Some(map) = value.as_object() else { return };
         for (key, value) in map {
             // names of workloads, volumes, hosts, resources and kinds of devices are not keys
-            if !["workloads", "volumes", "survives", "hosts", "caches", "host"].contains(&path) {
+            if !["workloads", "volumes", "survives", "serves", "hosts", "caches", "host"]
+                .contains(&path)
+            {
                 found.insert(key.clone());
             }
             let below = if path == "hosts" { "host" } else { key.as_str() };

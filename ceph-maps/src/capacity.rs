@@ -1,6 +1,7 @@
 //! Capacity of a cluster, and the failures that it survives.
 
 use foretell_algorithms::crush::{ClusterMap, NONE, Pool};
+use foretell_algorithms::placement::tolerated;
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::domains::Domains;
@@ -217,19 +218,8 @@ pub fn survived(
 /// left.
 fn survived_of(domains: &Domains, kind: u16, sets: &[&[i32]], needed: usize) -> usize {
     let of_group = |set: &&[i32]| {
-        let mut counts: SortedMap<i32, usize> = SortedMap::new();
-        for osd in set.iter().filter(|osd| **osd != NONE) {
-            *counts.entry(domains.of(*osd, kind)).or_default() += 1;
-        }
-        let mut left: usize = counts.values().sum();
-        let mut largest: Vec<usize> = counts.into_values().collect();
-        largest.sort_unstable_by(|a, b| b.cmp(a));
-        let holds = largest.into_iter().take_while(|count| {
-            let holds = left >= needed + count;
-            left -= count;
-            holds
-        });
-        holds.count()
+        let placed = set.iter().filter(|osd| **osd != NONE);
+        tolerated(placed.map(|osd| domains.of(*osd, kind)), needed)
     };
     sets.iter().map(of_group).min().unwrap_or(0)
 }

@@ -1,4 +1,5 @@
-//! How much the volumes of a scenario hold, which failures they survive, and what they cost.
+//! How much the volumes of a scenario hold, which failures they survive, under which they are served, and what they
+//! cost.
 //!
 //! Copies and shards are counted where the storage system places them. A volume that clients spread over nodes
 //! takes the same space on each of its nodes, striped over the node's disks. There the smallest disk sets the
@@ -7,7 +8,7 @@
 use foretell_scenarios::device::Device;
 use foretell_scenarios::model::{Scenario, Volume};
 use foretell_sorted::{SortedMap, SortedSet};
-use foretell_systems::devices_of;
+use foretell_systems::{Down, devices_of, serves_without};
 use foretell_units::{HostId, VolumeId};
 use serde::Serialize;
 
@@ -31,6 +32,9 @@ pub struct VolumeCapacity {
     /// By kind of unit (`device`, `host`, `rack`, ...): how many may fail at once, in any combination, while
     /// all data stay readable.
     pub survives: SortedMap<String, usize>,
+    /// The same, while every group still accepts reads and writes. With more down, requests wait or fail, although no
+    /// data may be lost.
+    pub serves: SortedMap<String, usize>,
     /// Cost of the drives for each TiB that the volume could hold if no other volume used these drives;
     /// `null` if a price is not known.
     pub cost_per_usable_tib: Option<f64>,
@@ -86,6 +90,7 @@ impl Capacities {
                 fill: fills.max_by(f64::total_cmp).unwrap_or(0.0),
                 full_ratio: full,
                 survives: survives(scenario, index, volume),
+                serves: serves(scenario, index),
                 cost_per_usable_tib: cost.filter(|_| alone > 0.0).map(|cost| cost / (alone / TIB)),
             };
             (volume.name.clone(), capacity)
@@ -127,6 +132,15 @@ fn survives(scenario: &Scenario, index: usize, volume: &Volume) -> SortedMap<Str
     // each fragment is on a host of its own
     let spare = volume.encoding.tolerates();
     [("device", spare), ("host", spare)].map(|(kind, count)| (kind.to_owned(), count)).into()
+}
+
+/// How many of them may be down at once while the volume is served.
+fn serves(scenario: &Scenario, index: usize) -> SortedMap<String, usize> {
+    if let Some(serves) = scenario.system.traits().serves(index) {
+        return serves.iter().cloned().collect();
+    }
+    let Down { hosts, devices } = serves_without(scenario, VolumeId::from(index));
+    [("device", devices), ("host", hosts)].map(|(kind, count)| (kind.to_owned(), count)).into()
 }
 
 fn disk(scenario: &Scenario, (host, disk): Place) -> Option<&foretell_scenarios::model::Disk> {

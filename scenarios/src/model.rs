@@ -211,6 +211,12 @@ pub struct Share {
     pub limit: Option<f64>,
 }
 
+/// Ceph's `min_size` of a pool that does not set it: half of `n` copies, rounded up, or one shard more than the `m` that
+/// a read needs.
+pub fn usual_min_size(m: u8, n: u8) -> u8 {
+    if m == 1 { n - n / 2 } else { (m + 1).min(n) }
+}
+
 /// The places of a volume's placement groups.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
@@ -224,6 +230,8 @@ pub struct Places {
     /// For each kind of unit (`osd`, `host`, `rack`, ...): how many of them may fail at once,
     /// whichever they are, while all data stay readable.
     pub survives: Vec<(String, usize)>,
+    /// The same, while every group still accepts reads and writes: at least `min_size` copies or shards are left.
+    pub serves: Vec<(String, usize)>,
     /// For places when devices are out; only in scenarios with events.
     pub remap: Option<Arc<Remap>>,
 }

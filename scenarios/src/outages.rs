@@ -201,6 +201,11 @@ impl SwiftRecovery {
         replicator_concurrency: 1,
         min_part_hours: SimSpan::from_secs(3600),
     };
+
+    /// Number of servers that a proxy asks at most for a request to a volume with that number of copies.
+    pub fn asked(&self, copies: u32) -> u32 {
+        self.request_node_count.unwrap_or(2 * copies)
+    }
 }
 
 impl Recovery {

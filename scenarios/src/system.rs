@@ -172,6 +172,12 @@ pub trait SystemTraits {
     fn survives(&self, _volume: usize) -> Option<&[(String, usize)]> {
         None
     }
+
+    /// What may fail while every group still accepts reads and writes, by kind of unit, if that is known beyond the
+    /// volume's settings.
+    fn serves(&self, _volume: usize) -> Option<&[(String, usize)]> {
+        None
+    }
 }
 
 /// A system without special properties.
@@ -259,6 +265,10 @@ impl SystemTraits for Ceph {
 
     fn survives(&self, volume: usize) -> Option<&[(String, usize)]> {
         Some(&self.places.as_ref()?.get(volume)?.survives)
+    }
+
+    fn serves(&self, volume: usize) -> Option<&[(String, usize)]> {
+        Some(&self.places.as_ref()?.get(volume)?.serves)
     }
 }
 

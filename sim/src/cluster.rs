@@ -200,6 +200,9 @@ impl Cluster {
             if let Some(outages) = &mut self.outages {
                 let now = self.engine.agenda.now();
                 outages.look(now, self.protocol.health(), self.protocol.rebuilt());
+                while let Some(workload) = self.protocol.take_below_min_size() {
+                    outages.begins_to_wait(now, workload);
+                }
             }
             while let Some(host) = self.engine.tracker.next_due() {
                 self.ship_records(host);

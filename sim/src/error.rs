@@ -64,13 +64,15 @@ pub enum SimError {
     /// Outstanding requests exceed the limit for memory.
     #[error(
         "{outstanding} requests are outstanding after {at}, and requests arrive faster than they complete: \
-         the cluster cannot keep up with workload `{workload}`; lower its rate"
+         {}", overloaded(*below_min_size, workload)
     )]
     Overload {
         /// Number of outstanding requests.
         outstanding: usize,
         /// Simulated time.
         at: SimSpan,
+        /// Number of them that wait because too few servers of a group are up.
+        below_min_size: usize,
         /// Workload of the request that exceeded the limit.
         workload: String,
     },
@@ -91,4 +93,16 @@ pub enum SimError {
         /// The simulated time at that moment.
         at: SimTime,
     },
+}
+
+/// Why requests pile up, and what to do about it.
+fn overloaded(below_min_size: usize, workload: &str) -> String {
+    if below_min_size == 0 {
+        return format!("the cluster cannot keep up with workload `{workload}`; lower its rate");
+    }
+    format!(
+        "{below_min_size} of them wait because too few copies or fragments of a group are up (`min_size`, \
+         `min_write`; `serves` in results says how many hosts may be down); let fewer hosts fail at a time, or lower \
+         the rate of workload `{workload}`"
+    )
 }

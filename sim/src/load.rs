@@ -500,10 +500,15 @@ impl Cluster {
     pub(crate) fn issue(&mut self, id: u32) {
         if self.protocol.requests().len() + self.transactions.len() >= MOST_OUTSTANDING {
             let instance = &mut self.instances[id as usize];
-            let (outstanding, at) =
-                (self.protocol.requests().len(), self.engine.agenda.now() - SimTime::ZERO);
+            let requests = self.protocol.requests();
+            let (outstanding, at) = (requests.len(), self.engine.agenda.now() - SimTime::ZERO);
+            let waits = |request: &&foretell_systems::Request| {
+                request.is_of_client() && request.is_below_min_size
+            };
+            let below_min_size = requests.places().filter(waits).count();
             let workload = instance.name.clone();
-            self.engine.failure.get_or_insert(SimError::Overload { outstanding, at, workload });
+            let overload = SimError::Overload { outstanding, at, below_min_size, workload };
+            self.engine.failure.get_or_insert(overload);
             return;
         }
         let issued = if self.instances[id as usize].has_transactions() {

@@ -13,6 +13,8 @@ use crate::tally::OpTally;
 pub(crate) struct PhaseTally {
     pub(crate) completed: OpTally,
     pub(crate) failed: u64,
+    /// Requests that began to wait because too few servers of a group were up.
+    pub(crate) below_min_size: u64,
 }
 
 /// The results of one second.
@@ -41,7 +43,7 @@ impl Outages {
     /// The outages of a scenario with events; measuring begins at `from`.
     pub(crate) fn of(scenario: &Scenario, from: SimTime) -> Option<Box<Self>> {
         let events = scenario.outages.as_ref()?.events.clone();
-        let tally = |_| PhaseTally { completed: OpTally::new(), failed: 0 };
+        let tally = |_| PhaseTally { completed: OpTally::new(), failed: 0, below_min_size: 0 };
         let tallies = |_| scenario.workloads.iter().map(tally).collect();
         Some(Box::new(Self {
             events,
@@ -73,6 +75,13 @@ impl Outages {
         if rebuilt.get() > self.rebuilt {
             self.second(now).rebuilt += rebuilt.get() - self.rebuilt;
             self.rebuilt = rebuilt.get();
+        }
+    }
+
+    /// A request of a workload begins to wait because too few servers of a group are up.
+    pub(crate) fn begins_to_wait(&mut self, now: SimTime, workload: u32) {
+        if now >= self.from {
+            self.tallies[self.phases.phase().index()][workload as usize].below_min_size += 1;
         }
     }
 

@@ -136,6 +136,16 @@ pub struct Unfinished {
     pub requests: u64,
     /// Age of the oldest at the end; `null`: there is none.
     pub oldest_ms: Option<f64>,
+    /// How many of them have waited because too few servers of a group were up: with Ceph fewer than `min_size`, with
+    /// Ursa Minor fewer than `min_write`, or than a read needs. Only if there are any.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_below_min_size: u64,
+}
+
+/// Whether a number is left out of results, because nothing was counted.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How much of a trace was replayed, including the warm-up.
@@ -161,6 +171,7 @@ impl TraceTruth {
 impl Unfinished {
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
+        self.waiting_below_min_size += other.waiting_below_min_size;
         let both = self.oldest_ms.into_iter().chain(other.oldest_ms);
         self.oldest_ms = both.max_by(f64::total_cmp);
     }
@@ -675,7 +686,9 @@ fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
     let mut found = vec![Unfinished::default(); cluster.scenario.workloads.len()];
     for request in cluster.outstanding() {
         let oldest_ms = Some((now - request.issued).as_ms_f64());
-        found[request.issue.workload as usize].add(Unfinished { requests: 1, oldest_ms });
+        let waiting_below_min_size = u64::from(request.is_below_min_size);
+        let one = Unfinished { requests: 1, oldest_ms, waiting_below_min_size };
+        found[request.issue.workload as usize].add(one);
     }
     found
 }

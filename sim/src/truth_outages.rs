@@ -2,13 +2,13 @@
 
 use foretell_scenarios::outages::Action;
 use foretell_sorted::SortedMap;
-use foretell_systems::{RunPhase, Unit};
+use foretell_systems::{HoursLeft, RunPhase, Unit};
 use foretell_units::SimTime;
 use serde::Serialize;
 
 use crate::cluster::Cluster;
 use crate::outages::Second;
-use crate::truth::{ResponseTime, response_time};
+use crate::truth::{ResponseTime, is_zero, response_time};
 
 /// The effects of failures on a run.
 #[derive(Clone, Debug, Serialize)]
@@ -24,6 +24,10 @@ pub struct OutageTruth {
     pub recoveries: Vec<RecoveryTruth>,
     /// Requests that were given up in the measured time.
     pub failed_requests: u64,
+    /// Requests that began to wait in the measured time because too few servers of a group were up: with Ceph fewer
+    /// than `min_size`, with Ursa Minor fewer than `min_write`, or than a read needs. Only if there were any.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_below_min_size: u64,
     /// Requests that were given up since the beginning, including the warm-up. Together with those completed and in
     /// flight they are the requests issued.
     pub requests_failed: u64,
@@ -83,6 +87,9 @@ pub struct PhaseWorkload {
     pub requests: u64,
     /// Requests given up.
     pub failed_requests: u64,
+    /// Requests that began to wait because too few servers of a group were up. Only if there were any.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_below_min_size: u64,
 }
 
 /// A recovery.
@@ -107,6 +114,15 @@ pub struct RecoveryTruth {
     pub bytes_sent: u64,
     /// Bytes that nodes wrote for the recovery.
     pub bytes_written: u64,
+    /// Bytes written in a second, from its beginning to its end, or to that of the run.
+    pub rate_bytes_per_s: f64,
+    /// Share of the bytes to write that has been written.
+    pub share_done: f64,
+    /// Time that the rest takes at this rate, h; `null`: it cannot be told.
+    pub hours_left: Option<HoursLeft>,
+    /// Why `hours_left` cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'static str>,
 }
 
 /// A second of the measured time.
@@ -151,6 +167,7 @@ impl OutageTruth {
                     response_time_ms: response_time(mean, &done.histogram, done.max.as_ms_f64()),
                     requests: done.requests,
                     failed_requests: tally.failed,
+                    waiting_below_min_size: tally.below_min_size,
                 };
                 (name, workload)
             };
@@ -178,18 +195,25 @@ impl OutageTruth {
             Happening { at_s, event: event.name.clone(), what, host }
         });
         let happened = happened.collect();
-        let recoveries = cluster.protocol.recoveries().iter().map(|one| RecoveryTruth {
-            host: match cluster.protocol.volume_of(one) {
-                Some(volume) => format!("volume.{}", cluster.scenario.volume(volume).name),
-                None => of_unit(cluster.protocol.unit(one)),
-            },
-            kind: one.kind.name(),
-            began_s: since(one.began),
-            ended_s: one.ended.map(since),
-            objects: one.objects,
-            bytes_read: one.read.get(),
-            bytes_sent: one.sent.get(),
-            bytes_written: one.written.get(),
+        let recoveries = cluster.protocol.recoveries().iter().map(|one| {
+            let progress = cluster.protocol.progress(one, now);
+            RecoveryTruth {
+                host: match cluster.protocol.volume_of(one) {
+                    Some(volume) => format!("volume.{}", cluster.scenario.volume(volume).name),
+                    None => of_unit(cluster.protocol.unit(one)),
+                },
+                kind: one.kind.name(),
+                began_s: since(one.began),
+                ended_s: one.ended.map(since),
+                objects: one.objects,
+                bytes_read: one.read.get(),
+                bytes_sent: one.sent.get(),
+                bytes_written: one.written.get(),
+                rate_bytes_per_s: progress.rate_bytes_per_s,
+                share_done: progress.share_done,
+                hours_left: progress.hours_left.ok(),
+                why: progress.hours_left.err(),
+            }
         });
         let second = |(second, of): (u64, &Second)| SecondTruth {
             second,
@@ -198,7 +222,9 @@ impl OutageTruth {
             mean_ms: (of.requests > 0).then(|| of.response_ns as f64 / 1e6 / of.requests as f64),
             recovered_bytes: of.rebuilt,
         };
+        let waiting = outages.tallies.iter().flatten().map(|tally| tally.below_min_size);
         Some(Self {
+            waiting_below_min_size: waiting.sum(),
             phases,
             phase_changes,
             happened,

@@ -335,6 +335,12 @@ fn a_group_serves_with_min_size_copies_and_waits_with_fewer() {
         assert_eq!(in_second(3) > 100, goes_on, "{down} {min_size}: {:?}", found.timeline);
         assert!(in_second(5) > 100, "{down} {min_size}: {:?}", found.timeline);
         assert_eq!(found.failed_requests, 0);
+        // a request waits once, whatever it waits for: as many as are outstanding, and they are served later
+        let waiting = if goes_on { 0 } else { 2 };
+        assert_eq!(found.waiting_below_min_size, waiting, "{down} {min_size}");
+        let in_phases = found.phases.iter().flat_map(|phase| phase.workloads.values());
+        assert_eq!(in_phases.map(|of| of.waiting_below_min_size).sum::<u64>(), waiting);
+        assert_eq!(truth.unfinished.waiting_below_min_size, 0);
     }
 }
 

@@ -706,6 +706,7 @@ fn writes_wait_for_min_write_fragments() {
         assert_eq!(in_second(3) > 100, goes_on, "{min_write}: {:?}", found.timeline);
         assert!(in_second(5) > 100, "{min_write}: {:?}", found.timeline);
         assert_eq!(found.failed_requests, 0);
+        assert_eq!(found.waiting_below_min_size, if goes_on { 0 } else { 2 });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::CellAlignment;
-use foretell_whatif::OutageAnswer;
+use foretell_whatif::{OutageAnswer, RecoveryAnswer};
 
 use super::short;
 use crate::screen::fitted;
@@ -52,7 +52,7 @@ pub(super) fn text(found: &OutageAnswer) -> String {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let lasts = match one.ended_s {
             Some(ended) => format!("{:.1} s, until {ended:.1} s", ended - one.began_s),
-            None => "still going on at the end".to_owned(),
+            None => format!("still going on at the end, {}", progress(one)),
         };
         let _ = writeln!(
             text,
@@ -73,6 +73,20 @@ pub(super) fn text(found: &OutageAnswer) -> String {
     };
     let stale = found.stale_reads.map(|count| format!("; stale reads: {count}"));
     let stale = stale.unwrap_or_default();
-    let _ = writeln!(text, "Requests given up: {}; {lost}{stale}", found.failed_requests);
+    let waiting = match found.waiting_below_min_size {
+        0 => String::new(),
+        waiting => format!("; waiting because too few servers of their group are up: {waiting}"),
+    };
+    let _ = writeln!(text, "Requests given up: {}{waiting}; {lost}{stale}", found.failed_requests);
     text
+}
+
+/// How far a recovery is at the end.
+fn progress(one: &RecoveryAnswer) -> String {
+    let left = match one.hours_left {
+        Some(left) => tables::time_left(left),
+        None => format!("time left unknown: {}", one.why.unwrap_or("no reason is known")),
+    };
+    let (done, rate) = (100.0 * one.share_done, one.rate_bytes_per_s / 1e6);
+    format!("{done:.1} % done at {rate:.1} MB/s, {left}")
 }

@@ -1,4 +1,5 @@
-//! The devices that hold a volume, in a system whose servers choose them.
+//! The devices that hold a volume, in a system whose servers choose them, and how many of them may be down while the
+//! volume is served.
 
 use foretell_scenarios::model::Scenario;
 use foretell_units::{HostId, VolumeId};
@@ -11,4 +12,25 @@ use crate::system::AnySystem;
 pub fn devices_of(scenario: &Scenario, volume: VolumeId) -> Option<Vec<(HostId, u32)>> {
     let targets = AnySystem::devices(scenario, volume)?;
     Some(targets.into_iter().map(|target| (target.host, target.disk)).collect())
+}
+
+/// Numbers of hosts or of devices that are down at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Down {
+    /// Hosts.
+    pub hosts: usize,
+    /// Devices.
+    pub devices: usize,
+}
+
+/// How many hosts, or devices, may be down at once, whichever they are, while every group of a volume accepts reads and
+/// writes. A CRUSH map may know more: `SystemTraits::serves`.
+pub fn serves_without(scenario: &Scenario, volume: VolumeId) -> Down {
+    let found = AnySystem::serves_without(scenario, volume);
+    found.unwrap_or_else(|| {
+        // each copy or fragment is on a host of its own, and no read needs more of them than a write
+        let volume = scenario.volume(volume);
+        let spare = usize::from(volume.n() - volume.min_write);
+        Down { hosts: spare, devices: spare }
+    })
 }

@@ -119,6 +119,12 @@ impl Gateways {
         self.requests
     }
 
+    /// The client's request that waits for a job; `None`: its client has the answer.
+    pub(crate) fn waits_for(&self, job: u32) -> Option<u32> {
+        let job = &self.jobs[job];
+        (!job.is_answered).then_some(job.request)
+    }
+
     /// Whether clients access a volume through gateways.
     pub(crate) fn serves(&self, volume: u32) -> bool {
         self.bucket(volume).is_some()

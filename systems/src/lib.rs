@@ -41,10 +41,11 @@ mod ursa_minor;
 mod volume;
 
 pub use adapters::Adapters;
-pub use devices::devices_of;
+pub use devices::{Down, devices_of, serves_without};
 pub use exchange::{Exchange, Exchanges, Purpose};
 pub use failures::{
-    Health, Home, Kind as RecoveryKind, ObjectHome, Recovery, RunPhase, RunPhases, Unit,
+    Health, Home, HoursLeft, Kind as RecoveryKind, ObjectHome, Progress, Recovery, RunPhase,
+    RunPhases, Unit,
 };
 pub use hosts::{Copied, Fragments, Hosts, Labour, Then, Timer, Work};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};

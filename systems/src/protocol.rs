@@ -4,10 +4,10 @@ use foretell_algorithms::distribution::Place;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Action, Setting, SettingChange};
-use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, VolumeId};
+use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, SimTime, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
-use crate::failures::{Failures, Health, Home, Kind, Recovery, Unit, spare_groups};
+use crate::failures::{Failures, Health, Home, Kind, Progress, Recovery, Unit, spare_groups};
 use crate::gateway::Gateways;
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
@@ -524,6 +524,15 @@ impl Protocol {
         self.core.failures.as_ref().map_or(&[], |failures| &failures.recoveries.all)
     }
 
+    /// How far a recovery is at `now`.
+    pub fn progress(&self, recovery: &Recovery, now: SimTime) -> Progress {
+        let left = match recovery.ended {
+            Some(_) => Bytes::ZERO,
+            None => self.system.bytes_left(&self.core, recovery),
+        };
+        recovery.pace.progress(now, recovery.ended, left)
+    }
+
     /// Number of reads that have asked one more node, by workload. Empty without hedged reads.
     pub fn hedges(&self) -> &[u64] {
         self.core.failures.as_ref().map_or(&[], |failures| failures.hedging.sent())
@@ -538,6 +547,25 @@ impl Protocol {
     /// systems whose copies are consistent in the end have any.
     pub fn stale_reads(&self) -> u64 {
         self.core.failures.as_ref().map_or(0, |failures| failures.stale_reads)
+    }
+
+    /// The workload of a client's request that has begun to wait because too few servers of a group are up; each
+    /// request counts once. An engine takes all of them after each of its events.
+    pub fn take_below_min_size(&mut self) -> Option<u32> {
+        let Self { core, gateways, .. } = self;
+        loop {
+            let id = core.failures.as_mut()?.below_min_size.pop()?;
+            let Request { issue, job, .. } = core.requests[id];
+            let Some(job) = job else { return Some(issue.workload) };
+            // the client's own request waits for the gateway's
+            let Some(client) = gateways.as_ref().and_then(|all| all.waits_for(job)) else {
+                continue;
+            };
+            let request = &mut core.requests[client];
+            if !std::mem::replace(&mut request.is_below_min_size, true) {
+                return Some(request.issue.workload);
+            }
+        }
     }
 
     /// Bytes written by all recoveries.

@@ -38,6 +38,7 @@ pub struct Issue {
 
 /// A request that is outstanding.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct Request {
     /// The request as issued.
     pub issue: Issue,
@@ -49,6 +50,8 @@ pub struct Request {
     pub is_journal: bool,
     /// Whether a node uses it to rebuild a fragment.
     pub is_repair: bool,
+    /// Whether it has waited because too few servers of a group were up: fewer than `min_size` or `min_write`.
+    pub is_below_min_size: bool,
     /// The job of a gateway that it is a step of.
     pub(crate) job: Option<u32>,
     pub(crate) stage: Stage,
@@ -144,6 +147,7 @@ impl Core {
             live,
             is_journal,
             is_repair: false,
+            is_below_min_size: false,
             job: None,
             stage,
             parts_left,
@@ -207,6 +211,16 @@ impl Core {
         let waits = self.requests[request_id].parts_left > 0;
         let answered = if waits { Answered::Waits } else { Answered::Complete };
         (request_id, answered, guest_goes_on)
+    }
+
+    /// A request waits because too few servers of a group are up.
+    pub(crate) fn note_below_min_size(&mut self, id: u32) {
+        let request = &mut self.requests[id];
+        if request.is_repair || request.is_below_min_size {
+            return;
+        }
+        request.is_below_min_size = true;
+        self.failed().below_min_size.push(id);
     }
 
     /// A request is complete.

@@ -7,7 +7,8 @@ use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
 use smallvec::SmallVec;
 
-use crate::failures::{Failures, Home, Unit};
+use crate::devices::Down;
+use crate::failures::{Failures, Home, Recovery, Unit};
 use crate::hosts::{Hosts, Then};
 use crate::objects::{Settings, Target};
 use crate::protocol::{Clocks, Core};
@@ -180,6 +181,11 @@ pub(crate) trait System {
         core.failures.as_deref().map_or(Bytes::ZERO, lost)
     }
 
+    /// Bytes that a recovery still has to write.
+    fn bytes_left(&self, core: &Core, recovery: &Recovery) -> Bytes {
+        core.failures.as_ref().map_or(Bytes::ZERO, |all| all.bytes_left(&core.volumes, recovery))
+    }
+
     /// The places of disks that hold data when the run begins.
     fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {
         of_files(scenario, &core.volumes)
@@ -250,6 +256,12 @@ pub(crate) trait Founded: Sized {
         None
     }
 
+    /// What may be down while every group of a volume accepts reads and writes
+    /// ([`serves_without`](crate::serves_without)), if its settings alone do not say.
+    fn serves_without(_scenario: &Scenario, _volume: VolumeId) -> Option<Down> {
+        None
+    }
+
     /// Settings of its nodes' object stores; `None` if they store files.
     fn object_store(_system: &model::System) -> Option<Settings> {
         None
@@ -285,6 +297,18 @@ macro_rules! any_system {
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
                             <crate::$folder::Machine as Founded>::devices(scenario, volume)
+                        }
+                    ),*
+                }
+            }
+
+            /// [`Founded::serves_without`] of the system of a scenario.
+            pub(crate) fn serves_without(scenario: &Scenario, volume: VolumeId) -> Option<Down> {
+                match scenario.system {
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        model::System::$variant { .. } => {
+                            <crate::$folder::Machine as Founded>::serves_without(scenario, volume)
                         }
                     ),*
                 }
@@ -440,6 +464,10 @@ impl System for AnySystem {
 
     fn bytes_lost(&self, core: &Core) -> Bytes {
         each!(self, system => system.bytes_lost(core))
+    }
+
+    fn bytes_left(&self, core: &Core, recovery: &Recovery) -> Bytes {
+        each!(self, system => system.bytes_left(core, recovery))
     }
 
     fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {

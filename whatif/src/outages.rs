@@ -2,6 +2,7 @@
 //! in the truth of a run.
 
 use foretell_sorted::SortedMap;
+use foretell_systems::HoursLeft;
 use serde::Serialize;
 
 use crate::answer::ResponseTimeMs;
@@ -20,6 +21,10 @@ pub struct OutageAnswer {
     pub recoveries: Vec<RecoveryAnswer>,
     /// Requests that fail in the measured time.
     pub failed_requests: u64,
+    /// Requests of the replay that wait because too few servers of a group are up: with Ceph fewer than `min_size`, with
+    /// Ursa Minor fewer than `min_write`, or than a read needs. Only if there are any.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_below_min_size: u64,
     /// Bytes of volumes that are lost because too few fragments remain.
     pub bytes_lost: u64,
     /// With Swift: reads in the replay in which a client gets an older version than the one that was acknowledged last.
@@ -51,6 +56,9 @@ pub struct PhaseWorkload {
     pub requests: u64,
     /// Requests that failed in the replay.
     pub failed_requests: u64,
+    /// Requests of the replay that begin to wait because too few servers of a group are up. Only if there are any.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_below_min_size: u64,
     /// Expected error by metric, for metrics with enough past scores of failures.
     #[serde(skip_serializing_if = "SortedMap::is_empty")]
     pub expected_error: SortedMap<&'static str, ExpectedError>,
@@ -92,6 +100,21 @@ pub struct RecoveryAnswer {
     pub bytes_sent: u64,
     /// Bytes that nodes write for the recovery.
     pub bytes_written: u64,
+    /// Bytes written in a second, from its beginning to its end, or to that of the measured time.
+    pub rate_bytes_per_s: f64,
+    /// Share of the bytes to write that is written in the measured time.
+    pub share_done: f64,
+    /// Time that the rest takes at this rate, h; `null`: it cannot be told.
+    pub hours_left: Option<HoursLeft>,
+    /// Why `hours_left` cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'static str>,
+}
+
+/// Whether a number is left out of answers, because nothing was counted.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl PhaseWorkload {
@@ -130,6 +153,10 @@ impl OutageAnswer {
             bytes_read: one.read.get(),
             bytes_sent: one.sent.get(),
             bytes_written: one.written.get(),
+            rate_bytes_per_s: one.progress.rate_bytes_per_s,
+            share_done: one.progress.share_done,
+            hours_left: one.progress.hours_left.ok(),
+            why: one.progress.hours_left.err(),
         });
         Self {
             phases: phases.collect(),
@@ -138,6 +165,7 @@ impl OutageAnswer {
                 .collect(),
             recoveries: recoveries.collect(),
             failed_requests: outcome.failed,
+            waiting_below_min_size: outcome.below_min_size,
             bytes_lost: outcome.bytes_lost.get(),
             stale_reads: outcome.stale_reads,
         }

@@ -28,6 +28,22 @@ use crate::names;
 pub use crush::{Crush, CrushHost, DevicePlace};
 pub use ring::{MOST_POWER, Ring, RingDevice, partition_of};
 
+/// How many units may fail, whichever they are, so that `needed` members of a group are left. `units`: the unit of each
+/// member, such as its host or rack.
+pub fn tolerated<U: Ord>(units: impl IntoIterator<Item = U>, needed: usize) -> usize {
+    let mut units: Vec<U> = units.into_iter().collect();
+    units.sort_unstable();
+    let mut sizes: Vec<usize> = units.chunk_by(|a, b| a == b).map(<[U]>::len).collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let mut left = units.len();
+    let holds = sizes.into_iter().take_while(|size| {
+        let holds = left >= needed + size;
+        left -= size;
+        holds
+    });
+    holds.count()
+}
+
 /// How groups of blocks are spread over a volume's nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Placement {
@@ -238,6 +254,18 @@ mod tests {
     use proptest::prelude::*;
 
     const GROUPS: u64 = 20_000;
+
+    #[test]
+    fn whichever_units_fail_enough_members_are_left() {
+        // 8-of-12 on three hosts: a failure leaves 8; 9 are needed to serve
+        let hosts = (0..12).map(|member| member % 3);
+        assert_eq!(tolerated(hosts.clone(), 8), 1);
+        assert_eq!(tolerated(hosts, 9), 0);
+        // the host with two members is the first to fail
+        assert_eq!(tolerated([1, 1, 2, 3], 2), 1);
+        assert_eq!(tolerated([1, 2, 3, 4], 2), 2);
+        assert_eq!(tolerated([1, 2], 3), 0, "there are too few from the beginning");
+    }
 
     fn ids(range: std::ops::Range<u32>) -> Vec<u32> {
         range.collect()

@@ -121,8 +121,8 @@ impl Ring {
     ///
     /// From another place of the table on, chosen by the partition's hash: first one device of each zone that the
     /// partition is not in, then all others (`get_more_nodes` in `swift/common/ring/ring.py`). `devices`: those of
-    /// the ring.
-    pub fn more(&self, partition: usize, devices: &[RingDevice]) -> Vec<u32> {
+    /// the ring. No more than `most` are looked for.
+    pub fn more(&self, partition: usize, devices: &[RingDevice], most: usize) -> Vec<u32> {
         let zone = |id: u32| devices.iter().find(|device| device.id == id).map(|one| one.zone);
         let mut found: Vec<u32> = self.devices(partition).to_vec();
         let mut zones: Vec<Option<u32>> = found.iter().map(|&id| zone(id)).collect();
@@ -131,8 +131,9 @@ impl Ring {
         all.dedup();
         let start = (mix(partition as u64) % self.partitions() as u64) as usize * self.replicas;
         let (before, behind) = self.table.split_at(start);
+        let enough = devices.len().min(self.replicas.saturating_add(most));
         for &id in behind.iter().chain(before) {
-            if all.iter().all(|zone| zones.contains(zone)) {
+            if found.len() == enough || all.iter().all(|zone| zones.contains(zone)) {
                 break;
             }
             if !zones.contains(&zone(id)) {
@@ -141,7 +142,7 @@ impl Ring {
             }
         }
         for &id in behind.iter().chain(before) {
-            if found.len() == devices.len() {
+            if found.len() == enough {
                 break;
             }
             if !found.contains(&id) {
@@ -430,7 +431,7 @@ mod tests {
         let ring = Ring::new(6, 3, &devices).unwrap();
         let mut firsts = Vec::new();
         for partition in 0..ring.partitions() {
-            let (own, more) = (ring.devices(partition), ring.more(partition, &devices));
+            let (own, more) = (ring.devices(partition), ring.more(partition, &devices, usize::MAX));
             let mut all = [own, &more].concat();
             let mut zones: Vec<u32> = all[..5].iter().map(|id| id / 2).collect();
             zones.sort_unstable();

@@ -287,10 +287,15 @@ fn summary(truth: &Value) -> String {
     let lost = whole("bytes_lost");
     let stale = at(truth, &["stale_reads"])
         .map(|reads| format!("; {} stale", count(reads as u64, "read was", "reads were")));
+    let waiting = at(truth, &["waiting_below_min_size"]).map(|requests| {
+        let requests = count(requests as u64, "request", "requests");
+        format!("; {requests} waited because too few servers of a group were up (`min_size`)")
+    });
     format!(
-        "{} in the measured time; {} given up; {}{}.",
+        "{} in the measured time; {} given up{}; {}{}.",
         count(recoveries, "recovery", "recoveries"),
         count(whole("failed_requests") as u64, "request was", "requests were"),
+        waiting.unwrap_or_default(),
         if lost > 0.0 {
             format!("{} MB were lost", number(lost / 1e6))
         } else {
@@ -402,7 +407,11 @@ fn phases(runs: &[&Run]) -> Table {
         "max",
         "requests",
         "given up",
+        "waited below min_size",
     ];
+    let truths = runs.iter().filter_map(|run| run.truth.as_ref());
+    let some_waited = truths.into_iter().any(|truth| truth["waiting_below_min_size"].is_u64());
+    let head = if some_waited { &head[..] } else { &head[..head.len() - 1] };
     let skipped = usize::from(runs.len() == 1);
     let mut table = Table::new("What clients saw in each phase", 2 - skipped, &head[skipped..]);
     for run in runs {
@@ -417,7 +426,7 @@ fn phases(runs: &[&Run]) -> Table {
                 let value = |path: &[&str]| known(at(seen, path), number);
                 let time = |key| known(at(seen, &["response_time_ms", key]), number);
                 let bytes = at(seen, &["throughput_bytes_per_s"]);
-                let row = vec![
+                let mut row = vec![
                     short_name(&run.name),
                     short_name(name),
                     known(at(phase, &["seconds"]), number),
@@ -432,6 +441,10 @@ fn phases(runs: &[&Run]) -> Table {
                     value(&["requests"]),
                     value(&["failed_requests"]),
                 ];
+                if some_waited {
+                    let waited = at(seen, &["waiting_below_min_size"]).unwrap_or(0.0);
+                    row.push(number(waited));
+                }
                 table.rows.push(row.into_iter().skip(skipped).collect());
             }
         }
@@ -453,6 +466,9 @@ fn recoveries(truth: &Value) -> (Table, Option<String>) {
             "read MB",
             "sent MB",
             "written MB",
+            "MB/s",
+            "done",
+            "hours left",
         ],
     );
     let mut all: Vec<&Value> = truth["recoveries"].as_array().into_iter().flatten().collect();
@@ -477,9 +493,24 @@ fn recoveries(truth: &Value) -> (Table, Option<String>) {
             mb("bytes_read"),
             mb("bytes_sent"),
             mb("bytes_written"),
+            mb("rate_bytes_per_s"),
+            known(at(one, &["share_done"]), |share| format!("{:.1} %", 100.0 * share)),
+            hours_left(one),
         ]);
     }
     (table, of_all(all.len(), count, "recoveries that wrote most"))
+}
+
+/// Time that the rest of a recovery takes, with its interval, or why it is not known.
+fn hours_left(recovery: &Value) -> String {
+    let of = |key| at(recovery, &["hours_left", key]);
+    match (of("value"), of("low"), of("high")) {
+        (Some(value), ..) if value <= 0.0 => "0".to_owned(),
+        (Some(value), Some(low), Some(high)) => {
+            format!("{} ({} to {})", number(value), number(low), number(high))
+        }
+        _ => text(recovery, &["why"]).unwrap_or("–").to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -326,13 +326,16 @@ impl Context<'_> {
         let mut different = devices.clone();
         different.sort_unstable();
         different.dedup();
-        let survives = survived(&map.cluster, &pool, &sets, usize::from(volume.m()));
-        let survives = survives.into_iter().filter(|(kind, _)| kind != "root").collect();
+        let tolerated = |needed: u8| {
+            let kinds = survived(&map.cluster, &pool, &sets, usize::from(needed));
+            kinds.into_iter().filter(|(kind, _)| kind != "root").collect()
+        };
+        let (survives, serves) = (tolerated(volume.m()), tolerated(volume.min_write));
         let (groups, spread) = (pool.pg_num, different.len() as u64);
         // this cannot fail, because it succeeded before
         let map = if has_events { all_up(&map.cluster, &pool).ok() } else { None };
         let remap = map.map(|map| Arc::new(Remap { map, pool, devices: osds.clone() }));
-        Some(Places { groups, devices, spread, survives, remap })
+        Some(Places { groups, devices, spread, survives, serves, remap })
     }
 
     /// The map's pool for a volume, or a new one.

@@ -6,7 +6,7 @@ use super::host_list::AllowedHosts;
 use super::topology::racks;
 use super::{Context, Hosts, section, volumes, workloads};
 use crate::error::Problem;
-use crate::model::System;
+use crate::model::{System, usual_min_size};
 use crate::names::nearest;
 use crate::outages::{Action, Event, Outages, Part};
 use crate::raw::{At, HostPatterns, RawEvent, RawVolume, RawWhat};
@@ -83,17 +83,6 @@ impl Context<'_> {
             let message = "`recovery` has no effect in a scenario without events";
             self.add(Problem::new(entry.key_place, message).help(help));
         }
-        for volume in section(tree, "volume") {
-            for key in ["min_write", "min_size"] {
-                let found = volume.node.table().and_then(|table| table.entry(key));
-                let Some(entry) = found else { continue };
-                let message = format!(
-                    "`{key}` of volume `{}` has no effect in a scenario without events",
-                    volume.key
-                );
-                self.add(Problem::new(entry.key_place, message).help(help));
-            }
-        }
     }
 
     /// Reports settings that cannot be combined with events.
@@ -113,11 +102,8 @@ impl Context<'_> {
             self.fits_ceph(tree);
         } else {
             let recovery = tree.get("recovery").and_then(Node::table);
-            let backfills = recovery.and_then(|table| table.entry("max_backfills"));
-            let volumes = section(tree, "volume").filter_map(|volume| volume.node.table());
-            let sizes = volumes.filter_map(|table| table.entry("min_size"));
-            for entry in backfills.into_iter().chain(sizes) {
-                let message = format!("`{}` has no effect: it is Ceph's", entry.key);
+            if let Some(entry) = recovery.and_then(|table| table.entry("max_backfills")) {
+                let message = "`max_backfills` has no effect: it is Ceph's";
                 self.add(Problem::new(entry.key_place, message).help("leave it out"));
             }
         }
@@ -602,8 +588,7 @@ impl Context<'_> {
             self.add(Problem::new(least.place(), message).help("write `min_size`"));
             return None;
         }
-        let usual = if m == 1 { n - n / 2 } else { (m + 1).min(n) };
-        let Some(raw_least) = &raw.min_size else { return Some(usual) };
+        let Some(raw_least) = &raw.min_size else { return Some(usual_min_size(m, n)) };
         let least = u8::try_from(*raw_least.get()).ok().filter(|least| (m..=n).contains(least));
         if least.is_none() {
             let message = format!(
@@ -625,7 +610,23 @@ impl Context<'_> {
         quorum: u8,
         (m, n): (u8, u8),
     ) -> Option<u8> {
+        if let Some(least) = &raw.min_size {
+            let message = "`min_size` has no effect: it is Ceph's";
+            let help = if self.is_swift() {
+                "leave it out: writes of Swift need a quorum of the copies"
+            } else {
+                "write `min_write`"
+            };
+            self.add(Problem::new(least.place(), message).help(help));
+            return None;
+        }
         let Some(raw_least) = &raw.min_write else { return Some(m) };
+        if self.is_swift() {
+            let message =
+                "`min_write` has no effect with Swift, whose writes need a quorum of the copies";
+            self.add(Problem::new(raw_least.place(), message).help("leave it out"));
+            return None;
+        }
         let least =
             u8::try_from(*raw_least.get()).ok().filter(|least| (m..=quorum).contains(least));
         if least.is_none() {

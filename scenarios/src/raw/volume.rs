@@ -43,12 +43,14 @@ pub(crate) struct RawVolume {
     /// k + l - 1, the number of fragments that always suffice to read a block.
     #[schemars(extend("default" = "all"))]
     pub(crate) write_quorum: At<CountOrWord>,
-    /// With events: minimum number of fragments that a write needs while nodes are down, from m to
-    /// `write_quorum`. Without it, m. With `lrc(k,l,r)`, k + l - 1 replaces m.
+    /// With `ursa-minor`: minimum number of fragments that a write needs while nodes are down, from m to
+    /// `write_quorum`. Without it, m. With `lrc(k,l,r)`, k + l - 1 replaces m. It decides how many nodes may be down
+    /// while writes go on (`serves` in results).
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_write: Option<At<i64>>,
-    /// With Ceph and events: minimum number of copies or shards with which a placement group serves
-    /// requests, m to n. Without it, as in Ceph: half of n copies, rounded up, and m + 1 shards, but at most n.
+    /// With Ceph: minimum number of copies or shards with which a placement group serves requests, m to n. Without it,
+    /// as in Ceph: half of n copies, rounded up, and m + 1 shards, but at most n. It decides how many OSDs, hosts or
+    /// racks may be down while requests go on (`serves` in results).
     #[schemars(extend("minimum" = 1, "maximum" = 255))]
     pub(crate) min_size: Option<At<i64>>,
     /// Which fragments a read asks for.

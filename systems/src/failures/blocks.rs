@@ -50,6 +50,11 @@ impl Blocks {
         self.0.iter().cloned()
     }
 
+    /// Number of blocks.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.iter().map(|stretch| stretch.end - stretch.start).sum()
+    }
+
     /// Removes and returns the first range.
     pub(crate) fn pop(&mut self) -> Option<Range<u64>> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
@@ -89,6 +94,7 @@ mod tests {
                 }
                 assert!(blocks.0.windows(2).all(|two| two[0].end < two[1].start), "{blocks:?}");
                 assert_eq!(blocks.is_empty(), !list.contains(&true));
+                assert_eq!(blocks.count(), list.iter().filter(|there| **there).count() as u64);
             }
         }
     }

@@ -123,6 +123,14 @@ impl Holes {
         self.open.contains_key(&key)
     }
 
+    /// The fragments that a recovery with that key writes, with the number of blocks that they lack.
+    pub(crate) fn left(&self, key: (HostId, Kind)) -> impl Iterator<Item = (&Slot, u64)> {
+        let holes = self.by_slot.iter().filter(move |(_, hole)| hole.key == key);
+        let holes = holes.map(|(slot, hole)| (slot, hole.missed.count() + hole.in_work.count()));
+        let moves = self.moves.iter().filter(move |(_, one)| one.key == key);
+        holes.chain(moves.map(|(slot, one)| (slot, one.missed.count() + one.in_work.count())))
+    }
+
     /// The holders of a group's fragments, in order.
     pub(crate) fn holders(&self, id: u32, volume: &Volume, group: u64) -> SmallVec<[Holder; 8]> {
         let (mut nodes, mut places) = (Vec::new(), Vec::new());

@@ -15,6 +15,7 @@ mod hedging;
 mod holes;
 mod home;
 mod moves;
+mod pace;
 mod phases;
 mod plan;
 mod recovery;
@@ -23,13 +24,14 @@ mod routes;
 use foretell_scenarios::model::Scenario;
 use foretell_scenarios::outages::{Outages, Recovery as Settings};
 use foretell_sorted::SortedMap;
-use foretell_units::{Beat, Breadcrumb, HostId, SimTime};
+use foretell_units::{Beat, Breadcrumb, Bytes, HostId, SimTime};
 
 pub(crate) use blocks::Blocks;
 pub(crate) use hedging::Hedging;
 pub(crate) use holes::{Holder, Holes, Slot, spare_groups};
 pub use home::{Home, ObjectHome, Unit};
 pub(crate) use moves::Change;
+pub use pace::{HoursLeft, Progress};
 pub use phases::{RunPhase, RunPhases};
 pub(crate) use plan::{Asked, Plan, Plans, State};
 pub(crate) use recovery::{Conversion, ConversionStage, Job, Recoveries, Stage};
@@ -39,6 +41,7 @@ pub(crate) use routes::Routes;
 use crate::exchange::Purpose;
 use crate::hosts::{Hosts, Timer};
 use crate::protocol::{Clocks, Core};
+use crate::volume::Volume;
 
 /// The effects of failures on a cluster, and the cluster's knowledge of them.
 pub(crate) struct Failures {
@@ -67,6 +70,8 @@ pub(crate) struct Failures {
     pub(crate) objects: Objects,
     /// For Swift: reads in which clients got an older version than the one that was acknowledged last.
     pub(crate) stale_reads: u64,
+    /// Requests that have begun to wait because too few servers of a group are up, since the engine last took them.
+    pub(crate) below_min_size: Vec<u32>,
 }
 
 /// The state that a system with objects reports.
@@ -195,6 +200,7 @@ impl Failures {
             let_go: Vec::new(),
             objects: Objects::default(),
             stale_reads: 0,
+            below_min_size: Vec::new(),
         }))
     }
 
@@ -238,6 +244,24 @@ impl Failures {
         let order = if breadcrumb == Breadcrumb::NONE { self.newest + 1 } else { breadcrumb.0 };
         self.newest = self.newest.max(order);
         order
+    }
+
+    /// Bytes that a recovery of fragments still has to write: those of holes and moves with its key, or the new
+    /// fragments of groups that are not converted yet.
+    pub(crate) fn bytes_left(&self, volumes: &[Volume], recovery: &Recovery) -> Bytes {
+        let Recovery { host, kind, .. } = *recovery;
+        let blocks = |slot: &Slot, count: u64| {
+            let distribution = &volumes[slot.volume as usize].distribution;
+            distribution.group_stored() * count / distribution.group_blocks()
+        };
+        if kind != Kind::Convert {
+            let left = self.holes.left((host, kind));
+            return Bytes(left.map(|(slot, count)| blocks(slot, count).get()).sum());
+        }
+        let Some(to) = self.holes.routes.target(host.0) else { return Bytes::ZERO };
+        let new = &volumes[to as usize].distribution;
+        let groups = self.recoveries.unconverted(host.0);
+        new.group_stored() * (new.encoding().n() as u64 * groups)
     }
 
     /// The health of the cluster.

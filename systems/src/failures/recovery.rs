@@ -6,6 +6,7 @@ use std::ops::Range;
 use foretell_sorted::{SortedMap, SortedSet};
 use foretell_units::{Bytes, HostId, SimTime};
 
+use super::pace::Pace;
 use super::{Blocks, Holder, Slot};
 
 /// Kinds of recovery; each closes holes of its kind.
@@ -52,6 +53,8 @@ pub struct Recovery {
     pub sent: Bytes,
     /// Bytes that were written.
     pub written: Bytes,
+    /// The same over time.
+    pub(crate) pace: Pace,
 }
 
 /// A fragment that a node is rebuilding.
@@ -189,6 +192,13 @@ impl Recoveries {
         jobs.count() + conversions.count() + self.pauses.get(&host).map_or(0, Vec::len)
     }
 
+    /// Number of groups of a volume that are not converted yet.
+    pub(crate) fn unconverted(&self, volume: u32) -> u64 {
+        let waiting = self.to_convert.values().flatten().filter(|(other, _)| *other == volume);
+        let begun = self.conversions.keys().filter(|(other, _)| *other == volume);
+        (waiting.count() + begun.count()) as u64
+    }
+
     /// The conversion that a request belongs to.
     pub(crate) fn conversion_of(&mut self, request: u32) -> Option<&mut Conversion> {
         self.conversions.values_mut().find(|one| one.stage.request() == Some(request))
@@ -216,8 +226,17 @@ impl Recoveries {
             read,
             sent,
             written,
+            pace: Pace::new(now),
         });
         self.all.len() - 1
+    }
+
+    /// A node has written bytes for a recovery.
+    pub(crate) fn writes(&mut self, recovery: usize, now: SimTime, bytes: Bytes) {
+        let one = &mut self.all[recovery];
+        one.written += bytes;
+        one.pace.add(now, bytes);
+        self.written += bytes;
     }
 
     /// A host no longer has to rebuild a fragment.

@@ -6,7 +6,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 use super::coalesce::JOINED;
 use super::{Errand, NO_PART, Objects, Pool, Rules, Shard, StoreAccess, Target};
 use crate::exchange::Purpose;
-use crate::failures::{Home, Unit};
+use crate::failures::{Home, Recovery, Unit};
 use crate::hosts::{Hosts, Then};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
@@ -225,6 +225,10 @@ impl<R: Rules> System for Objects<R> {
 
     fn bytes_lost(&self, _core: &Core) -> Bytes {
         self.lost_bytes()
+    }
+
+    fn bytes_left(&self, _core: &Core, recovery: &Recovery) -> Bytes {
+        self.missing_bytes((recovery.host, recovery.kind))
     }
 
     fn stored_places(&self, _scenario: &Scenario, core: &Core) -> Places {

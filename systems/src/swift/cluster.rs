@@ -7,7 +7,7 @@ use foretell_units::{Bytes, HostId, Op, SimSpan};
 use super::Swift;
 use super::call::Role;
 use super::outages::Outages;
-use crate::failures::{Home, Unit};
+use crate::failures::{Home, Recovery, Unit};
 use crate::hosts::Hosts;
 use crate::objects::{Objects, Target};
 use crate::protocol::{Clocks, Core};
@@ -178,6 +178,10 @@ impl System for Cluster {
 
     fn bytes_lost(&self, core: &Core) -> Bytes {
         self.lost_bytes(core)
+    }
+
+    fn bytes_left(&self, _core: &Core, recovery: &Recovery) -> Bytes {
+        self.missing_bytes((recovery.host, recovery.kind))
     }
 
     fn stored_places(&self, scenario: &Scenario, core: &Core) -> Places {

@@ -155,6 +155,22 @@ impl Ledger {
         self.lacking.get(&osd).copied().unwrap_or(0)
     }
 
+    /// How often servers lack a block of a partition, for servers that only missed it: they do not get the partition as a
+    /// whole.
+    pub(super) fn lacking_blocks(&self, number: usize, of: impl Fn(Osd) -> bool) -> u64 {
+        let partition = &self.partitions[number];
+        let misses = |osd: &Osd| of(*osd) && self.move_to(number, *osd).is_none();
+        let lacking = partition.blocks.iter().map(|(at, block)| partition.lacking(*at, block));
+        lacking.map(|servers| servers.iter().filter(|osd| misses(osd)).count() as u64).sum()
+    }
+
+    /// For each server that gets a whole partition with this cause: the block up to which it has it.
+    pub(super) fn moves_with(&self, number: usize, cause: Cause) -> impl Iterator<Item = u64> {
+        let partition = &self.partitions[number];
+        let its = partition.moves.iter().filter(move |(_, why)| *why == cause);
+        its.map(|(osd, _)| partition.until(*osd))
+    }
+
     /// Number of servers that do not have all of a partition yet, with this cause.
     pub(super) fn moves(&self, cause: Cause) -> u64 {
         self.moves.get(&cause).copied().unwrap_or(0)

@@ -20,13 +20,14 @@ mod proxy;
 mod replicator;
 mod rings;
 
-use foretell_algorithms::placement::{Ring, RingDevice};
+use foretell_algorithms::placement::{Ring, RingDevice, tolerated};
 use foretell_scenarios::model::{self, Cost, CpuProfile, Scenario};
-use foretell_scenarios::outages::Outages;
+use foretell_scenarios::outages::{Outages, SwiftRecovery};
 use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
+use crate::devices::Down;
 use crate::objects::{Finding, Groups, Objects, Pool, Rules, Settings, Target, Task, capacities};
 use crate::protocol::Clocks;
 use crate::system::{Founded, SystemError};
@@ -133,6 +134,29 @@ impl Founded for Machine {
     fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
         let placing = Swift::placing(settings(&scenario.system));
         Some(placing.groups(scenario, volume).ok()?.targets)
+    }
+
+    /// A read needs one of the primaries; a write needs a quorum of the servers that a proxy asks, handoffs included.
+    fn serves_without(scenario: &Scenario, id: VolumeId) -> Option<Down> {
+        let found = Swift::placing(settings(&scenario.system)).ring(scenario, id).ok()?;
+        let VolumeRing { ring, targets, .. } = &found;
+        let copies = u32::from(scenario.volume(id).n());
+        let recovery = scenario.outages.as_ref().map(|outages| outages.recovery.swift);
+        let asked = recovery.unwrap_or(SwiftRecovery::USUAL).asked(copies);
+        let (devices, handoffs) = (found.devices(), asked.saturating_sub(copies) as usize);
+        let least = |unit: &dyn Fn(u32) -> Target| {
+            let of_partition = |partition: usize| {
+                let primaries = ring.devices(partition);
+                let reads = tolerated(primaries.iter().map(|&id| unit(id)), 1);
+                let more = ring.more(partition, &devices, handoffs);
+                let servers = primaries.iter().chain(&more).map(|&id| unit(id));
+                reads.min(tolerated(servers, quorum(copies) as usize))
+            };
+            (0..ring.partitions()).map(of_partition).min().unwrap_or(0)
+        };
+        let device = |id: u32| targets[id as usize];
+        let host = |id: u32| Target { disk: 0, ..device(id) };
+        Some(Down { hosts: least(&host), devices: least(&device) })
     }
 
     fn object_store(system: &model::System) -> Option<Settings> {

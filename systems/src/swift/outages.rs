@@ -13,7 +13,7 @@ use foretell_units::{Bytes, HostId, SimTime, VolumeId};
 use super::VolumeRing;
 use super::call::{Call, Role};
 use super::cluster::Cluster;
-use super::ledger::{ALL, Ledger, Osd};
+use super::ledger::{ALL, Cause, Ledger, Osd};
 use super::limiter::Limiter;
 use super::proxy::ClientOp;
 use super::replicator::{Job, Replicator};
@@ -165,7 +165,8 @@ impl Outages {
         if !self.more.contains_key(&partition) {
             let volume = self.volume_of(partition);
             let found = &self.rings[volume];
-            let more = found.ring.more(partition - self.first_partition[volume], &found.devices());
+            let number = partition - self.first_partition[volume];
+            let more = found.ring.more(number, &found.devices(), usize::MAX);
             let targets = &found.targets;
             let found = more.iter().map(|&id| self.number(targets[id as usize])).collect();
             self.more.insert(partition, found);
@@ -302,6 +303,33 @@ impl Cluster {
         }
         self.restart_replicator(hosts, host);
         self.note_health(core, hosts.now());
+    }
+
+    /// Bytes that servers lack and that a recovery with this cause brings: of blocks that a unit has missed, and of
+    /// partitions that servers get as a whole.
+    pub(super) fn missing_bytes(&self, cause: Cause) -> Bytes {
+        let Some(out) = &self.outages else { return Bytes::ZERO };
+        let servers = out.servers_in(out.unit(cause.0));
+        let misses = |osd: Osd| {
+            cause.1 == Kind::CatchUp && servers.contains(&osd) && out.cause(osd) == cause.0
+        };
+        let of_partition = |partition: usize| {
+            let missed = out.ledger.lacking_blocks(partition, misses);
+            let moves = out.ledger.moves_with(partition, cause);
+            let moved: u64 = moves.map(|until| self.bytes_from(out, partition, until)).sum();
+            missed * out.block_bytes(partition) + moved
+        };
+        Bytes((0..out.ledger.partitions.len()).map(of_partition).sum())
+    }
+
+    /// Bytes of a partition's objects from a block on.
+    fn bytes_from(&self, out: &Outages, partition: usize, block: u64) -> u64 {
+        let volume = out.volume_of(partition);
+        let (object, size) = (self.plain.pools()[volume].object(), out.size(volume));
+        let Some(objects) = &out.objects[volume] else { return 0 };
+        let firsts = &objects[partition - out.first_partition[volume]];
+        let later = firsts.iter().filter(|first| **first >= block);
+        later.map(|first| object.min(size - first * out.block_bytes(partition))).sum()
     }
 
     /// Reports how many partitions are not whole, and ends recoveries of hosts that lack nothing more.

@@ -114,7 +114,7 @@ impl Cluster {
             (pool.group(piece.object), pool.shard(&piece), pool.encoding.n() as u32);
         let target = pool.targets_of(group);
         let target = Rules::front(self.plain.rules_now(), instance, target);
-        let most = core.failed().settings.swift.request_node_count.unwrap_or(2 * copies);
+        let most = core.failed().settings.swift.asked(copies);
         let (has_payload, newest) = (hosts.has_payload(), self.plain.rules().settings.x_newest);
         let out = self.out();
         let partition = out.first_partition[volume as usize] + group;

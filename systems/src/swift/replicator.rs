@@ -479,9 +479,7 @@ impl Cluster {
         let Call { of, exchange, .. } = self.out().calls.all[&number];
         let bytes = self.bytes_at_hand(core, of);
         let Job { partition, to, recovery, .. } = *self.job(of);
-        let recoveries = &mut core.failed().recoveries;
-        recoveries.all[recovery].written += bytes;
-        recoveries.written += bytes;
+        core.failed().recoveries.writes(recovery, hosts.now(), bytes);
         if let Some(until) = self.job(of).moves {
             self.object_moved(hosts, of, until);
         }

@@ -11,7 +11,7 @@
 
 use foretell_algorithms::message::MESSAGE_HEADER;
 use foretell_algorithms::node::NO_CLIENT;
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
+use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
 use super::{Fragment, degraded};
 use crate::failures::{Conversion, ConversionStage, Failures, Kind, Slot, Standing};
@@ -287,7 +287,7 @@ impl Core {
     }
 
     /// An answer to an exchange of a conversion has arrived: counts it in the recovery.
-    pub(super) fn note_converted(&mut self, exchange: u32, request: u32) {
+    pub(super) fn note_converted(&mut self, now: SimTime, exchange: u32, request: u32) {
         let Fragment { op, stored, carried, .. } = Fragment::of(self, exchange);
         let asked = &self.exchanges[exchange];
         let is_sent = asked.client != asked.node;
@@ -303,9 +303,8 @@ impl Core {
                 recovery.sent += if is_sent { message } else { Bytes::ZERO };
             }
             Op::Write => {
-                recovery.written += stored;
                 recovery.sent += if is_sent { carried } else { Bytes::ZERO };
-                recoveries.written += stored;
+                recoveries.writes(number, now, stored);
             }
         }
     }

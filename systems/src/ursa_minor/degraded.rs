@@ -12,7 +12,7 @@
 use foretell_algorithms::codec::Numbers;
 use foretell_algorithms::distribution::Piece;
 use foretell_scenarios::model::ReadFrom;
-use foretell_units::{Bytes, HostId, Op};
+use foretell_units::{Bytes, HostId, Op, SimTime};
 use smallvec::SmallVec;
 
 use super::Fragment;
@@ -146,8 +146,12 @@ pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     if failures.has_timeouts {
         hosts.set_timer(plan.deadline, Timer::Part { part });
     }
+    let is_below = plan.is_short && !is_held;
     failures.plans.put(part, plan);
     core.failures = Some(failures);
+    if is_below {
+        core.note_below_min_size(request);
+    }
     if core.count_needed(part) {
         core.failed().ready.push(part);
     }
@@ -313,7 +317,7 @@ impl Core {
     }
 
     /// The answer of an exchange of a part has arrived.
-    pub(super) fn note_answer(&mut self, part: u32, exchange: u32) {
+    pub(super) fn note_answer(&mut self, now: SimTime, part: u32, exchange: u32) {
         let plan = self.failed().plans.get_mut(part).expect("the part has not ended");
         let asked = plan
             .asked
@@ -330,7 +334,7 @@ impl Core {
         if is_repair {
             let stored = Bytes(u64::from(Fragment::of(self, exchange).stored));
             self.note_source(request, (stored, self.exchanges[exchange].message()));
-            self.note_converted(exchange, request);
+            self.note_converted(now, exchange, request);
         }
     }
 

@@ -174,7 +174,7 @@ impl System for UrsaMinor {
             hosts.payload_taken(fragments(core, exchange));
         }
         if core.failures.is_some() {
-            core.note_answer(part, exchange);
+            core.note_answer(hosts.now(), part, exchange);
         }
         core.exchanges.remove(exchange);
         Some(part)

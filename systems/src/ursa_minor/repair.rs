@@ -291,8 +291,7 @@ impl Core {
         let failures = self.failures.as_mut().expect("there are events");
         let job = failures.recoveries.jobs.remove(&request).expect("it is a job's");
         let stored = Bytes(u64::from(stored));
-        failures.recoveries.all[job.recovery].written += stored;
-        failures.recoveries.written += stored;
+        failures.recoveries.writes(job.recovery, hosts.now(), stored);
         if let Some((_, in_work)) = failures.holes.work(job.slot, job.to.is_some()) {
             in_work.remove(&job.at_hand);
         }

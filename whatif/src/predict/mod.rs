@@ -603,6 +603,7 @@ impl Prediction<'_> {
                 response_time_ms,
                 requests: seen.requests,
                 failed_requests: seen.failed,
+                waiting_below_min_size: seen.below_min_size,
                 expected_error: SortedMap::new(),
                 interval: SortedMap::new(),
                 circumstances,

@@ -6,7 +6,7 @@
 //! to be due half an interval after the failure.
 
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
-use foretell_systems::{Done, RunPhase, RunPhases, Unit};
+use foretell_systems::{Done, Progress, RunPhase, RunPhases, Unit};
 use foretell_units::{Bytes, SimTime};
 
 use super::agenda::Event;
@@ -29,6 +29,7 @@ struct PhaseTally {
     responses_ns: Vec<u64>,
     bytes: u64,
     failed: u64,
+    below_min_size: u64,
 }
 
 /// Effects of events on the replayed cluster.
@@ -42,6 +43,8 @@ pub(crate) struct OutageOutcome {
     pub(crate) recoveries: Vec<RecoveryOutcome>,
     /// Number of failed requests.
     pub(crate) failed: u64,
+    /// Number of requests that waited because too few servers of a group were up.
+    pub(crate) below_min_size: u64,
     /// Bytes of volumes that are lost because too few fragments remain.
     pub(crate) bytes_lost: Bytes,
     /// Reads that got an older version than the one acknowledged last; `None`: there are no such reads.
@@ -63,6 +66,7 @@ pub(crate) struct PhaseWorkloadOutcome {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     pub(crate) failed: u64,
+    pub(crate) below_min_size: u64,
     pub(crate) response_ms: ResponseTimeMs,
 }
 
@@ -79,6 +83,7 @@ pub(crate) struct RecoveryOutcome {
     pub(crate) read: Bytes,
     pub(crate) sent: Bytes,
     pub(crate) written: Bytes,
+    pub(crate) progress: Progress,
 }
 
 impl<'a> Outages<'a> {
@@ -151,6 +156,12 @@ impl Replay<'_> {
     pub(super) fn look_at_health(&mut self) {
         if let Some(outages) = &mut self.outages {
             outages.phases.look(self.engine.now, self.protocol.health());
+            while let Some(workload) = self.protocol.take_below_min_size() {
+                if self.engine.now >= outages.from {
+                    let phase = outages.phases.phase().index();
+                    outages.tallies[phase][workload as usize].below_min_size += 1;
+                }
+            }
         }
     }
 
@@ -181,6 +192,7 @@ impl Replay<'_> {
             requests: tally.responses_ns.len() as u64,
             bytes: tally.bytes,
             failed: tally.failed,
+            below_min_size: tally.below_min_size,
             response_ms: ResponseTimeMs::of(std::mem::take(&mut tally.responses_ns)),
         };
         let mut phases = Vec::new();
@@ -207,6 +219,7 @@ impl Replay<'_> {
             read: one.read,
             sent: one.sent,
             written: one.written,
+            progress: protocol.progress(one, engine.now),
         });
         let tallies = outages.tallies.iter().flatten();
         Some(OutageOutcome {
@@ -218,7 +231,8 @@ impl Replay<'_> {
                 .map(|(at, p)| (since(*at), *p))
                 .collect(),
             recoveries: recoveries.collect(),
-            failed: tallies.map(|tally| tally.failed).sum(),
+            failed: tallies.clone().map(|tally| tally.failed).sum(),
+            below_min_size: tallies.map(|tally| tally.below_min_size).sum(),
             bytes_lost: protocol.bytes_lost(),
             stale_reads: may_be_stale.then(|| protocol.stale_reads()),
         })

@@ -468,6 +468,19 @@ impl<R: Rules> Objects<R> {
         Bytes(lost)
     }
 
+    /// Bytes of the copies or shards that servers are missing and that a recovery with this key brings.
+    pub(super) fn missing_bytes(&self, key: (HostId, Kind)) -> Bytes {
+        let Some(out) = &self.outages else { return Bytes::ZERO };
+        let of_group = |group: &Group| {
+            let pool = &self.pools[group.volume as usize];
+            let size = out.sizes[group.volume as usize];
+            let shard = |object: &u64| pool.shard(&recovery::whole(pool, size, *object)).size.get();
+            let lacking = group.holders.iter().filter(|holder| holder.key == key);
+            lacking.flat_map(|holder| &holder.missing).map(shard).sum::<u64>()
+        };
+        Bytes(out.groups.iter().map(of_group).sum())
+    }
+
     /// The unit that a recovery's number stands for.
     pub(super) fn unit_of(&self, number: HostId) -> Unit {
         let server = self.outages.as_ref().and_then(|out| {

@@ -38,6 +38,10 @@ impl<R: Rules> Objects<R> {
         let least = usize::from(core.volumes[group.volume as usize].min_write);
         if group.acting.len() < least.max(pool.encoding.m()) {
             group.state = State::Short;
+            let ops: Vec<u32> = group.ops.iter().copied().collect();
+            for part in ops {
+                self.dispatch(core, hosts, part);
+            }
             self.count_lacking(core, index);
             return;
         }

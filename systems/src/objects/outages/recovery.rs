@@ -47,7 +47,7 @@ pub(super) struct Work {
 }
 
 /// The whole of an object.
-fn whole(pool: &Pool, size: u64, object: u64) -> Piece {
+pub(super) fn whole(pool: &Pool, size: u64, object: u64) -> Piece {
     let start = object * pool.object();
     let size = pool.object().min(size - start);
     Piece { object: Bytes(start), start: Bytes::ZERO, size: Bytes(size), is_whole: true }
@@ -285,9 +285,7 @@ impl<R: Rules> Objects<R> {
     pub(super) fn written<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, done: &Chore) {
         let work = &self.out().works[&done.work];
         let (size, recovery) = (work.shard.size, work.recovery);
-        let recoveries = &mut core.failed().recoveries;
-        recoveries.all[recovery].written += size;
-        recoveries.written += size;
+        core.failed().recoveries.writes(recovery, hosts.now(), size);
         if done.to == done.from {
             return self.pushed(core, hosts, done);
         }

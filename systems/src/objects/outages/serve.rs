@@ -91,8 +91,16 @@ impl<R: Rules> Objects<R> {
         let out = self.out();
         let op = &out.ops[&part];
         let group = &out.groups[op.group];
-        if group.state != State::Active || op.exchange.is_some() {
+        if op.exchange.is_some() {
             return;
+        }
+        match group.state {
+            State::Active => {}
+            State::Peering { .. } => return,
+            State::Short => {
+                let request = op.request;
+                return core.note_below_min_size(request);
+            }
         }
         let primary = group.primary().expect("it serves");
         let position = group.serving().next().map_or(0, |holder| holder.position);
