@@ -121,10 +121,11 @@ fn table(answer: &Answer, unchanged: bool) -> String {
     if let Some(busiest) = &answer.bottleneck {
         let _ = writeln!(
             text,
-            "\nBusiest: {}.{}, {:.0} % busy",
+            "\nBusiest: {}.{}, {:.0} % busy{}",
             busiest.host,
             busiest.resource,
-            100.0 * busiest.utilization
+            100.0 * busiest.utilization,
+            if busiest.keeps_records { crate::tables::AND_RECORDS } else { "" }
         );
     }
     for (name, found) in &answer.workloads {

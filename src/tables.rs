@@ -578,8 +578,13 @@ fn bottleneck(truth: &Truth) -> String {
         2 => " (and one other nearly as busy)".to_owned(),
         count => format!(" (and {} others nearly as busy)", count - 1),
     };
-    format!("{what}: {resource}, {share} busy{others}")
+    let records = if bottleneck.keeps_records { AND_RECORDS } else { "" };
+    format!("{what}: {resource}, {share} busy{others}{records}")
 }
+
+/// Said of a busiest resource that also stores the records of tracking.
+pub(crate) const AND_RECORDS: &str = "\nIt also stores the records of tracking, and may be the busiest only because of \
+     them: `tracking.overhead = false` records at no cost";
 
 pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();

@@ -94,6 +94,16 @@ pub(crate) fn hosts(document: &Value, kind_of: impl Fn(&str) -> Option<Kind>) ->
     all
 }
 
+/// Said of a busiest resource that also stores the records of tracking.
+pub(crate) fn and_records(document: &Value) -> &'static str {
+    if document["bottleneck"]["keeps_records"] == true {
+        " It also stores the records of tracking, and may be the busiest only because of them \
+         (`tracking.overhead = true`)."
+    } else {
+        ""
+    }
+}
+
 /// The busiest resource that a document names: host and resource.
 pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
     if let Some(joined) = text(document, &["bottleneck"]) {

@@ -58,7 +58,8 @@ fn a_bare_value_is_what_the_key_takes() {
     assert_eq!(with(&["seed=7"]).seed.0, 7);
     assert_eq!(with(&[" duration = 2 s "]).duration, Some(SimSpan::from_secs(2)));
     assert_eq!(with(&["tracking.types=disk_op, request"]).tracking.kinds, ["disk_op", "request"]);
-    assert_eq!(with(&["tracking.overhead=false"]).tracking.cost, None);
+    assert_eq!(with(&[]).tracking.cost, None);
+    assert!(with(&["tracking.overhead=true"]).tracking.cost.is_some());
 }
 
 #[test]
@@ -205,7 +206,7 @@ fn a_resolved_scenario_takes_changes_as_the_original_does() {
         &["workload.mail.pattern=zipf"],
         &["node.brick.disk.0.device=cheetah-15k"],
         &["node.brick2.cpu.cores=4"],
-        &["tracking.overhead=false"],
+        &["tracking.overhead=true"],
         &["volume.mail.size=1 GiB"],
     ] {
         let mut again = Document::parse("run.toml", &full, "").unwrap();

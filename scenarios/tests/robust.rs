@@ -69,6 +69,7 @@ step = "64 KiB"
 arrivals = "poisson"
 rate = "200/s"
 [tracking]
+overhead = true
 types = ["disk_op", "request"]
 buffer = "1 MiB"
 record_size = "48 B"

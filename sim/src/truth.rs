@@ -453,6 +453,9 @@ pub struct Bottleneck {
     pub resource: String,
     /// Its utilization.
     pub utilization: f64,
+    /// Whether it also stores the records of tracking, at a cost: it may be the busiest only because of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_records: bool,
 }
 
 /// The truth of a run that has ended.
@@ -481,6 +484,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
                     host: name.clone(),
                     resource: resource.clone(),
                     utilization: usage.utilization,
+                    keeps_records: false,
                 };
             }
             resources.insert(resource, ResourceTruth::of(&usage, requests, own));
@@ -528,6 +532,7 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
                     host: rack.name.clone(),
                     resource: resource.to_owned(),
                     utilization: usage.utilization,
+                    keeps_records: false,
                 };
             }
             let usage = ResourceTruth::of(&usage, requests, Particulars::default());
@@ -535,6 +540,8 @@ pub(crate) fn of(cluster: &mut Cluster, traces: Vec<Option<TraceTruth>>) -> Trut
         }
         uplinks.insert(rack.name.clone(), resources);
     }
+    bottleneck.keeps_records =
+        foretell_systems::keeps_records(&cluster.scenario, &bottleneck.host, &bottleneck.resource);
     Truth {
         workloads,
         hosts: hosts.into_iter().collect(),

@@ -4,6 +4,7 @@
 use foretell_scenarios::model::Scenario;
 use foretell_units::{HostId, VolumeId};
 
+use crate::protocol::machine_of;
 use crate::system::AnySystem;
 
 /// The devices (host, and number of its disk) of the first placement group or partition, then those of the
@@ -33,4 +34,23 @@ pub fn serves_without(scenario: &Scenario, volume: VolumeId) -> Down {
         let spare = usize::from(volume.n() - volume.min_write);
         Down { hosts: spare, devices: spare }
     })
+}
+
+/// Whether a resource of a host stores the records of tracking, or receives them from other hosts, at a cost: the disks
+/// with the file of the records or, if servers keep objects, the device with the log of the first disk's server.
+pub fn keeps_records(scenario: &Scenario, host: &str, resource: &str) -> bool {
+    let Some(cost) = &scenario.tracking.cost else { return false };
+    let Some(storage) = scenario.host(cost.store).role.storage() else { return false };
+    if scenario.host(machine_of(scenario, cost.store)).name != host {
+        return false;
+    }
+    let devices = if scenario.system.traits().servers_keep_objects() {
+        let own = &storage.disks[0];
+        let device = own.wal.or(own.db).map_or(0, |part| storage.place_of(part).0);
+        device..device + 1
+    } else {
+        0..storage.disks.len() as u32
+    };
+    let is_disk = devices.map(|disk| format!("disk{disk}")).any(|disk| disk == resource);
+    is_disk || resource == "nic_receive"
 }

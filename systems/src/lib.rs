@@ -41,7 +41,7 @@ mod ursa_minor;
 mod volume;
 
 pub use adapters::Adapters;
-pub use devices::{Down, devices_of, serves_without};
+pub use devices::{Down, devices_of, keeps_records, serves_without};
 pub use exchange::{Exchange, Exchanges, Purpose};
 pub use failures::{
     Health, Home, HoursLeft, Kind as RecoveryKind, ObjectHome, Progress, Recovery, RunPhase,

@@ -25,7 +25,7 @@ pub(crate) const SMALL: &str = r#"
 seed     = 7
 warmup   = "200 ms"
 duration = "1 s"
-
+tracking = { overhead = true }
 [node.brick]
 count = 4
 cpu   = "pentium4-2.6"

@@ -161,6 +161,7 @@ arrivals = "times"
 times    = "trace.csv"
 
 [tracking]
+overhead = true
 metrics = true
 buffer  = "1 MB"
 batch   = "8 KiB"
@@ -217,7 +218,7 @@ outstanding = 6
 fn benchmark(keys: &str) -> String {
     let workload = format!("[workload.w]\nvolume = \"plain\"\nclient = \"app0\"\n{keys}");
     single("cheetah-15k", &workload)
-        .replace("tracking = { overhead = false }", "")
+        .replace("tracking = { overhead = false }", "tracking = { overhead = true }")
         .replace("cache = { size = \"256 KiB\"", "cache = { size = \"24 MiB\"")
 }
 
@@ -240,7 +241,7 @@ fn costs() -> String {
     let workload = "[workload.w]\nvolume = \"plain\"\nclient = \"app0\"\nkind = \"ssio\"\n\
                     reads = \"50%\"\naccess = \"64 KiB\"\noutstanding = 6";
     single("cheetah-15k", workload)
-        .replace("tracking = { overhead = false }", "")
+        .replace("tracking = { overhead = false }", "tracking = { overhead = true }")
         .replace("cache = { size = \"256 KiB\"", "cache = { size = \"24 MiB\"")
         .replace("cpu   = \"xeon-2023\"", &own_cpu())
         .replace(

@@ -43,6 +43,9 @@ pub struct Busiest {
     pub resource: String,
     /// Utilization, 0 to 1.
     pub utilization: f64,
+    /// Whether it also stores the records of tracking, at a cost: it may be the busiest only because of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_records: bool,
 }
 
 /// What scrubbers read.

@@ -20,7 +20,7 @@ const ENCODINGS: [(u32, u32); 4] = [(1, 1), (1, 2), (1, 3), (2, 3)];
 pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
     let _ = writeln!(text, "seed = {}", dice.between(1, 1 << 30));
-    text += "tracking = { types = [\"request\"] }\n";
+    text += "tracking = { types = [\"request\"], overhead = true }\n";
     let nodes = dice.between(1, 4);
     let (cpu, rate) = (dice.of(&CPUS), dice.of(&RATES[..3]));
     let array = dice.chance(0.25);

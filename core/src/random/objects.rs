@@ -72,9 +72,11 @@ pub(super) fn draw_swift(dice: &mut Dice) -> (String, Cluster) {
 fn head(dice: &mut Dice) -> String {
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
     let _ = writeln!(text, "seed = {}", dice.between(1, 1 << 30));
-    if dice.chance(0.8) {
-        text += "tracking = { types = [\"request\"] }\n";
-    }
+    text += if dice.chance(0.8) {
+        "tracking = { types = [\"request\"], overhead = true }\n"
+    } else {
+        "tracking = { overhead = true }\n"
+    };
     text
 }
 

@@ -45,9 +45,11 @@ pub(super) fn draw_cluster(dice: &mut Dice) -> (String, Cluster) {
     let mut text = String::from("warmup = \"20 s\"\nduration = \"20 s\"\n");
     let _ = writeln!(text, "seed = {}", dice.between(1, 1 << 30));
     // predictions need the records of requests only; the other types also cost time
-    if dice.chance(0.8) {
-        text += "tracking = { types = [\"request\"] }\n";
-    }
+    text += if dice.chance(0.8) {
+        "tracking = { types = [\"request\"], overhead = true }\n"
+    } else {
+        "tracking = { overhead = true }\n"
+    };
     let mut groups = Vec::new();
     let mut left = total;
     for kind in 0..kinds {

@@ -69,7 +69,8 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
     let busiest = marked.as_ref().map_or_else(String::new, |(host, resource)| {
         let share = at(document, &["utilization", host, resource]);
         let (host, resource) = (short_name(host), short_name(resource));
-        format!(" The busiest is {resource} of {host}, {}.", known(share, percent))
+        let records = cluster::and_records(document);
+        format!(" The busiest is {resource} of {host}, {}.{records}", known(share, percent))
     });
     drawn.push(Part::Figure {
         title: "Hosts and how busy they would be".to_owned(),

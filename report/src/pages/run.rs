@@ -122,10 +122,11 @@ fn cluster_section(run: &Run) -> Section {
             .or_else(|| busiest.map(|(host, resource, _)| (host.name.clone(), resource.clone())));
         let busiest_text = busiest.map_or_else(String::new, |(host, resource, share)| {
             format!(
-                " The busiest resource is {} of {}, {} busy.",
+                " The busiest resource is {} of {}, {} busy.{}",
                 short_name(resource),
                 short_name(&host.name),
-                percent(share)
+                percent(share),
+                run.truth.as_ref().map_or("", cluster::and_records)
             )
         });
         let number = |kind| hosts.iter().filter(|host| host.kind == kind).count() as u64;

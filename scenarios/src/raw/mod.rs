@@ -63,8 +63,8 @@ pub(crate) struct RawScenario {
     /// Divides the measured time into intervals. Their means show the accuracy of the run.
     pub(crate) intervals: Option<RawIntervals>,
     /// Requests whose records are kept in `run.db`: `all`, `none`, or a sample such as `every 1/100
-    /// requests`. All records of a sampled request are kept. Recording also uses resources of the
-    /// simulated system; see `tracking.overhead`.
+    /// requests`. All records of a sampled request are kept. Recording uses no resources of the simulated system, except
+    /// with `tracking.overhead = true`.
     #[schemars(extend("default" = "all", "examples" = ["all", "none", "every 1/100 requests"]))]
     pub(crate) record: At<String>,
     /// Whether requests carry real bytes.
@@ -215,8 +215,9 @@ pub(crate) struct RawTracking {
     pub(crate) types: Vec<At<RawRecordType>>,
     /// Whether tracking uses resources of the simulated system: CPU for each record posted, memory of each
     /// node, and network and disk for shipping. Thereska et al. 2006 saw a cost of less than 6 %. A fast cluster pays
-    /// more: one node stores the records of all, about 64 B for each step of each request.
-    #[schemars(extend("default" = true))]
+    /// more: one node stores the records of all, about 64 B for each step of each request, and may become the
+    /// bottleneck.
+    #[schemars(extend("default" = false))]
     pub(crate) overhead: At<bool>,
     /// Memory taken from each node's cache for records that wait to be shipped (20 MB in Thereska et al.
     /// 2006).

@@ -34,7 +34,9 @@ impl Prediction<'_> {
             of_hosts[found.host].insert(resource.clone(), share);
             if busiest < found.occupancy {
                 busiest = found.occupancy;
-                bottleneck = Some(Busiest { host, resource, utilization: share });
+                let keeps_records =
+                    foretell_systems::keeps_records(&self.scenario, &host, &resource);
+                bottleneck = Some(Busiest { host, resource, utilization: share, keeps_records });
             }
         }
         let names = self.scenario.hosts.iter().map(|host| host.name.clone());
@@ -46,7 +48,8 @@ impl Prediction<'_> {
             utilization.entry(host.clone()).or_default().insert(resource.clone(), share);
             if busiest < share {
                 busiest = share;
-                bottleneck = Some(Busiest { host, resource, utilization: share });
+                let keeps_records = false;
+                bottleneck = Some(Busiest { host, resource, utilization: share, keeps_records });
             }
         }
         (utilization, bottleneck)
