@@ -205,9 +205,17 @@ fn short(message: &str) -> String {
     message.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
+/// A message as it may be printed. Foreign names stand between backticks; they stay in one line.
+fn for_people(message: &str) -> String {
+    let piece = |(number, piece): (usize, &str)| {
+        if number % 2 == 1 { one_line(piece).into_owned() } else { printable(piece).into_owned() }
+    };
+    message.split('`').enumerate().map(piece).collect::<Vec<_>>().join("`")
+}
+
 /// Prints a note about a command that continues.
 pub(crate) fn note(text: &str) {
-    say(&printable(&format!("note: {text}\n")));
+    say(&format!("note: {}\n", for_people(text)));
 }
 
 /// Prints to standard error; if that fails, the exit status must suffice.
@@ -297,7 +305,7 @@ impl Diagnostic for Plain<'_> {
 
 fn show_plain(message: &str, help: Option<&str>) {
     // the handler adds colours, so the texts are made printable before
-    let (message, help) = (printable(message).into_owned(), help.map(printable));
+    let (message, help) = (for_people(message), help.map(printable));
     let help = help.as_deref();
     say(&format!("{:?}", Plain { message, help, handler: handler() }));
 }
@@ -357,7 +365,7 @@ impl fmt::Display for Shown<'_> {
             (Some(file), None) => write!(f, "{}: ", one_line(file))?,
             _ => {}
         }
-        f.write_str(&printable(self.error.message()))
+        f.write_str(&for_people(self.error.message()))
     }
 }
 
@@ -381,5 +389,17 @@ impl Diagnostic for Shown<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         self.error.labels().filter(|_| self.has_lines())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_name_makes_no_line_of_its_own() {
+        let message = "there is no column `a\nDone: all is well\u{1b}[2J`;\nthere are `b` and `c`";
+        let shown = "there is no column `a Done: all is well\u{fffd}[2J`;\nthere are `b` and `c`";
+        assert_eq!(for_people(message), shown);
     }
 }

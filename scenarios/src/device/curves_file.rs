@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use foretell_input::{one_line, toml_string};
 use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SimSpan};
 use schemars::JsonSchema;
@@ -196,11 +197,11 @@ fn curve(raw: &RawCurve, context: &mut Context<'_>) -> Option<Curve> {
 /// `head`: lines to write first, as comments.
 pub fn write(device: &Curves, source: &str, head: &[String]) -> String {
     let mut text = head.iter().fold(String::new(), |mut text, line| {
-        let _ = writeln!(text, "# {line}");
+        let _ = writeln!(text, "# {}", one_line(line));
         text
     });
     let _ = writeln!(text, "kind = \"curves\"");
-    let _ = writeln!(text, "source = {}", toml::Value::String(source.to_owned()));
+    let _ = writeln!(text, "source = {}", toml_string(source));
     let _ = writeln!(text, "capacity = \"{} B\"", device.capacity.get());
     let _ = writeln!(text, "queue_depth = {}", device.queue_depth);
     if !device.flush.is_zero() {

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
+use foretell_input::toml_string;
 use foretell_units::SimSpan;
 
 use crate::device::Tolerance;
@@ -17,7 +18,7 @@ pub fn write(drive: &Drive) -> String {
     let geometry = &spec.geometry;
     let mut text = Text(String::new());
     text.set("kind", "\"drive\"");
-    text.set("source", toml::Value::String(spec.source.clone()));
+    text.set("source", toml_string(&spec.source));
     text.set("rpm", spec.rpm);
     if spec.rpm_tolerance != Tolerance::USUAL {
         text.name("rpm_tolerance", &spec.rpm_tolerance.to_string());
