@@ -48,7 +48,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("estimate", &["units", "sorted"]),
     ("datasets", &["units", "input", "files", "scenarios"]),
     ("ceph-maps", &["sorted", "algorithms", "input"]),
-    ("report", &["units", "sorted", "ati"]),
+    ("report", &["units", "sorted", "input", "ati"]),
     (
         "core",
         &[

@@ -59,6 +59,12 @@ fn cell<'a>(table: &'a Value, row: [&str; 2], column: &str) -> &'a str {
     found[place].as_str().unwrap()
 }
 
+/// What the page calls the busiest resource of a document.
+fn verdict(busiest: &Value) -> &'static str {
+    let busy = busiest["utilization"].as_f64().unwrap();
+    if busy < 0.8 { "busiest" } else { "bottleneck" }
+}
+
 fn number(cell: &str) -> f64 {
     cell.trim_end_matches([' ', '*', '%']).parse().unwrap()
 }
@@ -91,10 +97,9 @@ fn a_run_is_shown_as_its_truth_has_it() {
     let bottleneck = &truth["bottleneck"];
     let (host, resource) =
         (bottleneck["host"].as_str().unwrap(), bottleneck["resource"].as_str().unwrap());
-    let is_bottleneck = bottleneck["utilization"].as_f64().unwrap() >= 0.8;
-    let verdict = if is_bottleneck { "bottleneck" } else { "busiest" };
+    let verdict = verdict(bottleneck);
     assert!(html.contains(&format!("aria-label=\"{host}, the {verdict}: ")), "{host}");
-    assert_eq!(html.contains("class=\"host bottleneck\""), is_bottleneck);
+    assert_eq!(html.contains("class=\"host bottleneck\""), verdict == "bottleneck");
     assert!(html.contains(&format!("The busiest resource is {resource} of {host}")));
     // what the records say is what the clients saw
     let percentiles = table(&outline, "Response time in milliseconds");
@@ -129,12 +134,14 @@ fn uplinks_are_drawn_with_the_network() {
     let bottleneck = &truth["bottleneck"];
     assert!(bottleneck["resource"].as_str().unwrap().starts_with("uplink_"), "{bottleneck}");
     let rack = bottleneck["host"].as_str().unwrap();
-    assert!(html.contains(&format!("aria-label=\"uplink of {rack}, the bottleneck: from core ")));
+    let verdict = verdict(bottleneck);
+    assert!(html.contains(&format!("aria-label=\"uplink of {rack}, the {verdict}: from core ")));
     assert!(html.contains("2 uplinks of racks"));
     let answer = succeed(["ask", kept.to_str().unwrap(), "--json"]);
     fs::write(place.path("ask.json"), &answer).unwrap();
     let (html, _) = page(&[&place.path("ask.json")]);
-    assert!(html.contains(&format!("aria-label=\"uplink of {rack}, the bottleneck: from core ")));
+    let verdict = self::verdict(&serde_json::from_str::<Value>(&answer).unwrap()["bottleneck"]);
+    assert!(html.contains(&format!("aria-label=\"uplink of {rack}, the {verdict}: from core ")));
 }
 
 /// The utilization of disks over time must average to that of the truth: 1 s, all of it measured.
@@ -223,9 +230,7 @@ fn runs_are_compared() {
         assert!((shown / p99 - 1.0).abs() < 0.006, "{shown}, not {p99}");
         assert_eq!(row("mirror: survives any")[column], "1 device or 1 host");
         let limit = row("limit")[column].as_str().unwrap();
-        let busy = truth["bottleneck"]["utilization"].as_f64().unwrap();
-        let verdict = if busy < 0.8 { "busiest: " } else { "bottleneck: " };
-        assert!(limit.starts_with(verdict), "{limit}, {busy}");
+        assert!(limit.starts_with(verdict(&truth["bottleneck"])), "{limit}");
     }
     // charts of both runs stand side by side
     let utilization: Vec<&Value> = parts(&outline)
@@ -470,7 +475,8 @@ fn answers_and_scores_are_shown() {
     fs::write(place.path("ask.json"), &answer).unwrap();
     let (html, outline) = page(&[&place.path("ask.json")]);
     assert_eq!(headings(&outline), ["What clients would see", "The cluster"]);
-    assert!(html.contains(", the bottleneck: "));
+    let verdict = verdict(&serde_json::from_str::<Value>(&answer).unwrap()["bottleneck"]);
+    assert!(html.contains(&format!(", the {verdict}: ")));
     let score = json!({
         "comparisons": [
             { "workload": "a", "metric": "throughput_rps", "predicted": 90.0, "measured": 100.0, "error": 0.1 },

@@ -299,7 +299,8 @@ impl Page {
                 }
             }
         };
-        page.into_string()
+        // names from data must not turn the order of the letters around them
+        foretell_input::printable(&page.into_string()).into_owned()
     }
 }
 
@@ -310,7 +311,7 @@ mod tests {
 
     #[test]
     fn nothing_from_data_becomes_markup() {
-        let evil = "</script><img src=x onerror=alert(1)>\"'&";
+        let evil = "</script><img src=x onerror=alert(1)>\"'&\u{202e}\u{1b}";
         let mut section = Section::new(evil);
         section.text(evil);
         section.push(Part::Gap(evil.to_owned()));
@@ -324,6 +325,8 @@ mod tests {
         let html = page.html();
         assert!(!html.contains("<img"), "markup came through");
         assert!(!html.contains("onerror=alert(1)>\""), "an attribute came through");
+        let steers = |letter: char| foretell_input::steers(letter) && !"\n\t".contains(letter);
+        assert!(!html.contains(steers), "a letter turns others around");
         // the script itself, and the data of one chart
         assert_eq!(html.matches("</script>").count(), 2);
     }

@@ -52,15 +52,12 @@ fn add(rows: &mut Vec<Row>, run: &Run, parts: Vec<Part>) {
             .count();
         seen.push(key.clone());
         let column = Column { of: short_name(&run.name), part };
-        match rows.iter().position(|row| row.key == key) {
-            Some(place) => {
-                rows[place].columns.push(column);
-                after = place + 1;
-            }
-            None => {
-                rows.insert(after, Row { key, columns: vec![column] });
-                after += 1;
-            }
+        if let Some(place) = rows.iter().position(|row| row.key == key) {
+            rows[place].columns.push(column);
+            after = place + 1;
+        } else {
+            rows.insert(after, Row { key, columns: vec![column] });
+            after += 1;
         }
     }
 }

@@ -14,7 +14,7 @@ const TIB: f64 = (1_u64 << 40) as f64;
 
 /// The section with one table: a column for each design, a row for each figure.
 pub(super) fn section(runs: &[&Run]) -> Section {
-    let mut head = vec!["".to_owned()];
+    let mut head = vec![String::new()];
     head.extend(runs.iter().map(|run| short_name(&run.name)));
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut table = Table::new("The designs, by what decides between them", head.len(), &head);
@@ -43,7 +43,7 @@ pub(super) fn section(runs: &[&Run]) -> Section {
             Some(format!("{cost:.0} {currency}/usable TiB"))
         });
     }
-    for name in names(runs, |truth| shown_workloads(truth)) {
+    for name in names(runs, shown_workloads) {
         let label = |what: &str| format!("{}: {what}", short_name(&name));
         let of = |path: &'static [&'static str]| {
             let name = name.clone();

@@ -205,8 +205,7 @@ impl TimeLine {
         if !self.p99.is_empty() {
             let of = |(name, values): &(String, Vec<Option<f64>>)| series(name, values);
             let mut by_workload = View::new("p99 by workload", self.p99.iter().map(of).collect());
-            by_workload.y =
-                Some(axis("99th percentile of response times", "ms", ceilings.map(|tops| tops[2])));
+            by_workload.y = Some(axis("p99 of response times", "ms", ceilings.map(|tops| tops[2])));
             views.push(by_workload);
         }
         views.push(View::new("mean of all", vec![series("mean", &self.means)]));
