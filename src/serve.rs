@@ -58,3 +58,33 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     foretell_serve::serve(&options, Commands, ready)
         .map_err(|error| Failure::Usage(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn given(more: &[&str]) -> Result<Option<String>, Failure> {
+        let words = ["foretell", "serve"].iter().chain(more);
+        let Command::Serve(arguments) = Cli::try_parse_from(words).unwrap().command else {
+            panic!("it is `serve`")
+        };
+        token(&arguments)
+    }
+
+    #[test]
+    fn a_token_comes_from_a_file_or_the_command_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("token");
+        std::fs::write(&path, "0123456789abcdef\n").unwrap();
+        let file = path.display().to_string();
+        let known = Some("0123456789abcdef".to_owned());
+        assert_eq!(given(&["--token-file", &file]).unwrap(), known);
+        assert_eq!(given(&["--token", "0123456789abcdef"]).unwrap(), known);
+        assert!(given(&["--token-file", "nowhere"]).unwrap_err().to_string().contains("nowhere"));
+        let both = ["foretell", "serve", "--token", "0123456789abcdef", "--token-file", &file];
+        assert!(Cli::try_parse_from(both).is_err(), "which one is meant?");
+    }
+}

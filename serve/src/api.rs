@@ -220,7 +220,7 @@ impl Sent {
 
 async fn check(State(server): Shared, Body(sent): Body<Sent>) -> Result<Json<Value>, Problem> {
     let turn = server.checking.take("checks").await?;
-    let (budget, _waits) = Budget::begin();
+    let (budget, _waits) = Budget::begin(limits::DRAFT_SETTINGS_TIME);
     aside(move || {
         let _turn = turn;
         let changes = changes(&sent.set)?;
@@ -279,7 +279,7 @@ async fn settings_of(
     Path(id): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let turn = server.checking.take("checks").await?;
-    let (budget, _waits) = Budget::begin();
+    let (budget, _waits) = Budget::begin(limits::SETTINGS_TIME);
     aside(move || {
         let _turn = turn;
         let text = read(&server, &id, SCENARIO_FILE)?;

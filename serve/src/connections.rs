@@ -23,12 +23,9 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
     loop {
         let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(_) => {
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            }
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
         };
         // progress is sent in small pieces
         let _ = stream.set_nodelay(true);

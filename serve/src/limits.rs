@@ -22,8 +22,10 @@ pub const QUEUED: usize = 64;
 pub const BLOCKING_THREADS: usize = 16;
 /// Maximum number of checks and reports that wait for their turn.
 pub const PENDING: usize = 64;
-/// Maximum time of finding the settings of a scenario that can be changed; each value is a check of the scenario.
+/// Maximum time of finding the settings of a run that can be changed; each value is a check of the scenario.
 pub const SETTINGS_TIME: Duration = Duration::from_secs(2);
+/// The same for a scenario that is being written, which is checked again and again.
+pub const DRAFT_SETTINGS_TIME: Duration = Duration::from_millis(300);
 /// Maximum number of settings of a scenario that are offered.
 pub const SETTINGS: usize = 60;
 /// Maximum number of ended runs that were not kept and are still listed.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use foretell_core::Scenario;
 use foretell_scenarios::model::{Arrivals, Role};
@@ -60,9 +60,9 @@ impl Drop for Waits {
 impl Budget {
     /// A budget for finding settings that begins now.
     #[expect(clippy::disallowed_methods, reason = "the work of a request is limited")]
-    pub(crate) fn begin() -> (Self, Waits) {
+    pub(crate) fn begin(lasts: Duration) -> (Self, Waits) {
         let is_abandoned = Arc::new(AtomicBool::new(false));
-        let end = Instant::now() + limits::SETTINGS_TIME;
+        let end = Instant::now() + lasts;
         (Self { end, is_abandoned: Arc::clone(&is_abandoned) }, Waits(is_abandoned))
     }
 
@@ -126,15 +126,22 @@ pub(crate) fn of(scenario: &Scenario, budget: &Budget) -> Vec<Setting> {
         }
     }
     let found = found.iter().take(limits::SETTINGS);
-    found.map_while(|setting| possible(setting, scenario, budget)).flatten().collect()
+    found.map_while(|setting| possible(setting, scenario, budget).ok()).flatten().collect()
 }
 
-/// The setting with only the values that the scenario accepts, if there are several. `None` if the budget is spent.
-fn possible(setting: &Setting, scenario: &Scenario, budget: &Budget) -> Option<Option<Setting>> {
+/// The budget is spent.
+struct Spent;
+
+/// The setting with only the values that the scenario accepts, if there are several.
+fn possible(
+    setting: &Setting,
+    scenario: &Scenario,
+    budget: &Budget,
+) -> Result<Option<Setting>, Spent> {
     let mut values = Vec::new();
     for value in &setting.values {
         if !budget.is_left() {
-            return None;
+            return Err(Spent);
         }
         let mut changed = scenario.clone();
         if changed.set(&setting.path, value).is_ok() && changed.check().is_ok() {
@@ -143,7 +150,7 @@ fn possible(setting: &Setting, scenario: &Scenario, budget: &Budget) -> Option<O
     }
     let now = values.iter().position(|value| *value == setting.values[setting.now]);
     let several = now.filter(|_| values.len() > 1);
-    Some(several.map(|now| Setting { values, now, ..setting.clone() }))
+    Ok(several.map(|now| Setting { values, now, ..setting.clone() }))
 }
 
 /// A setting of numbers; values of 0 are left out.
@@ -166,7 +173,7 @@ mod tests {
     #[test]
     fn nothing_is_tried_for_a_client_that_has_gone() {
         let scenario = Scenario::load("first-look").unwrap();
-        let (budget, waits) = Budget::begin();
+        let (budget, waits) = Budget::begin(limits::SETTINGS_TIME);
         drop(waits);
         assert_eq!(of(&scenario, &budget), []);
     }
@@ -175,7 +182,7 @@ mod tests {
     fn every_choice_is_a_scenario() {
         for name in ["first-look", "array-server"] {
             let scenario = Scenario::load(name).unwrap();
-            let (budget, _waits) = Budget::begin();
+            let (budget, _waits) = Budget::begin(limits::SETTINGS_TIME);
             let settings = of(&scenario, &budget);
             assert!(settings.len() >= 2, "{name}: {settings:?}");
             for setting in settings {
