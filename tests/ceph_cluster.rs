@@ -183,7 +183,7 @@ fn serves_stands_beside_survives() {
     assert_eq!((&pool["serves"]["host"], &pool["serves"]["osd"]), (&1.into(), &1.into()));
     assert_eq!((&pool["survives"]["host"]["readable"], &pool["min_size"]), (&2.into(), &2.into()));
     let text = succeed(["import", "ceph", &dump, &map]);
-    assert!(text.contains("serves with any") && text.contains("1 osd or 1 host"), "{text}");
+    assert!(text.contains("serves without any") && text.contains("1 osd or 1 host"), "{text}");
     let plan = json(&succeed(["plan", &dump, &map, "--what-if", "pool.p.min_size=3", "--json"]));
     let serves = |when: &str| plan["capacity"][when]["pools"][0]["serves"]["host"].clone();
     assert_eq!((serves("before"), serves("after")), (1.into(), 0.into()));

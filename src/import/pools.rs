@@ -165,7 +165,7 @@ impl<'a> Pools<'a> {
             "fullest",
             "first full",
             "survives any",
-            "serves with any",
+            "serves without any",
             &cost,
         ];
         let mut table = crate::tables::table(&header);
