@@ -246,8 +246,7 @@ impl<'a> Reader<'a> {
             "straw_calc_version" => tunables.straw_calc_version = value,
             "msr_descents" => tunables.msr_descents = value,
             "msr_collision_tries" => tunables.msr_collision_tries = value,
-            // the kinds of buckets that Ceph lets users add
-            "allowed_bucket_algs" => {}
+            // `allowed_bucket_algs`: the kinds of buckets that Ceph lets users add
             _ => {}
         }
         Ok(())
@@ -358,15 +357,12 @@ impl<'a> Reader<'a> {
             );
         }
         // an id may be omitted: take the first free one
-        let id = match id.filter(|id| *id != 0) {
-            Some(id) => id,
-            None => {
-                let free =
-                    (i32::MIN..=self.next_id).rev().find(|id| !self.weights.contains_key(id));
-                let id = free.expect("fewer than 2^31 buckets");
-                self.next_id = id;
-                id
-            }
+        let id = if let Some(id) = id.filter(|id| *id != 0) {
+            id
+        } else {
+            let free = (i32::MIN..=self.next_id).rev().find(|id| !self.weights.contains_key(id));
+            self.next_id = free.expect("fewer than 2^31 buckets");
+            self.next_id
         };
         self.name(name, id)?;
         let weight = items.iter().map(|item| u64::from(item.weight)).sum::<u64>();

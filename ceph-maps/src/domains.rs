@@ -25,8 +25,8 @@ impl Domains {
             .iter()
             .filter_map(|step| if let Step::Take(item) = step { Some(*item) } else { None })
             .collect();
-        let mut allowed = tree.closure(&taken, |tree, id| tree.below(id));
-        allowed.extend(tree.closure(&taken, |tree, id| tree.holders(id)));
+        let mut allowed = tree.closure(&taken, Tree::below);
+        allowed.extend(tree.closure(&taken, Tree::holders));
         Self::within(map, &tree, &allowed)
     }
 

@@ -325,17 +325,14 @@ fn kind_of(file: &str, text: &str) -> Result<Kind, ReadError> {
     let kind = Kind::of(|key| keys.iter().any(|found| found == key)).filter(|_| !list);
     kind.ok_or_else(|| {
         let file = file.to_owned();
-        match recognised(&keys) {
-            Some(found) => ReadError::Nothing { file, found: found.to_owned() },
-            None => {
-                let keys: Vec<String> =
-                    keys.iter().take(5).map(|key| format!("`{}`", key.escape_debug())).collect();
-                let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
-                let of =
-                    if list { "its list has entries with the keys" } else { "it has the keys" };
-                ReadError::Unknown { file, keys: format!("{of} {keys}") }
-            }
+        if let Some(found) = recognised(&keys) {
+            return ReadError::Nothing { file, found: found.to_owned() };
         }
+        let keys: Vec<String> =
+            keys.iter().take(5).map(|key| format!("`{}`", key.escape_debug())).collect();
+        let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+        let of = if list { "its list has entries with the keys" } else { "it has the keys" };
+        ReadError::Unknown { file, keys: format!("{of} {keys}") }
     })
 }
 

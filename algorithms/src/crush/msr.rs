@@ -184,12 +184,10 @@ impl Search<'_> {
             }
             let Some(item) = found else { continue };
             match self.map.urn(item) {
-                None if kind == 0 => {
-                    if length == 1 && last && !self.is_out(item) {
-                        block.mark(step, &stride, item);
-                        output.emit(begin, item);
-                        filled += 1;
-                    }
+                None if kind == 0 && length == 1 && last && !self.is_out(item) => {
+                    block.mark(step, &stride, item);
+                    output.emit(begin, item);
+                    filled += 1;
                 }
                 Some(below) if kind != 0 && !last => {
                     let nested =
@@ -200,7 +198,7 @@ impl Search<'_> {
                     }
                     filled += nested;
                 }
-                // a device where a bucket was wanted, or no step for devices
+                // a device that is out or where a bucket was wanted, or no step for devices
                 _ => {}
             }
         }
