@@ -1,5 +1,7 @@
 //! Plans of small clusters, against counts by hand: levels of OSDs, groups that split and merge, refusals.
 
+#![allow(clippy::similar_names, reason = "a change, and the changed map")]
+
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{ClusterMap, Pg, stable_mod};

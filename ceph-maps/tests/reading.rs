@@ -218,7 +218,9 @@ fn large(osds: u32) -> String {
     let (hosts, racks) = (osds / 10, osds / 200);
     let mut bucket = |kind: &str, name: &str, items: &[String]| {
         writeln!(text, "{kind} {name} {{\n alg straw2\n hash 0").unwrap();
-        items.iter().for_each(|item| writeln!(text, " item {item} weight 1.0").unwrap());
+        for item in items {
+            writeln!(text, " item {item} weight 1.0").unwrap();
+        }
         text.push_str("}\n");
     };
     let numbered = |name: &str, of: std::ops::Range<u32>| -> Vec<String> {

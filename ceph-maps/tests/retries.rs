@@ -29,7 +29,9 @@ fn read(map: &Value) -> CrushMap {
 
 fn place(map: &CrushMap, x: u32, size: usize, out: &[usize]) -> Vec<i32> {
     let mut reweights = vec![0x1_0000; 24];
-    out.iter().for_each(|osd| reweights[*osd] = 0);
+    for osd in out {
+        reweights[*osd] = 0;
+    }
     let (mut work, mut set) = (Workspace::default(), Vec::new());
     map.place(map.rule(0).unwrap(), x, size, &reweights, 0, &mut work, &mut set).unwrap();
     set
