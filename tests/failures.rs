@@ -12,7 +12,7 @@ const CLUSTER: &str = r#"
 seed     = 5
 warmup   = "5 s"
 duration = "40 s"
-tracking = { types = ["request"] }
+tracking = { overhead = true, types = ["request"] }
 
 [node.brick]
 count = 5

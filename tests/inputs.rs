@@ -202,7 +202,7 @@ fn options_without_effect_for_a_format_are_refused() {
             "block sizes belong to `oracle-general`",
         ),
         (vec!["import", "auto", &file], ["--blkparse-action", "Q"], "belongs to `blkparse`"),
-        (vec!["inspect", &file], ["--blkparse-action", "C"], "belongs to `blkparse`"),
+        (vec!["inspect", &file], ["--blkparse-action", "C"], "actions belong to `blkparse`"),
     ] {
         let done = run(command.into_iter().chain(option));
         assert_eq!((done.status, done.stdout.as_str()), (Some(2), ""));

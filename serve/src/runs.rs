@@ -75,7 +75,7 @@ impl Entry {
         lock(&self.scenario).take();
         if status != Status::Done {
             // files that the user put there stay
-            let _ = fs::remove_dir(&self.directory);
+            foretell_files::release_directory(&self.directory);
         }
         self.status.send_replace(status);
     }
@@ -207,11 +207,10 @@ impl Runs {
         };
         let served = served(&self.directory)
             .ok_or_else(|| unusable(io::Error::from(io::ErrorKind::NotADirectory)))?;
-        fs::create_dir_all(&served).map_err(unusable)?;
         let mut number = from;
         loop {
             let directory = served.join(format!("run-{number}"));
-            match fs::create_dir(&directory) {
+            match foretell_files::reserve_directory(&directory) {
                 Ok(()) => return Ok((number, directory)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(unusable(error)),

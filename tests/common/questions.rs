@@ -11,7 +11,7 @@ pub(crate) const CLUSTER: &str = r#"
 seed     = 11
 warmup   = "20 s"
 duration = "100 s"
-tracking = { types = ["request"] }
+tracking = { overhead = true, types = ["request"] }
 
 [node.brick]
 count = 4

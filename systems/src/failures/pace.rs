@@ -3,7 +3,8 @@
 //! Bytes are counted in batches of equal length. When there are [`MOST`], neighbours are joined and the length doubles,
 //! as for the confidence intervals of a run. The interval of the rate is Student's, from the means of the batches, with
 //! neighbours joined until fewer than [`FEW`] are left, because writes that follow each other are not independent.
-//! Assumed: the rest is as fast as what was written so far.
+//! Assumed: the rest is as fast as what was written so far. The last part may be slower, because its fragments wait for
+//! the same few hosts: then the time left is up to twice as long (`core/tests/recoveries.rs`).
 
 use foretell_units::{Bytes, SimSpan, SimTime};
 use serde::Serialize;
