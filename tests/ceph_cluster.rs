@@ -215,7 +215,7 @@ fn one_level_of_an_osd_stands_in_all_lines() {
     let [dump, map] = three_hosts(&place);
     let more = ["df.json", "pools.json"].map(|name| place.path().join(name).display().to_string());
     let nodes = (0..3).map(
-        |osd| serde_json::json!({ "id": osd, "kb": 1_u64 << 30, "kb_used": (osd + 3) * 100 << 20 }),
+        |osd| serde_json::json!({ "id": osd, "kb": 1_u64 << 30, "kb_used": ((osd + 3) * 100) << 20 }),
     );
     let df = serde_json::json!({ "nodes": nodes.collect::<Value>(), "stray": [], "summary": {} });
     std::fs::write(&more[0], df.to_string()).unwrap();

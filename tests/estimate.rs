@@ -2,6 +2,7 @@
 
 use crate::common;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -234,7 +235,8 @@ fn stages_of_cosbench_with_other_numbers_of_workers_are_other_series() {
         ("d", "write", 1000, 64),
     ] {
         let count = per_s * 60;
-        text += &format!("{stage},{op},{op},{count},{},{ms},{per_s},100%\n", count * 4000);
+        let bytes = count * 4000;
+        writeln!(text, "{stage},{op},{op},{count},{bytes},{ms},{per_s},100%").unwrap();
     }
     fs::write(dir.path().join("w1.csv"), text).unwrap();
     let found = asked(&["--cosbench", &dir.path().display().to_string()]);

@@ -1,6 +1,8 @@
 //! `survives` and `serves`, checked by simulation: as many hosts fail as the figures say, whichever they are, and then one
 //! more.
 
+use std::fmt::Write as _;
+
 use foretell_core::{Outcome, Scenario, run, unwatched};
 
 /// A cluster with a volume of many groups and a client that uses all of it.
@@ -8,7 +10,7 @@ struct Cluster {
     nodes: usize,
     /// Text of the node, the cluster, `recovery` and the volume.
     node: &'static str,
-    cluster: &'static str,
+    system: &'static str,
     recovery: &'static str,
     volume: &'static str,
 }
@@ -24,26 +26,27 @@ const URSA_RECOVERY: &str = "heartbeat = \"100 ms\"\ngrace = \"300 ms\"\ntimeout
 impl Cluster {
     /// The scenario in which these hosts fail and do not return.
     fn scenario(&self, down: &[usize]) -> Scenario {
-        let Self { nodes, node, cluster, recovery, volume } = self;
-        let client = if cluster.contains("[client") {
+        let Self { nodes, node, system, recovery, volume } = self;
+        let client = if system.contains("[client") {
             ""
         } else {
             "[client.app]\ncount = 2\ncpu = \"xeon-2023\"\n"
         };
         let mut text = format!(
-            "warmup = \"200 ms\"\nduration = \"4 s\"\nrecord = \"none\"\n{cluster}{client}\
+            "warmup = \"200 ms\"\nduration = \"4 s\"\nrecord = \"none\"\n{system}{client}\
              [node.osd]\ncount = {nodes}\ncpu = \"xeon-2023\"\ncache = {{ size = \"64 MiB\" }}\n{node}\n\
              [volume.data]\nsize = \"16 MiB\"\nnodes = \"osd\"\ngroup = \"64 KiB\"\n{volume}\n\
              [workload.load]\nvolume = \"data\"\nclient = \"app1\"\nkind = \"ssio\"\nreads = \"50%\"\n\
              access = \"8 KiB\"\noutstanding = 8\nthink = \"2 ms\"\n"
         );
         for host in down {
-            text += &format!(
+            let _ = write!(
+                text,
                 "[event.e{host}]\nat = \"500 ms\"\nwhat = \"fail\"\nhost = \"osd{host}\"\n"
             );
         }
         if !down.is_empty() {
-            text += &format!("[recovery]\n{recovery}");
+            let _ = write!(text, "[recovery]\n{recovery}");
         }
         Scenario::parse(&text, "serves.toml").unwrap_or_else(|errors| panic!("{errors}\n{text}"))
     }
@@ -83,11 +86,11 @@ fn is_served(outcome: &Outcome) -> bool {
 fn hosts_fail_up_to_serves_and_then_one_more() {
     let disk = "disk = [\"cheetah-15k\"]";
     let cluster =
-        |nodes, cluster, recovery, volume| Cluster { nodes, node: disk, cluster, recovery, volume };
+        |nodes, system, recovery, volume| Cluster { nodes, node: disk, system, recovery, volume };
     let four_disks = Cluster {
         nodes: 3,
         node: "disk = [{ device = \"cheetah-15k\", count = 4 }]",
-        cluster: CEPH,
+        system: CEPH,
         recovery: CEPH_RECOVERY,
         volume: "encoding = \"8-of-12\"\nfailure_domain = \"osd\"\nplacement_groups = 64",
     };

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::abandon::Entered;
+use crate::abandon::{self, Entered};
 use crate::dir::{self, Dir, Entry, Kind};
 use crate::manifest::{MANIFEST, Manifest};
 use crate::new_file::{NewFile, Temporary, not_named};
@@ -373,32 +373,44 @@ impl Directory {
             state.manifest.files = listed;
             return Err(error);
         }
+        let mut named = 0;
+        let done = {
+            // an interrupt must not end the process when only some of the files have their names
+            let _held = abandon::not_now();
+            ready.iter().try_for_each(|file| {
+                self.name(&state, file)?;
+                named += 1;
+                Ok(())
+            })
+        };
         let mut synced: Option<Arc<Dir>> = None;
-        for mut file in ready {
-            if let Err(error) = self.name(&state, &mut file) {
-                // the file does not become ours after all
-                match listed.get(&file.name) {
-                    Some(bytes) => drop(state.manifest.files.insert(file.name, *bytes)),
-                    None => drop(state.manifest.files.remove(&file.name)),
-                }
-                let _ = self.store(&mut state);
-                return Err(error);
-            }
+        for file in &mut ready[..named] {
+            file.temporary.is_named();
             if synced.as_ref().is_none_or(|dir| !Arc::ptr_eq(dir, &file.temporary.dir)) {
                 let dir = file.temporary.dir.clone();
                 dir.sync().map_err(FilesError::system("write", &file.path))?;
                 synced = Some(dir);
             }
         }
-        Ok(())
+        if done.is_err() {
+            // the others do not become ours after all
+            for file in ready.drain(named..) {
+                match listed.get(&file.name) {
+                    Some(bytes) => drop(state.manifest.files.insert(file.name, *bytes)),
+                    None => drop(state.manifest.files.remove(&file.name)),
+                }
+            }
+            let _ = self.store(&mut state);
+        }
+        done
     }
 
-    /// Gives a file its name.
-    fn name(&self, state: &State, file: &mut Ready) -> Result<(), FilesError> {
+    /// Gives a file its name, while nothing is abandoned.
+    fn name(&self, state: &State, file: &Ready) -> Result<(), FilesError> {
         let Ready { temporary, before, last, name, path } = file;
         let mut before = *before;
         loop {
-            match temporary.rename(OsStr::new(last), before) {
+            match temporary.rename_now(OsStr::new(last), before) {
                 // another process that shares the directory writes identical files
                 Err(error)
                     if self.inner.access == Access::Shared

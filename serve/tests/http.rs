@@ -615,8 +615,8 @@ fn nothing_stays_of_runs_that_were_stopped() {
     }
     let runs = server.get("/api/runs").json();
     assert_eq!(runs["runs"].as_array().unwrap().len(), 50, "the last ones are listed");
-    let served = fs::read_dir(server.directory.path().join("served")).unwrap().flatten();
-    let left: Vec<_> = served.map(|entry| entry.path()).collect();
+    let runs = fs::read_dir(server.directory.path().join("served")).unwrap().flatten();
+    let left: Vec<_> = runs.map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -631,9 +631,9 @@ fn a_link_in_place_of_the_kept_runs_is_refused() {
     // and if it becomes one while the server runs
     let server = Server::new();
     let id = server.run();
-    let served = server.directory.path().join("served");
-    fs::rename(&served, outside.path().join("moved")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("moved"), &served).unwrap();
+    let place = server.directory.path().join("served");
+    fs::rename(&place, outside.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("moved"), &place).unwrap();
     assert_eq!(server.get(&format!("/api/runs/{id}")).status, 404);
     assert_eq!(server.get("/api/runs").json(), json!({ "runs": [] }));
     assert_eq!(server.send("DELETE", &format!("/api/runs/{id}"), "", "").status / 100, 4);

@@ -14,7 +14,6 @@ use super::import::ReadingArguments;
 
 /// Arguments of `replay-cache`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct ReplayCacheArguments {
     /// A block trace, plain or compressed (gzip, zstd).
     pub trace: PathBuf,

@@ -33,13 +33,12 @@ pub(crate) fn write_files(dir: &Path) {
     }
     std::fs::write(dir.join("other.spc"), blocks.replace(",r,", ",w,")).unwrap();
     std::fs::write(dir.join("spc.txt"), blocks).unwrap();
-    let actions: String = (0..200)
-        .map(|number| {
-            let action = if number % 2 == 0 { 'Q' } else { 'D' };
-            let (at, sector) = (f64::from(number) / 400.0, number * 7919 % 9000);
-            format!("8,0 1 {number} {at:.9} 1 {action} R {sector} + 8 [x]\n")
-        })
-        .collect();
+    let mut actions = String::new();
+    for number in 0..200 {
+        let action = if number % 2 == 0 { 'Q' } else { 'D' };
+        let (at, sector) = (f64::from(number) / 400.0, number * 7919 % 9000);
+        writeln!(actions, "8,0 1 {number} {at:.9} 1 {action} R {sector} + 8 [x]").unwrap();
+    }
     std::fs::write(dir.join("actions.blkparse"), actions).unwrap();
     let job = "[global]\nbs=4k\nsize=8m\niodepth=4\n[a]\nrw=randrw\nnumber_ios=200\n";
     std::fs::write(dir.join("a.fio"), job).unwrap();

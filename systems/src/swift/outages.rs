@@ -314,10 +314,10 @@ impl Cluster {
             cause.1 == Kind::CatchUp && servers.contains(&osd) && out.cause(osd) == cause.0
         };
         let of_partition = |partition: usize| {
-            let missed = out.ledger.lacking_blocks(partition, misses);
+            let lacking = out.ledger.lacking_blocks(partition, misses);
             let moves = out.ledger.moves_with(partition, cause);
-            let moved: u64 = moves.map(|until| self.bytes_from(out, partition, until)).sum();
-            missed * out.block_bytes(partition) + moved
+            let in_whole: u64 = moves.map(|until| self.bytes_from(out, partition, until)).sum();
+            lacking * out.block_bytes(partition) + in_whole
         };
         Bytes((0..out.ledger.partitions.len()).map(of_partition).sum())
     }

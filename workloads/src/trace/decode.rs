@@ -247,7 +247,7 @@ impl Clock {
     }
 
     /// The same clock; time starts at zero on the trace's own clock.
-    pub(super) fn from_zero(self) -> Self {
+    pub(super) fn starting_at_zero(self) -> Self {
         Self { first: Some(0), ..self }
     }
 

@@ -162,7 +162,7 @@ impl TraceReader {
         };
         let clock = Clock::new(decoder.tick_ns());
         let waits = format == Format::FioIolog && fio_iolog::has_only_waits(head);
-        let clock = if waits { clock.from_zero() } else { clock };
+        let clock = if waits { clock.starting_at_zero() } else { clock };
         let tally = Tally { skip_bad: options.skip_bad, ..Tally::default() };
         Ok(Self {
             input,

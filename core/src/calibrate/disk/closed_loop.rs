@@ -92,25 +92,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
         wal: None,
     };
     let mut device: Device<u32> = Device::new(&disk);
-    let (mut slots, mut processes) = (Vec::new(), Vec::new());
-    for (number, driven) in jobs.iter().enumerate() {
-        for _ in 0..driven.job.numjobs {
-            let process = processes.len();
-            processes.push(Process {
-                requests: requests(driven.job, disk.device.capacity(), process)?,
-                present: 0,
-                unflushed: 0,
-                flushed_at: SimTime::ZERO,
-                waiting: Vec::new(),
-            });
-            slots.extend((0..driven.job.iodepth).map(|_| Slot {
-                job: number,
-                process,
-                op: Op::Read,
-                since: SimTime::ZERO,
-            }));
-        }
-    }
+    let (mut slots, mut processes) = begin(jobs, disk.device.capacity())?;
     let mut agenda = Agenda::new();
     for slot in 0..slots.len() {
         agenda.schedule(SimTime::ZERO, Event::Submit(slot as u32));
@@ -118,7 +100,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
     // by then all slots are in use, and each has completed a few requests
     let warm = 4 * slots.len() as u64;
     let mut counts = vec![[Count::default(); 2]; jobs.len()];
-    let mut flushed = vec![Count::default(); jobs.len()];
+    let mut flush_counts = vec![Count::default(); jobs.len()];
     let (mut done, mut from) = (0, SimTime::ZERO);
     while let Some(event) = agenda.next() {
         let now = agenda.now();
@@ -140,8 +122,9 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
                             agenda.schedule(at, Event::Submit(slot));
                         }
                         if done >= warm {
-                            flushed[slot.job].requests += 1;
-                            flushed[slot.job].latency_ns += (at - now).as_ns();
+                            let count = &mut flush_counts[slot.job];
+                            count.requests += 1;
+                            count.latency_ns += (at - now).as_ns();
                         }
                     }
                     continue;
@@ -193,7 +176,31 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
         flushes_per_s: per_s(*flushed),
         flush_ns: mean_ns(*flushed),
     };
-    Ok(counts.iter().zip(&flushed).map(got).collect())
+    Ok(counts.iter().zip(&flush_counts).map(got).collect())
+}
+
+/// The slots and the processes of the jobs before their first request.
+fn begin(jobs: &[Driven<'_>], capacity: Bytes) -> Result<(Vec<Slot>, Vec<Process>), Error> {
+    let (mut slots, mut processes) = (Vec::new(), Vec::new());
+    for (number, driven) in jobs.iter().enumerate() {
+        for _ in 0..driven.job.numjobs {
+            let process = processes.len();
+            processes.push(Process {
+                requests: requests(driven.job, capacity, process)?,
+                present: 0,
+                unflushed: 0,
+                flushed_at: SimTime::ZERO,
+                waiting: Vec::new(),
+            });
+            slots.extend((0..driven.job.iodepth).map(|_| Slot {
+                job: number,
+                process,
+                op: Op::Read,
+                since: SimTime::ZERO,
+            }));
+        }
+    }
+    Ok((slots, processes))
 }
 
 /// The requests of a process; its files lie one after the other as far as there is room.
