@@ -40,7 +40,10 @@ pub(crate) fn end_with_parent() {
     std::thread::spawn(|| {
         // what comes in means nothing, and an error is an end, too
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        ask();
+        // a Ctrl-C that ended the parent has reached this process, too: it is not a second one
+        if !asked() {
+            ask();
+        }
     });
 }
 

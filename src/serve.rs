@@ -1,5 +1,7 @@
 //! `foretell serve`: a page on which scenarios are written, run, asked about and compared.
 
+use std::env::VarError;
+
 use std::path::{Path, PathBuf};
 
 use foretell_input::Limit;
@@ -34,8 +36,17 @@ fn token(arguments: &ServeArguments) -> Result<Option<String>, Failure> {
         // an empty token is refused like any other bad one
         return Ok(Some(text.trim().to_owned()));
     }
-    let from_environment = || std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
-    Ok(arguments.token.clone().or_else(from_environment))
+    if arguments.token.is_some() {
+        return Ok(arguments.token.clone());
+    }
+    match std::env::var(TOKEN) {
+        // an empty token is refused, too: somebody wanted one
+        Ok(token) => Ok(Some(token)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => {
+            Err(Failure::Usage(format!("the environment variable `{TOKEN}` is not text in UTF-8")))
+        }
+    }
 }
 
 /// Runs the command.

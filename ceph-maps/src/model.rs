@@ -88,6 +88,9 @@ const VIRTUAL: [&str; 13] = [
     "xen",
 ];
 
+/// Length of a part number that is kept without a known word before it (assumed: names of hosts are shorter).
+const LEAST_ALONE: usize = 12;
+
 /// The words before the serial number that are certainly none of it; `None` if there are none.
 pub(crate) fn model_in(id: &str) -> Option<String> {
     let (parts, _serial) = id.rsplit_once('_')?;
@@ -106,7 +109,9 @@ pub(crate) fn model_in(id: &str) -> Option<String> {
             kept.push(part);
             continue;
         }
-        if !is_virtual && is_part_number(part) {
+        // without a known maker before it, a short one may be the name of a host
+        let is_known = !kept.is_empty() || part.len() >= LEAST_ALONE;
+        if !is_virtual && is_known && is_part_number(part) {
             kept.push(part);
         }
         break;
@@ -163,6 +168,8 @@ mod tests {
             ("SEAGATE_ST12000_acme_rack_7", Some("SEAGATE_ST12000")),
             ("SEAGATE_ST12000_ZV70_SERIAL_1", Some("SEAGATE_ST12000")),
             ("acme_storage_01", None),
+            ("ACME1_DATA_2", None),
+            ("DB01_X", None),
             ("drive-scsi1", None),
         ] {
             assert_eq!(model_in(id).as_deref(), model, "{id}");

@@ -118,7 +118,7 @@ impl OsdMapJson {
         crush: CrushMap,
         notes: &mut Vec<String>,
     ) -> Result<ClusterMap, Wrong> {
-        self.check_ratios()?;
+        self.check_ratios(notes)?;
         let last = self.osds.iter().map(|osd| osd.osd + 1).max().unwrap_or(0);
         let count = self.max_osd.unwrap_or(0).max(last);
         if count > MOST_ITEMS {
@@ -184,9 +184,9 @@ impl OsdMapJson {
         self.nearfull_ratio.filter(|ratio| *ratio > 0.0)
     }
 
-    /// Errors if a fill level is none, or if they are not in order: an OSD warns, then takes no backfill, then no
-    /// writes.
-    fn check_ratios(&self) -> Result<(), String> {
+    /// Errors if a fill level is none. Notes if they are not in order: an OSD should warn, then take no backfill, then no
+    /// writes. (Ceph warns, too: `OSD_OUT_OF_ORDER_FULL`.)
+    fn check_ratios(&self, notes: &mut Vec<String>) -> Result<(), String> {
         let ratios = [
             ("nearfull_ratio", self.nearfull_ratio),
             ("backfillfull_ratio", self.backfillfull_ratio),
@@ -202,9 +202,9 @@ impl OsdMapJson {
                 continue;
             }
             if let Some((lower, least)) = least.filter(|(_, least)| ratio < *least) {
-                return Err(format!(
-                    "`{name}` is {ratio}, and `{lower}` is {least}; expected `nearfull_ratio`, `backfillfull_ratio` \
-                     and `full_ratio` in this order"
+                notes.push(format!(
+                    "`{name}` is {ratio}, and `{lower}` is {least}; usual are `nearfull_ratio`, `backfillfull_ratio` \
+                     and `full_ratio` in ascending order"
                 ));
             }
             least = Some((name, ratio));

@@ -384,11 +384,12 @@ impl Directory {
             })
         };
         let mut synced: Option<Arc<Dir>> = None;
+        let mut on_disk = Ok(());
         for file in &mut ready[..named] {
             file.temporary.is_named();
             if synced.as_ref().is_none_or(|dir| !Arc::ptr_eq(dir, &file.temporary.dir)) {
                 let dir = file.temporary.dir.clone();
-                dir.sync().map_err(FilesError::system("write", &file.path))?;
+                on_disk = on_disk.and(dir.sync().map_err(FilesError::system("write", &file.path)));
                 synced = Some(dir);
             }
         }
@@ -402,7 +403,7 @@ impl Directory {
             }
             let _ = self.store(&mut state);
         }
-        done
+        done.and(on_disk)
     }
 
     /// Gives a file its name, while nothing is abandoned.
@@ -585,7 +586,7 @@ impl Inner {
     }
 
     /// Calls `each` with the state while the process ends. A thread that holds the state may be waiting for that end, so
-    /// it is not waited for: the list on the disk then says as much.
+    /// it is not waited for: the list on the disk then has the same files.
     fn at_process_end(&self, each: impl FnOnce(&mut State)) {
         if let Ok(mut state) = self.state.try_lock() {
             return each(&mut state);

@@ -114,8 +114,8 @@ pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
     Some((host.to_owned(), text(document, &["bottleneck", "resource"])?.to_owned()))
 }
 
-/// Utilization from which the busiest resource is a bottleneck: requests wait for it about five times as long as it
-/// serves them.
+/// Utilization from which the busiest resource is a bottleneck: a request then takes about five times as long as it is
+/// served (M/M/1: 1 / (1 - 0.8)).
 pub const LEAST_OF_A_BOTTLENECK: f64 = 0.8;
 
 /// What the busiest resource is called.

@@ -214,7 +214,7 @@ pub struct Share {
 /// Ceph's `min_size` of a pool that does not set it: half of `n` copies, rounded up, or one shard more than the `m` that
 /// a read needs.
 pub fn usual_min_size(m: u8, n: u8) -> u8 {
-    if m == 1 { n - n / 2 } else { (m + 1).min(n) }
+    if m == 1 { n - n / 2 } else { m.saturating_add(1).min(n) }
 }
 
 /// The places of a volume's placement groups.

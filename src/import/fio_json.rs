@@ -51,7 +51,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
         }
     }
     for note in &notes {
-        eprintln!("note: {note}");
+        crate::failure::note(note);
     }
     let printed = match &arguments.output {
         None => table,

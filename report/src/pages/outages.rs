@@ -406,7 +406,7 @@ fn phases(runs: &[&Run]) -> Table {
         "max",
         "requests",
         "given up",
-        "waited below min_size",
+        "waited: too few servers up",
     ];
     let truths = runs.iter().filter_map(|run| run.truth.as_ref());
     let some_waited = truths.into_iter().any(|truth| truth["waiting_below_min_size"].is_u64());

@@ -55,6 +55,13 @@ impl Observed {
         unchanged: &Outcome,
         changed: &Outcome,
     ) -> Option<String> {
+        let mut workloads = self.scenario.workloads.iter().zip(&unchanged.workloads);
+        if let Some((workload, _)) = workloads.find(|(_, found)| found.completed == 0) {
+            return Some(format!(
+                "no request of workload `{}` completes in its short stretches of the recorded run",
+                workload.name
+            ));
+        }
         let fills = unchanged.caches.still_fill || changed.caches.still_fill;
         if fills && CacheChange::between(&self.scenario, after) != CacheChange::Unchanged {
             return Some(

@@ -134,17 +134,23 @@ pub(super) fn unsupported(job: &str, setting: &Setting) -> FioError {
         ([], Some(near)) => format!("; did you mean `{near}`?"),
         ([], None) => String::new(),
         (allowed, _) => format!(
-            " as `{}`; it would change the requests, but not as {}",
-            shown(&setting.value),
-            allowed.join(" or ")
+            "{}; it would change the requests; allowed: {}",
+            as_written(setting),
+            allowed.join(", ")
         ),
     };
     FioError::Unsupported { line: setting.line, job: job.to_owned(), key: shown(key), meant }
 }
 
+/// The value that is not supported, if there is one.
+fn as_written(setting: &Setting) -> String {
+    let value = &setting.value;
+    if value.is_empty() { String::new() } else { format!(" as `{}`", shown(value)) }
+}
+
 /// The error for a setting that is supported only in other ways.
 pub(super) fn refused(job: &str, setting: &Setting, why: &str) -> FioError {
-    let meant = format!(" as `{}`; {why}", shown(&setting.value));
+    let meant = format!("{}; {why}", as_written(setting));
     FioError::Unsupported {
         line: setting.line,
         job: job.to_owned(),

@@ -564,7 +564,7 @@ mod tests {
         let message = |text: &str| JobFile::parse(text).unwrap_err().to_string();
         assert_eq!(
             message("[a]\nrw=randread\nverify=crc32c\n"),
-            "fio job file, line 3, job `a`: `verify` is not supported as `crc32c`; it would change the requests, but not as `verify=0` or `verify=none` or `verify=false`"
+            "fio job file, line 3, job `a`: `verify` is not supported as `crc32c`; it would change the requests; allowed: `verify=0`, `verify=none`, `verify=false`"
         );
         assert_eq!(
             message("[a]\niodept=4\n"),

@@ -267,7 +267,7 @@ pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
     }
     if superseded > 0 {
         notes.push(format!(
-            "`{file}`: {superseded} reports of runs that went on are left out; the last one of each run has \
+            "`{file}`: left out: {superseded} earlier reports of runs that went on; the last one of each run has \
              all of it"
         ));
     }
@@ -277,7 +277,9 @@ pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
 /// Where the next document begins. Notes may come before it, on separate lines.
 fn document_begin(text: &str, is_first: bool) -> Option<usize> {
     let trimmed = text.trim_start();
-    if trimmed.starts_with(['{', '[']) {
+    // a line of a log may begin with `[`, too
+    let inside = trimmed.strip_prefix('[').map_or(trimmed, str::trim_start);
+    if inside.starts_with('{') {
         return Some(text.len() - trimmed.len());
     }
     match text.find("\n{") {
@@ -536,7 +538,7 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "`x`: 2 reports of runs that went on are left out; the last one of each run has all of it"
+                "`x`: left out: 2 earlier reports of runs that went on; the last one of each run has all of it"
             ]
         );
         // the last one is cut off

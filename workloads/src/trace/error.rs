@@ -156,8 +156,7 @@ pub enum TraceError {
     },
     /// No line of a block trace has the action that makes a request.
     #[error(
-        "no line of trace `{trace}` has the action `{action}`, which makes a request; {found}. Choose one of these \
-         with `--blkparse-action {choice}` (`blkparse_action = \"{choice}\"` in a workload of kind `trace`)"
+        "no line of trace `{trace}` has the action `{action}`, which makes a request; {found}{advice}"
     )]
     NoSuchAction {
         /// The trace's name.
@@ -166,8 +165,8 @@ pub enum TraceError {
         action: char,
         /// The actions that it has, with the number of lines of each.
         found: String,
-        /// The action that is likely meant.
-        choice: String,
+        /// How to choose an action, if one can be chosen.
+        advice: String,
     },
     /// The first record is not of the given binary format.
     #[error(
@@ -239,8 +238,17 @@ impl TraceError {
         let found: Vec<String> =
             others.iter().map(|(action, count)| format!("{count} have `{action}`")).collect();
         let has = |action: &&str| others.iter().any(|(name, _)| name == action);
-        let choice = ONCE.into_iter().find(has).unwrap_or(&others[0].0).to_owned();
-        Self::NoSuchAction { trace, action, found: found.join(", "), choice }
+        // only actions of one letter can be chosen
+        let mut letters =
+            others.iter().map(|(name, _)| name.as_str()).filter(|name| name.len() == 1);
+        let choice = ONCE.into_iter().find(has).or_else(|| letters.next());
+        let advice = choice.map_or_else(String::new, |choice| {
+            format!(
+                ". Choose one of these with `--blkparse-action {choice}` (`blkparse_action = \"{choice}\"` in a workload of \
+                 kind `trace`)"
+            )
+        });
+        Self::NoSuchAction { trace, action, found: found.join(", "), advice }
     }
 }
 
