@@ -145,7 +145,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The bucket of which this one is a shadow, or itself.
+    /// The bucket that this one shadows, or itself.
     fn original(&self, bucket: &Bucket) -> i32 {
         let own = bucket.name.split('~').next().unwrap_or_default();
         self.by_name.get(own).copied().unwrap_or(bucket.id)

@@ -83,7 +83,7 @@ impl Kind {
             Self::CrushMap => of("", CRUSH_MAP),
             Self::Pools => of("", DF),
             Self::OsdDf => of("", OSD_DF),
-            // hundreds of counters, of which some are read
+            // it has hundreds of counters, and we read a few
             Self::OsdPerf | Self::PerfDump => Vec::new(),
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn limits(rule: &Rule, size: u32) -> Vec<Limit> {
     struct Choice {
         kind: u16,
         count: usize,
-        /// A rule that retries all steps chooses at least so many, and more where some are out.
+        /// A rule that retries all steps chooses at least this number, and more where some are out.
         at_least: bool,
     }
     let choice = |step: &Step| match *step {

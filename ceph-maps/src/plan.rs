@@ -189,7 +189,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// The group of which it is all.
+    /// The group that it is all of.
     fn group(&self) -> Pg {
         if self.merges { self.origin } else { self.target }
     }

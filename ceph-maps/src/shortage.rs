@@ -12,7 +12,7 @@ use crate::promise::room;
 pub struct Shortage {
     /// Groups with fewer members than the pool wants.
     pub groups: usize,
-    /// Of these, groups with fewer than `min_size`: they serve nobody now.
+    /// Of these, groups with fewer than `min_size`: they do not serve now.
     pub below_min_size: usize,
     /// Why they lack members.
     pub why: String,

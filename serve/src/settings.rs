@@ -20,7 +20,7 @@ pub(crate) struct Setting {
     values: Vec<String>,
     /// Index of its present value.
     now: usize,
-    /// Number of clients of which each has this load, if it is a load.
+    /// Number of clients that each have this load, if it is a load.
     #[serde(skip_serializing_if = "Option::is_none")]
     clients: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Turns of work of which only a few pieces are done at a time.
+//! Turns: only a few pieces of work are done at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

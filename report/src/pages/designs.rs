@@ -83,7 +83,7 @@ fn shown_workloads(truth: &Value) -> Vec<String> {
     busiest_workloads(truth).0.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
-/// Units of which any so many may fail: `2 devices or 2 hosts`; `None` if the run does not say.
+/// How many units may fail, whichever they are: `2 devices or 2 hosts`; `None` if the run does not say.
 fn units(volume: &Value, key: &str) -> Option<String> {
     let kinds = volume.get(key)?.as_object()?;
     let some = kinds.iter().filter_map(|(kind, number)| {
