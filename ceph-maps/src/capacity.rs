@@ -1,5 +1,7 @@
 //! Capacity of a cluster, and the failures that it survives.
 
+use std::collections::BTreeMap;
+
 use foretell_algorithms::crush::{ClusterMap, NONE, Pool};
 use foretell_algorithms::placement::tolerated;
 use foretell_sorted::{SortedMap, SortedSet};
@@ -29,8 +31,8 @@ pub struct Capacity {
     pub first_full: Option<i32>,
     /// Bytes on drives for each byte that clients store.
     pub overhead: f64,
-    /// Fill level of the fullest OSD that stores a part of the pool.
-    pub fill: f64,
+    /// Fill level of the fullest OSD that stores a part of the pool; `None` if it is unknown, or if no OSD does.
+    pub fill: Option<f64>,
     /// Bytes that clients could store if the pool had these drives to itself.
     pub alone_bytes: f64,
     /// The OSDs that store a part of it.
@@ -106,14 +108,15 @@ pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, levels: &Levels) 
 /// Capacity of each pool, at these levels of the OSDs.
 pub fn capacity(cluster: Situation<'_>, levels: &Levels) -> SortedMap<i64, Capacity> {
     let Situation { map, inventory, placed } = cluster;
-    let mut shares: SortedMap<i64, SortedMap<i32, f64>> = SortedMap::new();
+    let mut shares: BTreeMap<i64, BTreeMap<i32, f64>> = BTreeMap::new();
     let mut sets: SortedMap<i64, Vec<&[i32]>> = SortedMap::new();
     for (pg, placed) in map.groups().zip(placed) {
         let share = map.pools()[&pg.pool].share_of(pg.seed);
         for osd in placed.up.iter().filter(|osd| **osd != NONE) {
             *shares.entry(pg.pool).or_default().entry(*osd).or_default() += share;
         }
-        sets.entry(pg.pool).or_default().push(&placed.up);
+        // an OSD that still receives a group's data does not serve it
+        sets.entry(pg.pool).or_default().push(&placed.acting);
     }
     let full = inventory.full_ratio.unwrap_or(FULL_RATIO);
     let all = map.pools().values().map(|pool| {
@@ -149,7 +152,7 @@ pub fn capacity(cluster: Situation<'_>, levels: &Levels) -> SortedMap<i64, Capac
             usable_bytes: stored + first.map_or(0.0, |(room, _)| room),
             first_full: first.map(|(_, osd)| osd),
             overhead,
-            fill: fills.max_by(f64::total_cmp).unwrap_or(0.0),
+            fill: fills.max_by(f64::total_cmp).filter(|_| levels.are_known()),
             alone_bytes: alone.min_by(f64::total_cmp).unwrap_or(0.0),
             osds: own.into_iter().flatten().map(|(osd, _)| *osd).collect(),
             survives: survives(map, pool, data, sets.get(&pool.id).map_or(&[], Vec::as_slice)),

@@ -121,6 +121,28 @@ pub(crate) fn hosts(map: &CrushMap) -> BTreeMap<i32, &str> {
     map.placed_devices().into_iter().filter_map(host_of).collect()
 }
 
+/// OSDs that are below several hosts of one tree, with the hosts' names.
+pub(crate) fn shared_hosts(map: &CrushMap) -> Vec<(i32, String)> {
+    let host = map.parts().types.iter().find(|(_, name)| *name == "host").map(|(kind, _)| *kind);
+    let Some(host) = host else { return Vec::new() };
+    let domains = Domains::of_all(map);
+    let tree = Tree::new(map);
+    let top = |id: i32| -> BTreeSet<i32> {
+        let above = tree.closure(&[id], Tree::holders);
+        above.into_iter().filter(|id| tree.holders(*id).is_empty()).collect()
+    };
+    let shared = |device: i32| {
+        let hosts = domains.all(device, host);
+        let below_one_root = hosts.iter().enumerate().any(|(at, host)| {
+            let tops = top(*host);
+            hosts[..at].iter().any(|other| !tops.is_disjoint(&top(*other)))
+        });
+        let names = hosts.iter().filter_map(|id| Some(map.bucket(*id)?.name.as_str()));
+        below_one_root.then(|| (device, names.collect::<Vec<_>>().join(", ")))
+    };
+    map.placed_devices().into_iter().filter_map(shared).collect()
+}
+
 /// The edges of a map in both directions.
 struct Tree<'a> {
     buckets: BTreeMap<i32, &'a Bucket>,

@@ -9,6 +9,7 @@ use foretell_sorted::SortedMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::contradictions::contradictions;
 use crate::crush_json::CrushJson;
 use crate::crush_text;
 use crate::documents::{documents, recognised, table_for_people, without_frames};
@@ -146,8 +147,25 @@ impl Parts {
         let json = |error| ReadError::Json { file: file.clone(), error };
         // of several documents of one kind the last counts; of each OSD's counters all do
         let mut kinds: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();
+        let mut nothing = None;
         for document in documents(&text).map_err(json)? {
-            kinds.entry(kind_of(&file, document)?).or_default().push(document);
+            match kind_of(&file, document) {
+                Ok(kind) => kinds.entry(kind).or_default().push(document),
+                Err(error @ (ReadError::Nothing { .. } | ReadError::Unknown { .. })) => {
+                    nothing.get_or_insert((error, 0)).1 += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some((error, count)) = nothing {
+            if kinds.is_empty() {
+                return Err(error);
+            }
+            let skipped = match count {
+                1 => "a document of this file is not used".to_owned(),
+                count => format!("{count} documents of this file are not used; the first"),
+            };
+            self.notes.push(format!("{skipped}: {error}"));
         }
         for (kind, documents) in kinds {
             if documents.len() > 1 && kind != Kind::PerfDump {
@@ -170,7 +188,7 @@ impl Parts {
 
     fn add_text(&mut self, file: String, text: &str) -> Result<(), ReadError> {
         if is_prometheus(text) {
-            let found = self.statistics.add_prometheus(text);
+            let found = self.statistics.add_prometheus(text, &mut self.notes);
             if found.used > 0 {
                 return Ok(());
             }
@@ -214,7 +232,7 @@ impl Parts {
                 self.add_crush(file.to_owned(), crush)?;
                 let kept: MaybeKept = serde_json::from_str(text).map_err(json)?;
                 if let Some(statistics) = kept.foretell_statistics {
-                    self.statistics = statistics;
+                    self.statistics.add(statistics);
                 }
                 self.add_osds(file.to_owned(), maps.osdmap)
             }
@@ -230,7 +248,7 @@ impl Parts {
             }
             Kind::Pools | Kind::OsdDf | Kind::OsdPerf | Kind::PerfDump => {
                 let document = serde_json::from_str(text).map_err(json)?;
-                if self.statistics.add_json(kind, &document).map_err(value)? {
+                if self.statistics.add_json(kind, &document, &mut self.notes).map_err(value)? {
                     return Ok(());
                 }
                 let found = format!("`{}`, but no figures of OSDs or pools", kind.command());
@@ -292,6 +310,7 @@ impl Parts {
             Wrong::Value(what) => ReadError::Value { file: file.clone(), what },
             Wrong::Map(error) => ReadError::Cluster { file: file.clone(), error },
         })?;
+        self.notes.extend(contradictions(&map));
         let mut inventory = Inventory {
             osds: osds.osd_facts(),
             pools: osds.pool_facts(),
@@ -305,6 +324,7 @@ impl Parts {
             report.part.add_to(&mut inventory);
         }
         self.statistics.add_to(&mut inventory);
+        inventory.drop_impossible_levels();
         Ok(Imported::Cluster(Box::new(map), Box::new(inventory)))
     }
 }

@@ -33,6 +33,25 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// Drops the used bytes of OSDs that would use more than they have, with a note.
+    pub(crate) fn drop_impossible_levels(&mut self) {
+        let mut dropped = Vec::new();
+        for (osd, facts) in &mut self.osds {
+            let Some((bytes, used)) = facts.bytes.zip(facts.used_bytes) else { continue };
+            if used > bytes {
+                facts.used_bytes = None;
+                dropped.push(format!("osd.{osd} uses {used} of {bytes} bytes"));
+            }
+        }
+        let others = match dropped.len().saturating_sub(1) {
+            0 => String::new(),
+            others => format!(", nor are those of {others} more OSDs"),
+        };
+        if let Some(first) = dropped.first() {
+            self.notes.push(format!("{first}: its fill level is not used{others}"));
+        }
+    }
+
     /// Number of shards of a pool that hold data, and whether it is known: if not, one less than `min_size`, as Ceph
     /// sets it. 1 for copies.
     pub fn data_chunks(&self, pool: &Pool) -> (u32, bool) {

@@ -12,6 +12,7 @@ mod balance;
 mod capacity;
 mod change;
 mod check;
+mod contradictions;
 mod crush_json;
 mod crush_text;
 mod documents;

@@ -135,11 +135,21 @@ impl OsdMapJson {
             let affinity = fixed(affinity, &format!("the primary affinity of osd.{number}"))?;
             osds[number] = Some(Osd { up: osd.up > 0, weight, affinity });
         }
-        let mut pools = Vec::new();
+        let mut pools: Vec<Pool> = Vec::new();
         for pool in &self.pools {
             let data_chunks = self.number_in_profile(pool, "k");
-            pools.extend(pool.pool(data_chunks, notes));
+            let Some(pool) = pool.pool(data_chunks, notes) else { continue };
+            if let Some(first) = pools.iter().find(|first| first.id == pool.id) {
+                let (first, second) = (&first.name, &pool.name);
+                return Err(format!(
+                    "pools `{first}` and `{second}` both have the number {}",
+                    pool.id
+                )
+                .into());
+            }
+            pools.push(pool);
         }
+        notes.extend(self.pools.iter().filter_map(|pool| self.differs_from_profile(pool)));
         let mut map = ClusterMap::new(crush, osds, pools).map_err(Wrong::Map)?;
         map.upmap = sets(&self.pg_upmap)?;
         map.temp = sets(&self.pg_temp)?;
@@ -172,6 +182,23 @@ impl OsdMapJson {
         let is_coded = pool.kind == PoolKind::Erasure.number();
         let profile = self.erasure_code_profiles.get(&pool.erasure_code_profile);
         profile.filter(|_| is_coded)?.get(key)?.parse().ok()
+    }
+
+    /// A note if an erasure-coded pool has another number of shards than its profile.
+    fn differs_from_profile(&self, pool: &PoolJson) -> Option<String> {
+        let data = self.number_in_profile(pool, "k")?;
+        let coding = self.number_in_profile(pool, "m")?;
+        // each group of `l` shards has one more: the code `lrc`
+        let local = self.number_in_profile(pool, "l").filter(|l| *l > 0);
+        let shards = data.saturating_add(coding);
+        let shards = local.map_or(shards, |local| shards.saturating_add(shards / local));
+        (shards != pool.size).then(|| {
+            format!(
+                "pool `{}` has the size {}, and its profile `{}` has {shards} shards: the pool's size counts, and \
+                 {data} shards hold data",
+                pool.pool_name, pool.size, pool.erasure_code_profile
+            )
+        })
     }
 
     /// The fill level above which an OSD accepts no writes. Ceph writes 0 where none is set.

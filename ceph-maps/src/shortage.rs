@@ -29,15 +29,15 @@ pub fn shortages(
     let mut unmet: SortedMap<i64, (usize, usize)> = SortedMap::new();
     for (pg, placed) in map.groups().zip(placed) {
         let pool = &map.pools()[&pg.pool];
-        let size = pool.size as usize;
-        let members = count(&placed.up);
-        if members >= size {
+        let (size, least) = (pool.size as usize, pool.min_size as usize);
+        let members = count(&placed.acting);
+        if members >= size.max(least) {
             continue;
         }
         let none = Shortage { groups: 0, below_min_size: 0, why: String::new() };
         let shortage = found.entry(pool.id).or_insert(none);
         shortage.groups += 1;
-        shortage.below_min_size += usize::from(members < pool.min_size as usize);
+        shortage.below_min_size += usize::from(members < least);
         let mapped = count(&map.mapped(pg, &mut work)?);
         if mapped < size {
             let (groups, most) = unmet.entry(pool.id).or_default();
@@ -57,6 +57,9 @@ fn count(set: &[i32]) -> usize {
 
 /// The reason for a pool's shortage: `unmet` of its `groups` get too few members from the rule, at most `most`.
 fn why(map: &ClusterMap, pool: &Pool, groups: usize, unmet: usize, most: usize) -> String {
+    if pool.min_size > pool.size {
+        return format!("`min_size` is {}, and `size` {}", pool.min_size, pool.size);
+    }
     if unmet == 0 {
         return "OSDs are down".to_owned();
     }

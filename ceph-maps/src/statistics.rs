@@ -61,18 +61,88 @@ impl Metrics {
     }
 }
 
+/// No drive and no pool holds more bytes, 2^60.
+const MAX_BYTES: u64 = 1 << 60;
+
+/// Reads sizes and counts, and remembers values that cannot be one.
+#[derive(Default)]
+struct Counts {
+    wrong: usize,
+    first: Option<String>,
+}
+
+impl Counts {
+    /// The count `key` of an entry; `of` is the entry's name.
+    fn count(&mut self, entry: &Value, key: &str, of: &str) -> Option<u64> {
+        let value = entry.get(key)?;
+        let whole = |value: f64| {
+            ((0.0..1.8e19).contains(&value) && value.fract() <= 0.0).then_some(value as u64)
+        };
+        let count = value.as_u64().or_else(|| value.as_f64().and_then(whole));
+        if count.is_none() {
+            self.skip(key, of, value);
+        }
+        count
+    }
+
+    /// A size in units of `unit` bytes.
+    fn size(&mut self, entry: &Value, key: &str, of: &str, unit: u64) -> Option<u64> {
+        let count = self.count(entry, key, of)?;
+        let bytes = count.checked_mul(unit).filter(|bytes| *bytes <= MAX_BYTES);
+        if bytes.is_none() {
+            self.skip(key, of, &entry[key]);
+        }
+        bytes
+    }
+
+    fn skip(&mut self, key: &str, of: &str, value: &Value) {
+        self.wrong += 1;
+        self.first.get_or_insert_with(|| {
+            let value: String = value.to_string().chars().take(40).collect();
+            format!("`{key}` of {of} is {value}")
+        });
+    }
+
+    /// A note on the values that were not used.
+    fn note(self) -> Option<String> {
+        let others = match self.wrong.saturating_sub(1) {
+            0 => String::new(),
+            others => format!(", nor are {others} more like it"),
+        };
+        Some(format!("{}, which no size or count can be: it is not used{others}", self.first?))
+    }
+}
+
 impl Statistics {
-    /// Reads a JSON document; returns false if there is nothing to read in it. Errors describe the fault.
-    pub(crate) fn add_json(&mut self, kind: Kind, document: &Value) -> Result<bool, String> {
+    /// Reads a JSON document; returns false if there is nothing to read in it, and adds values that are not used to
+    /// `notes`. Errors describe the fault.
+    pub(crate) fn add_json(
+        &mut self,
+        kind: Kind,
+        document: &Value,
+        notes: &mut Vec<String>,
+    ) -> Result<bool, String> {
+        let mut counts = Counts::default();
+        let found = self.add_counts(kind, document, &mut counts);
+        notes.extend(counts.note());
+        found
+    }
+
+    fn add_counts(
+        &mut self,
+        kind: Kind,
+        document: &Value,
+        counts: &mut Counts,
+    ) -> Result<bool, String> {
         let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned();
         match kind {
             Kind::Pools => {
                 let pools = list(document, "pools").unwrap_or_default();
-                self.add_pools(document, &pools)
+                self.add_pools(document, &pools, counts)
             }
             Kind::OsdDf => {
                 let nodes = list(document, "nodes").unwrap_or_default();
-                self.add_df(&nodes)?;
+                self.add_df(&nodes, counts)?;
                 Ok(!nodes.is_empty())
             }
             Kind::OsdPerf => {
@@ -108,8 +178,14 @@ impl Statistics {
     }
 
     /// `ceph df -f json`, with or without `detail`.
-    fn add_pools(&mut self, document: &Value, pools: &[Value]) -> Result<bool, String> {
-        let total = |key: &str| document.get("stats")?.get(key)?.as_u64();
+    fn add_pools(
+        &mut self,
+        document: &Value,
+        pools: &[Value],
+        counts: &mut Counts,
+    ) -> Result<bool, String> {
+        let mut total =
+            |key: &str| counts.count(document.get("stats")?, key, "the cluster's `stats`");
         let used = total("total_used_raw_bytes").or_else(|| total("total_used_bytes"));
         self.total_bytes = total("total_bytes").zip(used).or(self.total_bytes);
         let mut found = false;
@@ -117,18 +193,20 @@ impl Statistics {
             let id = pool.get("id").and_then(Value::as_i64);
             let id = id.ok_or("an entry of `pools` has no pool's number as `id`")?;
             let Some(stats) = pool.get("stats") else { continue };
-            let of = |key: &str| stats.get(key).and_then(Value::as_u64);
+            let name = format!("pool {id}");
+            let mut of = |key: &str| counts.count(stats, key, &name);
             // before Nautilus there is no `stored`, and `bytes_used` is what clients stored
             let (stored, allocated) = match of("stored") {
                 Some(stored) => (Some(stored), of("bytes_used")),
                 None => (of("bytes_used"), of("raw_bytes_used")),
             };
-            found |= stored.is_some() || of("objects").is_some();
+            let objects = of("objects");
+            found |= stored.is_some() || objects.is_some();
             let entry: &mut PoolStatistics = self.pools.entry(id).or_default();
             *entry = PoolStatistics {
                 stored_bytes: stored.or(entry.stored_bytes),
                 allocated_bytes: allocated.or(entry.allocated_bytes),
-                objects: of("objects").or(entry.objects),
+                objects: objects.or(entry.objects),
                 // only `detail` has counters
                 reads: of("rd").or(entry.reads),
                 read_bytes: of("rd_bytes").or(entry.read_bytes),
@@ -140,33 +218,42 @@ impl Statistics {
     }
 
     /// `ceph osd df -f json`, with or without `tree`.
-    fn add_df(&mut self, nodes: &[Value]) -> Result<(), String> {
+    fn add_df(&mut self, nodes: &[Value], counts: &mut Counts) -> Result<(), String> {
         for node in nodes {
             let id = node.get("id").and_then(Value::as_i64);
             // negative ids are buckets of the tree
             if id.is_some_and(|id| id < 0) {
                 continue;
             }
-            let osd = self.osds.entry(number_of(node, "id", "`nodes`")?).or_default();
-            let bytes = |key: &str| node.get(key)?.as_u64()?.checked_mul(1024);
-            osd.bytes = bytes("kb").filter(|bytes| *bytes > 0);
-            osd.used_bytes = bytes("kb_used");
+            let number = number_of(node, "id", "`nodes`")?;
+            let name = format!("osd.{number}");
+            let osd = self.osds.entry(number).or_default();
+            osd.bytes = counts.size(node, "kb", &name, 1024).filter(|bytes| *bytes > 0);
+            osd.used_bytes = counts.size(node, "kb_used", &name, 1024);
             osd.class = node.get("device_class").and_then(Value::as_str).map(str::to_owned);
         }
         Ok(())
     }
 
-    /// Reads Prometheus text. Unknown lines are skipped.
-    pub(crate) fn add_prometheus(&mut self, text: &str) -> Metrics {
+    /// Reads Prometheus text. Unknown lines are skipped; values that are not used are added to `notes`.
+    pub(crate) fn add_prometheus(&mut self, text: &str, notes: &mut Vec<String>) -> Metrics {
         let mut found = Metrics::default();
+        let mut counts = Counts::default();
         for line in text.lines() {
             let Some((name, labels, value)) = sample(line) else { continue };
             let Some(name) = name.strip_prefix("ceph_") else { continue };
             found.used += 1;
-            let whole = || (0.0..1.8e19).contains(&value).then_some(value as u64);
-            if let Some(osd) = label(labels, "ceph_daemon")
-                && let Some(osd) = osd.strip_prefix("osd.").and_then(|osd| osd.parse().ok())
+            let whole = |counts: &mut Counts, of: &str| {
+                let count = (0.0..1.8e19).contains(&value).then_some(value as u64);
+                if count.is_none() {
+                    counts.skip(name, of, &Value::from(value.to_string()));
+                }
+                count
+            };
+            if let Some(daemon) = label(labels, "ceph_daemon")
+                && let Some(osd) = daemon.strip_prefix("osd.").and_then(|osd| osd.parse().ok())
             {
+                let mut whole = || whole(&mut counts, daemon);
                 let entry: &mut OsdStatistics = self.osds.entry(osd).or_default();
                 match name {
                     "osd_stat_bytes" => entry.bytes = whole(),
@@ -179,13 +266,14 @@ impl Statistics {
                     _ => found.skip(name),
                 }
             } else if let Some(pool) = label(labels, "pool_id").and_then(|pool| pool.parse().ok()) {
+                let mut whole = || whole(&mut counts, &format!("pool {pool}"));
                 let entry: &mut PoolStatistics = self.pools.entry(pool).or_default();
                 match name {
                     "pool_stored" => entry.stored_bytes = whole(),
                     // what drives hold, as in `ceph df`; what copies would take without compression
                     "pool_bytes_used" => entry.allocated_bytes = whole(),
                     "pool_stored_raw" => {
-                        entry.allocated_bytes = entry.allocated_bytes.or_else(whole);
+                        entry.allocated_bytes = entry.allocated_bytes.or_else(&mut whole);
                     }
                     "pool_objects" => entry.objects = whole(),
                     "pool_rd" => entry.reads = whole(),
@@ -198,7 +286,38 @@ impl Statistics {
                 found.skip(name);
             }
         }
+        notes.extend(counts.note());
         found
+    }
+
+    /// Adds statistics that were kept; where both have a value, the later ones count.
+    pub(crate) fn add(&mut self, later: Self) {
+        for (osd, later) in later.osds {
+            let found = self.osds.entry(osd).or_default();
+            *found = OsdStatistics {
+                bytes: later.bytes.or(found.bytes),
+                used_bytes: later.used_bytes.or(found.used_bytes),
+                class: later.class.or(found.class.take()),
+                host: later.host.or(found.host.take()),
+                commit_ms: later.commit_ms.or(found.commit_ms),
+                read_ms: later.read_ms.or(found.read_ms),
+                write_ms: later.write_ms.or(found.write_ms),
+            };
+        }
+        for (pool, later) in later.pools {
+            let found = self.pools.entry(pool).or_default();
+            *found = PoolStatistics {
+                stored_bytes: later.stored_bytes.or(found.stored_bytes),
+                allocated_bytes: later.allocated_bytes.or(found.allocated_bytes),
+                objects: later.objects.or(found.objects),
+                reads: later.reads.or(found.reads),
+                read_bytes: later.read_bytes.or(found.read_bytes),
+                writes: later.writes.or(found.writes),
+                written_bytes: later.written_bytes.or(found.written_bytes),
+            };
+        }
+        self.total_bytes = later.total_bytes.or(self.total_bytes);
+        self.nameless.extend(later.nameless);
     }
 
     /// Whether nothing was read.
@@ -317,12 +436,55 @@ mod tests {
         let dump = serde_json::json!({ "osd": { "op": 3, "op_r_latency": { "avgcount": 4, "sum": 0.02 },
             "op_w_latency": { "avgcount": 0, "sum": 0 } } });
         let mut statistics = Statistics::default();
-        assert_eq!(statistics.add_json(Kind::PerfDump, &dump), Ok(true));
+        assert_eq!(statistics.add_json(Kind::PerfDump, &dump, &mut Vec::new()), Ok(true));
         let mut inventory = Inventory::default();
         statistics.add_to(&mut inventory);
         // 20 ms in four reads
         assert_eq!(inventory.op_ms, (Some(5.0), None));
         let other = serde_json::json!({ "osd": 1 });
-        assert_eq!(statistics.add_json(Kind::PerfDump, &other), Ok(false));
+        assert_eq!(statistics.add_json(Kind::PerfDump, &other, &mut Vec::new()), Ok(false));
+    }
+
+    #[test]
+    fn values_that_no_drive_has_are_named_and_not_used() {
+        let nodes = |used: Value| {
+            serde_json::json!({ "summary": {}, "nodes": [
+                { "id": 0, "kb": 1000, "kb_used": used }, { "id": 1, "kb": 1000, "kb_used": used } ] })
+        };
+        let wrong = [Value::from(-5), Value::from("x"), Value::Null, Value::from(u64::MAX)];
+        for used in wrong {
+            let mut notes = Vec::new();
+            let mut statistics = Statistics::default();
+            assert_eq!(
+                statistics.add_json(Kind::OsdDf, &nodes(used.clone()), &mut notes),
+                Ok(true)
+            );
+            let note = format!("`kb_used` of osd.0 is {used}, which no size or count can be");
+            assert!(
+                notes[0].starts_with(&note) && notes[0].ends_with("1 more like it"),
+                "{notes:?}"
+            );
+            assert_eq!(statistics.osds[&0].used_bytes, None);
+            assert_eq!(statistics.osds[&0].bytes, Some(1_024_000));
+        }
+        let mut notes = Vec::new();
+        let text = "ceph_osd_stat_bytes_used{ceph_daemon=\"osd.0\"} -3";
+        Statistics::default().add_prometheus(text, &mut notes);
+        assert_eq!(notes.len(), 1, "{notes:?}");
+    }
+
+    #[test]
+    fn kept_statistics_add_to_those_read_before() {
+        let mut first = Statistics::default();
+        let text =
+            "ceph_osd_stat_bytes{ceph_daemon=\"osd.0\"} 10\nceph_pool_stored{pool_id=\"1\"} 5";
+        first.add_prometheus(text, &mut Vec::new());
+        let mut later = Statistics::default();
+        let text =
+            "ceph_osd_stat_bytes_used{ceph_daemon=\"osd.0\"} 3\nceph_pool_stored{pool_id=\"1\"} 6";
+        later.add_prometheus(text, &mut Vec::new());
+        first.add(later);
+        assert_eq!((first.osds[&0].bytes, first.osds[&0].used_bytes), (Some(10), Some(3)));
+        assert_eq!(first.pools[&1].stored_bytes, Some(6));
     }
 }

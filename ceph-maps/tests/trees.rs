@@ -152,3 +152,85 @@ fn groups_that_lack_copies_say_why() {
     let none = short(&|_, osds| osds["pools"][0]["crush_rule"] = json!(7));
     assert_eq!(none, Some((64, 64, "no rule 7 allows 3 replicas".to_owned())));
 }
+
+#[test]
+fn contradictions_are_noted_and_the_map_is_read() {
+    let notes = |change: &dyn Fn(&mut Value, &mut Value)| {
+        let mut map = hosts(3, 2);
+        let mut osds = osd_map(6, &[pool(1, "p", 3, 64, 0)]);
+        change(&mut map, &mut osds);
+        let (_, inventory) = cluster(&report(&map, &osds, &[], &[]).to_string());
+        inventory.notes.join("\n")
+    };
+    assert_eq!(notes(&|_, _| {}), "");
+    let cases: [(&dyn Fn(&mut Value, &mut Value), &str); 6] = [
+        (
+            &|_, osds| osds["pools"][0]["pg_placement_num"] = json!(128),
+            "`pgp_num` 128 and `pg_num` 64",
+        ),
+        (&|_, osds| osds["osds"][2]["weight"] = json!(3.5), "osd.2 has the weight 3.5"),
+        (
+            &|_, osds| osds["pg_upmap_items"] = json!([{ "pgid": "1.7f", "mappings": [] }]),
+            "`pg_upmap_items` has an exception for 1.7f, which does not exist",
+        ),
+        (
+            &|_, osds| {
+                osds["pg_upmap_items"] =
+                    json!([{ "pgid": "1.1f", "mappings": [{ "from": 0, "to": 99 }] }]);
+            },
+            "`pg_upmap_items` moves 1.1f to osd.99, which does not exist",
+        ),
+        (
+            &|map, _| {
+                let name = map["buckets"][1]["name"].clone();
+                map["buckets"][0]["name"] = name;
+            },
+            "are all named",
+        ),
+        (
+            &|map, _| {
+                let other = map["buckets"][1]["items"][0].clone();
+                map["buckets"][0]["items"].as_array_mut().unwrap().push(other);
+            },
+            "is below several hosts of one tree",
+        ),
+    ];
+    for (change, expected) in cases {
+        let found = notes(change);
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}
+
+#[test]
+fn a_min_size_above_the_size_stops_all_groups() {
+    let mut osds = osd_map(6, &[pool(1, "p", 3, 64, 0)]);
+    osds["pools"][0]["min_size"] = json!(5);
+    let (map, _) = cluster(&report(&hosts(3, 2), &osds, &[], &[]).to_string());
+    let found = shortages(&map, &map.place_all().unwrap()).unwrap();
+    let short = &found[&1];
+    assert_eq!((short.groups, short.below_min_size), (64, 64));
+    assert_eq!(short.why, "`min_size` is 5, and `size` 3");
+}
+
+#[test]
+fn groups_are_served_where_they_act() {
+    let mut osds = osd_map(6, &[pool(1, "p", 3, 64, 0)]);
+    osds["pg_temp"] = json!([{ "pgid": "1.0", "osds": [0] }]);
+    let (map, inventory) = cluster(&report(&hosts(3, 2), &osds, &[], &[]).to_string());
+    let placed = map.place_all().unwrap();
+    let short = &shortages(&map, &placed).unwrap()[&1];
+    assert_eq!((short.groups, short.below_min_size), (1, 1));
+    let survives = &capacities(&map, &inventory)[0].survives;
+    let osd = survives.iter().find(|kind| kind.kind == "osd").unwrap();
+    assert_eq!((osd.readable, osd.rule_readable), (0, 0));
+}
+
+#[test]
+fn a_document_of_another_kind_does_not_hide_the_others() {
+    let report = report(&hosts(3, 2), &osd_map(6, &[pool(1, "p", 3, 64, 0)]), &[], &[]);
+    let (_, inventory) =
+        cluster(&format!("{report}\n{{\"mons\": [], \"epoch\": 3}}\n{{\"a\": 1}}"));
+    let note = &inventory.notes[0];
+    assert!(note.starts_with("2 documents of this file are not used; the first: "), "{note}");
+    assert!(note.contains("ceph mon dump"), "{note}");
+}

@@ -175,7 +175,7 @@ impl<'a> Pools<'a> {
                 known(capacity.stored_known, in_tib(capacity.stored_bytes)),
                 in_tib(capacity.usable_bytes),
                 format!("{:.2}", capacity.overhead),
-                known(self.whole.used_known, format!("{:.1} %", 100.0 * capacity.fill)),
+                capacity.fill.map_or("-".to_owned(), |fill| format!("{:.1} %", 100.0 * fill)),
                 capacity.first_full.map_or("-".to_owned(), |osd| format!("osd.{osd}")),
                 failures(capacity, |kind| (kind.rule_readable, kind.readable)),
                 failures(capacity, |kind| (kind.rule_served, kind.served)),

@@ -119,11 +119,13 @@ pub(super) fn pools(
         let usual = CHUNK * u64::from(data);
         let fits = |width: &u64| width.is_multiple_of(512 * u64::from(data)) && *width <= OBJECT;
         let stripe = facts.and_then(|facts| facts.stripe_bytes).filter(fits);
-        if let Some(capacity) = capacities.get(&pool.id).filter(|own| own.usable_bytes > 0.0) {
+        let capacity = capacities.get(&pool.id);
+        let known = capacity.filter(|own| own.stored_known && own.usable_bytes > 0.0);
+        if let Some((capacity, fill)) = known.and_then(|own| Some((own, own.fill?))) {
             remarks.push(format!(
                 "{:.1} % of what it can hold is stored; its fullest drive is {:.1} % full",
                 100.0 * capacity.stored_bytes / capacity.usable_bytes,
-                100.0 * capacity.fill
+                100.0 * fill
             ));
         }
         let mut load: SortedMap<i32, f64> = SortedMap::new();
