@@ -77,13 +77,14 @@ pub fn bytes(path: &Path, limit: Limit) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a whole file as text.
+/// Reads a whole file as text, without the mark of its encoding that editors of Windows put first.
 ///
 /// # Errors
 ///
 /// As [`bytes`], and with a [`Refusal`] if it is not UTF-8.
 pub fn text(path: &Path, limit: Limit) -> io::Result<String> {
-    String::from_utf8(bytes(path, limit)?).map_err(|_| Refusal::NotText.into())
+    let text = String::from_utf8(bytes(path, limit)?).map_err(|_| Refusal::NotText)?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// The bytes of `source`, up to a limit.

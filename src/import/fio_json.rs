@@ -25,6 +25,7 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
     let mut table = format!("{HEADER}\n");
     let (mut rows, mut jobs) = (0, 0);
     let mut notes = SortedSet::new();
+    let mut left_out = Vec::new();
     for path in &arguments.files {
         let file = path.display().to_string();
         let text = foretell_input::text(path, Limit::RESULT)
@@ -32,9 +33,14 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
         let found = parse(&file, &text).map_err(|error| Failure::Usage(error.to_string()))?;
         notes.extend(found.notes);
         for result in found.runs.iter().flat_map(|run| &run.jobs) {
+            let (job, ignored) = match result.job() {
+                Ok(found) => found,
+                Err(error) => {
+                    left_out.push(format!("`{file}`: {error}"));
+                    continue;
+                }
+            };
             jobs += 1;
-            let (job, ignored) =
-                result.job().map_err(|error| Failure::Usage(format!("`{file}`: {error}")))?;
             notes
                 .extend(ignored.iter().map(|key| format!("option `{key}` of fio is in no column")));
             for measured in &result.measured {
@@ -50,6 +56,12 @@ pub(super) fn import(arguments: &FioJsonArguments) -> Result<(), Failure> {
             }
         }
     }
+    if jobs == 0
+        && let Some(error) = left_out.first()
+    {
+        return Err(Failure::Usage(error.clone()));
+    }
+    notes.extend(left_out.into_iter().map(|error| format!("a job is left out: {error}")));
     for note in &notes {
         crate::failure::note(note);
     }

@@ -17,9 +17,9 @@ pub enum FioError {
         found: String,
     },
     /// A key that fio may support, and that would change the requests.
-    #[error("fio job file, line {line}, job `{job}`: `{key}` is not supported{meant}")]
+    #[error("{}, job `{job}`: `{key}` is not supported{meant}", place(*line))]
     Unsupported {
-        /// The line, from 1.
+        /// The line, from 1; 0 for the options of a result.
         line: usize,
         /// The section.
         job: String,
@@ -29,9 +29,9 @@ pub enum FioError {
         meant: String,
     },
     /// A value that is invalid for its key.
-    #[error("fio job file, line {line}, job `{job}`: `{key}` is `{found}`; wanted {wanted}")]
+    #[error("{}, job `{job}`: `{key}` is `{found}`; wanted {wanted}", place(*line))]
     Value {
-        /// The line, from 1; 0 stands for the file as a whole.
+        /// The line, from 1; 0 for the file as a whole, and for the options of a result.
         line: usize,
         /// The section.
         job: String,
@@ -55,10 +55,15 @@ pub enum FioError {
     NoJobs,
 }
 
+/// Where an error is.
+fn place(line: usize) -> String {
+    if line == 0 { "fio".to_owned() } else { format!("fio job file, line {line}") }
+}
+
 /// A setting, with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
-    /// Its line, from 1.
+    /// Its line, from 1; 0 if it comes from a result.
     pub line: usize,
     /// Its name.
     pub key: String,

@@ -33,7 +33,7 @@ pub enum ResultError {
     },
     /// It is JSON, but has no jobs.
     #[error(
-        "fio result `{file}` has no list of `jobs`{has}; wanted the output of `fio --output-format=json`"
+        "fio result `{file}` has no `jobs`{has}; wanted the output of `fio --output-format=json`"
     )]
     NoJobs {
         /// The file's name.
@@ -97,8 +97,19 @@ pub struct Results {
 pub struct RunResult {
     /// Its jobs, at least one.
     pub jobs: Vec<JobResult>,
+    /// Jobs that ran, too, and cannot be read.
+    pub unread: Vec<UnreadJob>,
     /// The devices under the files, by their names in the system, if fio reported them.
     pub devices: Vec<String>,
+}
+
+/// A job whose result cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnreadJob {
+    /// Number of its group; jobs of a group ran at the same time.
+    pub group: u64,
+    /// Why it cannot be read.
+    pub why: String,
 }
 
 /// The flushes (`fsync`, `fdatasync`) of a job.
@@ -234,6 +245,7 @@ impl Document {
 pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
     let mut notes = Vec::new();
     let mut documents: Vec<Document> = Vec::new();
+    let mut unusable = Vec::new();
     let (mut found, mut superseded) = (0, 0);
     let mut rest = text;
     while let Some(begin) = document_begin(rest, found == 0) {
@@ -254,7 +266,13 @@ pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
         found += 1;
         let all = if let Value::Array(all) = value { all } else { vec![value] };
         for value in &all {
-            let next = document(file, value, &mut notes)?;
+            let next = match document(file, value, &mut notes) {
+                Ok(next) => next,
+                Err(error) => {
+                    unusable.push(error);
+                    continue;
+                }
+            };
             if documents.last().is_some_and(|last| last.grows_into(&next)) {
                 superseded += 1;
                 documents.pop();
@@ -263,8 +281,10 @@ pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
         }
     }
     if documents.is_empty() {
-        return Err(ResultError::NoJobs { file: file.to_owned(), has: String::new() });
+        let none = ResultError::NoJobs { file: file.to_owned(), has: String::new() };
+        return Err(unusable.into_iter().next().unwrap_or(none));
     }
+    notes.extend(unusable.into_iter().map(|error| format!("a document is left out: {error}")));
     if superseded > 0 {
         notes.push(format!(
             "`{file}`: left out: {superseded} earlier reports of runs that went on; the last one of each run has \
@@ -298,33 +318,71 @@ fn keys(value: &Value) -> String {
     format!("; it has {}", keys.join(", "))
 }
 
-/// Reads one document.
+/// Reads one document. Jobs that cannot be read are left out, if there are others.
 fn document(
     file: &str,
     document: &Value,
     notes: &mut Vec<String>,
 ) -> Result<Document, ResultError> {
-    let no_jobs = || ResultError::NoJobs { file: file.to_owned(), has: keys(document) };
+    let no_jobs = |has: String| ResultError::NoJobs { file: file.to_owned(), has };
     let global: BTreeMap<String, Value> = document
         .get("global options")
         .and_then(|options| serde_json::from_value(options.clone()).ok())
         .unwrap_or_default();
-    let jobs = document.get("jobs").and_then(Value::as_array).ok_or_else(no_jobs)?;
+    let jobs = document.get("jobs").and_then(Value::as_array);
+    let jobs = jobs.ok_or_else(|| no_jobs(keys(document)))?;
+    let source = Source { file, version: version(document), global: &global };
     let mut found = Vec::new();
+    let (mut unread, mut first_error) = (Vec::new(), None);
     let mut elapsed_s = 0;
-    for job in jobs {
-        let raw: RawJob = serde_json::from_value(job.clone()).map_err(|_| no_jobs())?;
-        let mut options = global.clone();
+    for value in jobs {
+        elapsed_s = elapsed_s.max(value.get("elapsed").and_then(Value::as_u64).unwrap_or(0));
+        match source.job(value, notes) {
+            Ok(job) => found.push(job),
+            Err(error) => {
+                let group = value.get("groupid").and_then(Value::as_u64).unwrap_or(0);
+                unread.push(UnreadJob { group, why: error.to_string() });
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    if found.is_empty() {
+        let empty = || no_jobs(": the list is empty".to_owned());
+        return Err(first_error.unwrap_or_else(empty));
+    }
+    notes.extend(unread.iter().map(|job| format!("a job is left out: {}", job.why)));
+    let devices = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
+    let name = |device: &Value| device.get("name")?.as_str().map(str::to_owned);
+    let run = RunResult { jobs: found, unread, devices: devices.filter_map(name).collect() };
+    let written_s = document.get("timestamp").and_then(Value::as_u64);
+    Ok(Document { run, written_s, elapsed_s })
+}
+
+/// What the jobs of a document have in common.
+struct Source<'a> {
+    file: &'a str,
+    version: String,
+    global: &'a BTreeMap<String, Value>,
+}
+
+impl Source<'_> {
+    /// Reads one job.
+    fn job(&self, value: &Value, notes: &mut Vec<String>) -> Result<JobResult, ResultError> {
+        let file = self.file;
+        let unknown = |job: &str, lacks: String| ResultError::Unknown {
+            file: file.to_owned(),
+            version: self.version.clone(),
+            job: job.to_owned(),
+            lacks,
+        };
+        let name = value.get("jobname").and_then(Value::as_str).unwrap_or_default();
+        let raw: RawJob = serde_json::from_value(value.clone())
+            .map_err(|error| unknown(name, format!("form that is known ({error})")))?;
+        let mut options = self.global.clone();
         options.extend(raw.options);
         let text = |value: Value| match value {
             Value::String(text) => text,
             other => other.to_string(),
-        };
-        let unknown = |lacks: String| ResultError::Unknown {
-            file: file.to_owned(),
-            version: version(document),
-            job: raw.jobname.clone(),
-            lacks,
         };
         let unread = [("trim", &raw.trim), ("mixed", &raw.mixed)];
         let unread = unread.into_iter().filter(|(_, side)| count(side, "total_ios") > Some(0));
@@ -334,19 +392,19 @@ fn document(
                 Some(name) => format!(", but `{name}`"),
                 None => String::new(),
             };
-            return Err(unknown(format!("`read` and no `write`{instead}")));
+            return Err(unknown(&raw.jobname, format!("`read` and no `write`{instead}")));
         }
         if let Some(name) = unread.first() {
             notes.push(format!("`{file}`, job `{}`: `{name}` is not read", raw.jobname));
         }
         let mut directions = Vec::new();
         for (op, side) in [(Op::Read, &raw.read), (Op::Write, &raw.write)] {
-            let lacking = |field: &str| unknown(format!("`{field}` of what it did as `{op}`"));
+            let lacking =
+                |field: &str| unknown(&raw.jobname, format!("`{field}` of what it did as `{op}`"));
             directions.extend(measured(op, side).map_err(lacking)?);
         }
-        elapsed_s = elapsed_s.max(job.get("elapsed").and_then(Value::as_u64).unwrap_or(0));
         let ran_ms = directions.iter().map(|found| found.runtime_ms).max().unwrap_or(0);
-        found.push(JobResult {
+        Ok(JobResult {
             name: raw.jobname,
             group: raw.groupid,
             error: raw.error,
@@ -354,16 +412,8 @@ fn document(
             measured: directions,
             flushes: flushes(&raw.sync),
             elapsed_ms: raw.job_runtime.max(ran_ms),
-        });
+        })
     }
-    if found.is_empty() {
-        return Err(no_jobs());
-    }
-    let devices = document.get("disk_util").and_then(Value::as_array).into_iter().flatten();
-    let name = |device: &Value| device.get("name")?.as_str().map(str::to_owned);
-    let run = RunResult { jobs: found, devices: devices.filter_map(name).collect() };
-    let written_s = document.get("timestamp").and_then(Value::as_u64);
-    Ok(Document { run, written_s, elapsed_s })
 }
 
 /// The flushes of a job.
@@ -464,7 +514,7 @@ mod tests {
 
     #[test]
     fn a_result_is_read_with_its_options() {
-        let RunResult { jobs, devices } = parse("r.json", RESULT).unwrap().runs.remove(0);
+        let RunResult { jobs, devices, .. } = parse("r.json", RESULT).unwrap().runs.remove(0);
         assert_eq!(devices, ["vda"]);
         assert_eq!((jobs.len(), jobs[0].measured.len()), (1, 1));
         let read = &jobs[0].measured[0];
@@ -568,7 +618,7 @@ mod tests {
     #[test]
     fn what_else_a_result_has_is_named() {
         let error = parse("x", "{\"client_stats\": []}").unwrap_err().to_string();
-        assert!(error.contains("no list of `jobs`; it has `client_stats`; wanted"), "{error}");
+        assert!(error.contains("no `jobs`; it has `client_stats`; wanted"), "{error}");
         let trims =
             RESULT.replace("\"write\" : {", "\"trim\" : { \"total_ios\" : 3 }, \"write\" : {");
         assert_eq!(parse("x", &trims).unwrap().notes, ["`x`, job `a`: `trim` is not read"]);
@@ -589,5 +639,21 @@ mod tests {
                 let _ = parse("x", &RESULT[..cut]);
             }
         }
+    }
+
+    #[test]
+    fn a_job_or_document_that_cannot_be_read_does_not_hide_the_others() {
+        let good = r#"{ "jobname": "good", "groupid": 1, "read": { "total_ios": 9, "io_kbytes": 36, "iops": 9,
+            "runtime": 1000, "lat_ns": { "mean": 5000 } }, "write": { "total_ios": 0 } }"#;
+        let bad = r#"{ "jobname": "bad", "groupid": 1 }"#;
+        let text = format!("{{ \"jobs\": [{bad}, {good}] }} {{ \"mons\": 3 }} {{ \"jobs\": [] }}");
+        let results = parse("x", &text).unwrap();
+        assert_eq!(results.runs.len(), 1);
+        let run = &results.runs[0];
+        assert_eq!((run.jobs.len(), run.unread[0].group), (1, 1));
+        assert!(run.unread[0].why.contains("job `bad` has no `read`"), "{}", run.unread[0].why);
+        assert_eq!(results.notes.len(), 3, "{:?}", results.notes);
+        let empty = parse("x", "{ \"jobs\": [] }").unwrap_err().to_string();
+        assert!(empty.contains("no `jobs`: the list is empty; wanted"), "{empty}");
     }
 }

@@ -10,7 +10,7 @@ use foretell_input::Limit;
 use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SimSpan};
 use foretell_workloads::fio::{FioError, Job, Order};
-use foretell_workloads::results::fio::{JobResult, RunResult, parse};
+use foretell_workloads::results::fio::{JobResult, RunResult, UnreadJob, parse};
 
 use crate::error::Error;
 
@@ -120,11 +120,22 @@ impl RunJob {
     pub fn host_gap_ns(&self) -> f64 {
         let Some(flushes) = self.flushes else { return self.gap_ns() };
         let mean = self.present() / self.iops() * 1e9;
-        // a process submits the writes up to its next flush, waits for them, then flushes
-        let slots = f64::from(self.job.iodepth.min(flushes.writes));
+        let slots = f64::from(self.slots_between_flushes());
         let request_ns = f64::from(self.job.numjobs) / self.iops() * 1e9;
         let flush_ns = flushes.latency_ns * flushes.per_s / self.iops();
         (slots * (request_ns - flush_ns) - mean).max(0.0)
+    }
+
+    /// The share of a process's time that passes outside the device.
+    pub fn outside(&self) -> f64 {
+        let slots = self.slots_between_flushes() * self.job.numjobs;
+        self.host_gap_ns() * self.iops() / f64::from(slots) / 1e9
+    }
+
+    /// Highest number of requests that a process may have outstanding: it submits the writes up to its next flush, waits
+    /// for them, then flushes.
+    fn slots_between_flushes(&self) -> u32 {
+        self.flushes.map_or(self.job.iodepth, |flushes| self.job.iodepth.min(flushes.writes))
     }
 
     /// Whether its settings make it wait.
@@ -151,7 +162,8 @@ pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
         evidence.notes.extend(results.notes);
         let stem = path.file_stem().map_or_else(|| file.clone(), |s| s.to_string_lossy().into());
         let several = results.runs.len() > 1;
-        for (number, RunResult { jobs, devices: found }) in results.runs.iter().enumerate() {
+        for (number, RunResult { jobs, unread, devices: found }) in results.runs.iter().enumerate()
+        {
             if let Some((devices, first)) = &under
                 && !found.is_empty()
                 && !found.iter().any(|device| devices.contains(device))
@@ -168,7 +180,7 @@ pub fn read(files: &[PathBuf], one_device: bool) -> Result<Evidence, Error> {
                 under = Some((found.clone(), file.clone()));
             }
             let name = if several { format!("{stem}#{}", number + 1) } else { stem.clone() };
-            evidence.add(&name, jobs);
+            evidence.add(&name, jobs, unread);
         }
     }
     evidence.leave_out_synchronous_writes();
@@ -210,7 +222,7 @@ impl Evidence {
     }
 
     /// Adds the runs of a results file.
-    fn add(&mut self, stem: &str, jobs: &[JobResult]) {
+    fn add(&mut self, stem: &str, jobs: &[JobResult], unread: &[UnreadJob]) {
         let groups: SortedSet<u64> = jobs.iter().map(|job| job.group).collect();
         for &group in &groups {
             let members: Vec<&JobResult> = jobs.iter().filter(|job| job.group == group).collect();
@@ -218,7 +230,12 @@ impl Evidence {
                 1 => stem.to_owned(),
                 _ => format!("{stem}/{}", members[0].name),
             };
-            match self.run(&members) {
+            // what runs beside the others slows them down
+            let run = match unread.iter().find(|job| job.group == group) {
+                Some(job) => Err(format!("one of its jobs cannot be read: {}", job.why)),
+                None => self.run(&members),
+            };
+            match run {
                 Ok(jobs) => self.runs.push(Run { name, jobs }),
                 Err(why) => self.left_out.push((name, why)),
             }

@@ -54,6 +54,8 @@ pub struct JobTarget {
     pub of: RunJob,
     /// Time outside the device between a completion and the next submission.
     gap_ns: f64,
+    /// The share of its time that this is.
+    outside: f64,
     /// Targets by [`Op`].
     points: [Option<Point>; 2],
     /// Mean latency of its flushes.
@@ -148,7 +150,8 @@ fn job_targets(runs: &[&Run]) -> Vec<JobTarget> {
         });
         let flush_ns = median_of(jobs.iter().filter_map(|job| Some(job.flushes?.latency_ns)));
         let gap_ns = of_runs(&|run| run.jobs[number].host_gap_ns());
-        JobTarget { of: jobs[0].clone(), gap_ns, points, flush_ns }
+        let outside = of_runs(&|run| run.jobs[number].outside());
+        JobTarget { of: jobs[0].clone(), gap_ns, outside, points, flush_ns }
     });
     targets.collect()
 }
@@ -472,11 +475,7 @@ pub fn assumptions(conditions: &[Condition]) -> Vec<String> {
         }
     }
     for job in jobs().filter(|job| !job.of.throttled()) {
-        let slots = match job.of.flushes {
-            Some(flushes) => job.of.job.iodepth.min(flushes.writes) * job.of.job.numjobs,
-            None => job.of.slots(),
-        };
-        let share = job.gap_ns * job.of.iops() / f64::from(slots) / 1e9;
+        let share = job.outside;
         if share > OUTSIDE {
             notes.push(format!(
                 "{}: {:.0} % of the time passes outside the device, because IOPS × latency is less than \
