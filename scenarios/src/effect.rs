@@ -37,7 +37,7 @@ impl std::fmt::Display for Idle {
 type Rule = (fn(&mut Scenario), &'static str);
 
 /// In this order: later rules see the result of earlier ones.
-const RULES: [Rule; 5] = [
+const RULES: [Rule; 6] = [
     (only_reached_hosts, UNREACHED),
     (no_codes_without_work, "no data that the workloads read or write is encrypted or coded there"),
     (
@@ -48,6 +48,11 @@ const RULES: [Rule; 5] = [
     (
         no_alpha_without_shared_buffer,
         "ports have buffers of their own: `switch.shared_buffer` is not set",
+    ),
+    (
+        no_least_servers_without_failures,
+        "no server fails in this scenario. It changes only what is said about failures: with how many servers down \
+         volumes serve",
     ),
 ];
 
@@ -318,6 +323,13 @@ fn no_codes_without_work(scenario: &mut Scenario) {
         if !codes {
             *code = Cost::FREE;
         }
+    }
+}
+
+/// The servers of a group that must be up matter only while some are down.
+fn no_least_servers_without_failures(scenario: &mut Scenario) {
+    if scenario.outages.is_none() {
+        scenario.volumes.iter_mut().for_each(|volume| volume.min_write = volume.m());
     }
 }
 

@@ -23,7 +23,7 @@ use crate::error::WhatIfError;
 use crate::expected::Experience;
 use crate::load;
 use crate::mva::Seen;
-use crate::observed::Observed;
+use crate::observed::{Observed, WorkloadSeen};
 use crate::outages::{OutageAnswer, PhaseWorkload};
 use crate::question::{Changed, Shelf};
 use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, replay};
@@ -259,7 +259,11 @@ impl Observed {
     /// The stretches of the fast model. `changed` are the devices of the changed cluster by host and disk.
     fn short(&self, changed: &[Vec<Arc<Measurement>>]) -> Detail {
         let mut devices = self.measured.values().chain(changed.iter().flatten());
-        if devices.all(|device| device.is_flash()) { Detail::SHORT_OF_FLASH } else { Detail::SHORT }
+        let is_flash = devices.all(|device| device.is_flash());
+        let detail = if is_flash { Detail::SHORT_OF_FLASH } else { Detail::SHORT };
+        // Little's law
+        let outstanding = |seen: &WorkloadSeen| seen.throughput_rps * seen.response_ms.mean / 1e3;
+        detail.with_outstanding(self.seen.iter().map(outstanding).sum())
     }
 
     /// The fast model's answer to a question that was also predicted by replay. The inner error
