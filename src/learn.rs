@@ -32,6 +32,14 @@ pub(crate) fn learn(arguments: &LearnArguments) -> Result<(), Failure> {
     crate::output::print(&text)
 }
 
+/// The size of an error with this number of decimals; in powers of ten if these would show less than two digits of it.
+fn error_size(size: f64, decimals: i32) -> String {
+    if size > 0.0 && size < 10.0_f64.powi(1 - decimals) {
+        return format!("{size:.3e}");
+    }
+    format!("{size:.0$}", decimals.unsigned_abs() as usize)
+}
+
 fn models() -> String {
     let mut text = String::new();
     for kind in Kind::ALL {
@@ -53,4 +61,14 @@ fn models() -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn small_errors_are_not_zero() {
+        assert_eq!(super::error_size(0.25, 4), "0.2500");
+        assert_eq!(super::error_size(0.000_012, 4), "1.200e-5");
+        assert_eq!(super::error_size(0.0, 4), "0.0000");
+    }
 }

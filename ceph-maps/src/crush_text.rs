@@ -12,7 +12,7 @@ use foretell_algorithms::crush::{
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::error::ReadError;
-use crate::text::did_you_mean;
+use crate::text::{did_you_mean, shown};
 
 /// The steps of rules besides settings.
 const STEPS: [&str; 5] = ["take", "choose", "chooseleaf", "choosemsr", "emit"];
@@ -172,9 +172,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error at the last word read.
+    /// An error at the last word read, or at the end if there is no more.
     fn wrong(&self, what: impl Into<String>) -> ReadError {
-        let line = self.words.get(self.at.saturating_sub(1)).map_or(1, |(line, _)| *line);
+        let word = self.words.get(self.at.saturating_sub(1)).or(self.words.last());
+        let line = word.map_or(1, |(line, _)| *line);
         ReadError::Text { file: self.file.to_owned(), line, what: what.into() }
     }
 
@@ -213,7 +214,7 @@ impl<'a> Reader<'a> {
         if (0.0..4_294_967_296.0).contains(&fixed) {
             return Ok(fixed as u32);
         }
-        Err(self.wrong(format!("the weight is {weight}; expected 0 to 65535")))
+        Err(self.wrong(format!("the weight is {}; expected 0 to 65535", shown(weight.into()))))
     }
 
     fn class(&mut self) -> Result<String, ReadError> {

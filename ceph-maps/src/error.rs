@@ -1,6 +1,7 @@
 //! Errors of files.
 
 use foretell_algorithms::crush::{ClusterMapError, CrushError};
+use foretell_input::json_fault;
 use thiserror::Error;
 
 /// The reason why files cannot be read as a cluster's map.
@@ -15,7 +16,7 @@ pub enum ReadError {
         error: std::io::Error,
     },
     /// JSON is cut off or incomplete.
-    #[error("{file}: {error}")]
+    #[error("{file}: {}", json_fault(error))]
     Json {
         /// Its name.
         file: String,

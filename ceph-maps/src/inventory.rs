@@ -1,6 +1,7 @@
 //! Information in a report besides placement: drives, hosts, stored data, counts for checks.
 
 use foretell_algorithms::crush::{Pool, PoolKind};
+use foretell_input::json_fault;
 use foretell_sorted::SortedMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -165,7 +166,7 @@ impl<'de, T: Default + DeserializeOwned> Deserialize<'de> for Section<T> {
         let value = serde_json::Value::deserialize(from)?;
         Ok(match serde_json::from_value(value) {
             Ok(content) => Self { content, wrong: None },
-            Err(error) => Self { content: T::default(), wrong: Some(error.to_string()) },
+            Err(error) => Self { content: T::default(), wrong: Some(json_fault(&error)) },
         })
     }
 }

@@ -9,7 +9,7 @@ use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::{OsdFacts, PoolFacts};
-use crate::text::fixed;
+use crate::text::{fixed, shown};
 
 #[derive(Deserialize, Serialize)]
 pub(crate) struct OsdMapJson {
@@ -223,7 +223,7 @@ impl OsdMapJson {
         for (name, ratio) in ratios {
             let Some(ratio) = ratio else { continue };
             if !(0.0..=1.0).contains(&ratio) {
-                return Err(format!("`{name}` is {ratio}; expected 0 to 1"));
+                return Err(format!("`{name}` is {}; expected 0 to 1", shown(ratio)));
             }
             if ratio <= 0.0 {
                 continue;

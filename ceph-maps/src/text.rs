@@ -6,7 +6,12 @@ pub(crate) fn fixed(value: f64, what: &str) -> Result<u32, String> {
     if fixed >= 0.0 && fixed <= f64::from(u32::MAX) {
         return Ok(fixed as u32);
     }
-    Err(format!("{what} is {value}; expected 0 to 65535"))
+    Err(format!("{what} is {}; expected 0 to 65535", shown(value)))
+}
+
+/// A number without hundreds of digits.
+pub(crate) fn shown(value: f64) -> String {
+    if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") }
 }
 
 /// The text " (did you mean `X`?)", or nothing.

@@ -10,12 +10,14 @@
 //! Errors are [`std::io`] errors, so that they pass through any reader. [`is_refusal`] distinguishes
 //! this crate's errors, which are the input's fault, from those of the system.
 
+mod fault;
 mod file;
 mod foreign;
 mod limit;
 mod memory;
 mod rows;
 
+pub use fault::json_fault;
 pub use file::{Limited, bytes, limited, open, text};
 pub use foreign::{json_escaped, one_line, printable, printable_in_place, steers, toml_string};
 pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};

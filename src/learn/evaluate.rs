@@ -272,8 +272,8 @@ fn as_text(
         let Scores { rmse, mae, mape_percent, median_ape_percent, r2, .. } = model.scores;
         table.add_row([
             model.spec.to_string(),
-            format!("{rmse:.4}"),
-            format!("{mae:.4}"),
+            super::error_size(rmse, 4),
+            super::error_size(mae, 4),
             number(mape_percent, 2),
             number(model.scores.accuracy_percent(), 2),
             number(median_ape_percent, 2),

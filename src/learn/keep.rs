@@ -59,9 +59,9 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
     let mut text = description;
     let _ = writeln!(
         text,
-        "\non these rows: RMSE {:.6}, MAE {:.6}{}",
-        scores.rmse,
-        scores.mae,
+        "\non these rows: RMSE {}, MAE {}{}",
+        super::error_size(scores.rmse, 6),
+        super::error_size(scores.mae, 6),
         relative(&scores)
     );
     for note in rows::caveats(&data, None) {

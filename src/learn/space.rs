@@ -88,10 +88,10 @@ pub(super) fn search(arguments: &SearchArguments) -> Result<String, Failure> {
     let unit = if log_target { " of the logarithm" } else { "" };
     let _ = writeln!(
         text,
-        "mean RMSE{unit} over {} folds {:.6}, before the search {:.6} ({})",
+        "mean RMSE{unit} over {} folds {}, before the search {} ({})",
         folds.count(),
-        found.best.cost,
-        tuned.cost_before,
+        super::error_size(found.best.cost, 6),
+        super::error_size(tuned.cost_before, 6),
         foretell_units::relative_change(found.best.cost / tuned.cost_before - 1.0, 1)
     );
     let _ = writeln!(

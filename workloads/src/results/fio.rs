@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use foretell_input::json_fault;
 use foretell_units::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,7 +25,7 @@ use crate::fio::{FioError, Job};
 #[derive(Debug, Error)]
 pub enum ResultError {
     /// It is not JSON.
-    #[error("fio result `{file}` is no JSON document: {error}")]
+    #[error("fio result `{file}` is no JSON document: {}", json_fault(error))]
     NotJson {
         /// The file's name.
         file: String,
@@ -254,7 +255,11 @@ pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
             Some(Ok(value)) => value,
             // what was written before is whole
             Some(Err(error)) if found > 0 => {
-                notes.push(format!("`{file}`: JSON document {} is not read: {error}", found + 1));
+                notes.push(format!(
+                    "`{file}`: JSON document {} is not read: {}",
+                    found + 1,
+                    json_fault(&error)
+                ));
                 break;
             }
             Some(Err(error)) => {
@@ -376,8 +381,9 @@ impl Source<'_> {
             lacks,
         };
         let name = value.get("jobname").and_then(Value::as_str).unwrap_or_default();
-        let raw: RawJob = serde_json::from_value(value.clone())
-            .map_err(|error| unknown(name, format!("form that is known ({error})")))?;
+        let raw: RawJob = serde_json::from_value(value.clone()).map_err(|error| {
+            unknown(name, format!("form that is known ({})", json_fault(&error)))
+        })?;
         let mut options = self.global.clone();
         options.extend(raw.options);
         let text = |value: Value| match value {

@@ -151,17 +151,20 @@ impl Format {
         if vscsi::version(head).is_some() {
             return Some(Self::Vscsi);
         }
-        let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-        if head.iter().take(LOOKED_AT).any(control) {
-            let named = name.contains("oracleGeneral") && head.len() >= oracle_general::RECORD;
-            let plausible = named || oracle_general::matches(head);
-            return plausible.then_some(Self::OracleGeneral);
+        let is_binary = |bytes: &[u8]| {
+            let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+            bytes.iter().take(LOOKED_AT).any(control)
+        };
+        let mut lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let line = lines.find(|line| !line.is_empty())?;
+        // names in later lines of a text may have any character
+        let of_text = TEXT.iter().find(|(_, matches)| !is_binary(line) && matches(line));
+        if let Some((format, _)) = of_text {
+            return Some(*format);
         }
-        let line = head
-            .split(|byte| *byte == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .find(|line| !line.is_empty())?;
-        TEXT.iter().find(|(_, matches)| matches(line)).map(|(format, _)| *format)
+        let named = name.contains("oracleGeneral") && head.len() >= oracle_general::RECORD;
+        let plausible = is_binary(head) && (named || oracle_general::matches(head));
+        plausible.then_some(Self::OracleGeneral)
     }
 }
 
