@@ -1,5 +1,7 @@
 //! The OSDs that a rule reaches, and the limits that it sets for the members of a group.
 
+use std::collections::BTreeMap;
+
 use foretell_algorithms::crush::{ClusterMap, Rule, Step};
 use foretell_sorted::SortedMap;
 
@@ -14,21 +16,35 @@ pub(crate) struct Limit {
     pub(crate) buckets: usize,
 }
 
-/// The OSDs below the buckets that a rule takes, with their CRUSH weights.
+/// The OSDs below the buckets that a rule takes, with the weights by which CRUSH chooses them: an OSD of weight 1 in a
+/// host that counts with half of its OSDs' weights has 0.5.
 pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> SortedMap<i32, f64> {
-    let parts = map.crush.parts();
-    let mut weights = SortedMap::new();
+    let mut weights: BTreeMap<i32, f64> = BTreeMap::new();
     for step in &rule.steps {
         let Step::Take(item) = step else { continue };
-        if *item >= 0 {
-            weights.insert(*item, 1.0);
-        } else {
-            let below = parts.devices_below(*item);
-            weights
-                .extend(below.into_iter().map(|(osd, weight)| (osd, f64::from(weight) / 65_536.0)));
+        // an item, and what it counts for each unit of its own weight
+        let mut open = vec![(*item, 1.0)];
+        while let Some((item, factor)) = open.pop() {
+            let Some(bucket) = map.crush.bucket(item) else {
+                weights.insert(item, factor);
+                continue;
+            };
+            for item in &bucket.items {
+                let weight = f64::from(item.weight) / 65_536.0;
+                let own = match map.crush.bucket(item.id) {
+                    // what a bucket holds counts as much as the bucket
+                    Some(below) => {
+                        let sum: f64 =
+                            below.items.iter().map(|item| f64::from(item.weight) / 65_536.0).sum();
+                        if sum > 0.0 { weight / sum } else { 0.0 }
+                    }
+                    None => weight,
+                };
+                open.push((item.id, factor * own));
+            }
         }
     }
-    weights
+    weights.into_iter().collect()
 }
 
 /// The limits that a rule sets for a group of `size` members.

@@ -260,7 +260,8 @@ fn floor(
         let domains = Domains::of_rule(&after.0.crush, rule);
         let reached = reached(after.0, rule);
         let may_stay = |osd: &i32| {
-            reached.contains_key(osd) && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0)
+            reached.get(osd).is_some_and(|weight| *weight > 0.0)
+                && after.0.osd(*osd).is_some_and(|osd| osd.weight > 0)
         };
         let limits = limits(rule, pool.size);
         let mut by_target: BTreeMap<Pg, Vec<(Piece, Vec<i32>)>> = BTreeMap::new();

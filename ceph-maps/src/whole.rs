@@ -80,8 +80,10 @@ pub fn whole_sets(map: &ClusterMap, pool: &Pool) -> Result<WholeSets, WholeError
     let whole = all_up(map, pool)?;
     let rule = whole.rule_of(pool);
     let rule = rule.ok_or_else(|| WholeError::NoRule(no_rule(&whole, pool)))?;
-    let is_in = |osd: &i32| whole.osd(*osd).is_some_and(|osd| osd.weight > 0);
-    let takers: Vec<i32> = reached(&whole, rule).into_keys().filter(is_in).collect();
+    let is_in = |osd: i32| whole.osd(osd).is_some_and(|osd| osd.weight > 0);
+    let reached = reached(&whole, rule).into_iter();
+    let takers = reached.filter(|(osd, weight)| *weight > 0.0 && is_in(*osd));
+    let takers: Vec<i32> = takers.map(|(osd, _)| osd).collect();
     let size = pool.size as usize;
     if takers.len() < size {
         let (rule, size, found) = (rule.name.clone(), pool.size, takers.len());

@@ -183,3 +183,13 @@ proptest! {
         prop_assert!(plan.floor.misplaced_bytes <= plan.bytes * (1.0 + 1e-9) + 1.0, "{:?} of {}", plan.floor, plan.bytes);
     }
 }
+
+#[test]
+fn copies_in_a_host_of_no_weight_cannot_stay() {
+    let osds = osd_map(9, &[pool(1, "p", 2, 64, 0)]);
+    let before = cluster(&report(&hosts(3, 3), &osds, &[(1, 2 * TIB)], &[]).to_string());
+    let there = up(&before.0).values().flatten().filter(|osd| **osd < 3).count();
+    let (_, plan) = planned(&before, &["crush.n0.weight=0"]);
+    let bytes = there as f64 * (2 * TIB) as f64 / 64.0;
+    assert!((plan.floor.misplaced_bytes - bytes).abs() < 1e6, "{there}: {:?}", plan.floor);
+}

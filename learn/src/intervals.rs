@@ -333,7 +333,8 @@ impl Intervals {
             lows.sort_unstable_by(f64::total_cmp);
             highs.sort_unstable_by(f64::total_cmp);
             let (low, high) = (-quantile(&lows, level), quantile(&highs, level));
-            Interval { low: low.min(high), high: high.max(low) }
+            // models of folds may all lie on one side of this one
+            Interval { low: low.min(high).min(predicted), high: high.max(low).max(predicted) }
         };
         let least = self.least.unwrap_or(f64::NEG_INFINITY);
         Interval { low: interval.low.max(least), high: interval.high.max(least) }

@@ -7,7 +7,9 @@ use foretell_scenarios::outages::{Action, Setting, SettingChange};
 use foretell_units::{Bytes, HostId, Op, Owner, SimSpan, SimTime, VolumeId};
 
 use crate::exchange::{Exchanges, Purpose};
-use crate::failures::{Failures, Health, Home, Kind, Progress, Recovery, Unit, spare_groups};
+use crate::failures::{
+    BelowMinSize, Failures, Health, Home, Kind, Progress, Recovery, Unit, spare_groups,
+};
 use crate::gateway::Gateways;
 use crate::guest::{Guest, NO_OPERATION};
 use crate::hosts::{Hosts, Then, Timer};
@@ -554,9 +556,8 @@ impl Protocol {
     pub fn take_below_min_size(&mut self) -> Option<u32> {
         let Self { core, gateways, .. } = self;
         loop {
-            let id = core.failures.as_mut()?.below_min_size.pop()?;
-            let Request { issue, job, .. } = core.requests[id];
-            let Some(job) = job else { return Some(issue.workload) };
+            let BelowMinSize { workload, job } = core.failures.as_mut()?.below_min_size.pop()?;
+            let Some(job) = job else { return Some(workload) };
             // the client's own request waits for the gateway's
             let Some(client) = gateways.as_ref().and_then(|all| all.waits_for(job)) else {
                 continue;

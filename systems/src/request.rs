@@ -4,6 +4,7 @@ use foretell_algorithms::node::NO_CLIENT;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
 
 use crate::exchange::Asks;
+use crate::failures::BelowMinSize;
 use crate::guest::NO_OPERATION;
 use crate::hosts::{Hosts, Labour, Then, Work};
 use crate::process::{SERVER, request_thread};
@@ -220,7 +221,8 @@ impl Core {
             return;
         }
         request.is_below_min_size = true;
-        self.failed().below_min_size.push(id);
+        let waits = BelowMinSize { workload: request.issue.workload, job: request.job };
+        self.failed().below_min_size.push(waits);
     }
 
     /// A request is complete.

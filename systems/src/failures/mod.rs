@@ -71,7 +71,16 @@ pub(crate) struct Failures {
     /// For Swift: reads in which clients got an older version than the one that was acknowledged last.
     pub(crate) stale_reads: u64,
     /// Requests that have begun to wait because too few servers of a group are up, since the engine last took them.
-    pub(crate) below_min_size: Vec<u32>,
+    pub(crate) below_min_size: Vec<BelowMinSize>,
+}
+
+/// A request that has begun to wait. It may have ended when the engine asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BelowMinSize {
+    /// Its workload.
+    pub(crate) workload: u32,
+    /// The job of a gateway to which it belongs.
+    pub(crate) job: Option<u32>,
 }
 
 /// The state that a system with objects reports.
