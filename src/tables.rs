@@ -57,7 +57,7 @@ pub(crate) fn of_run(scenario: &Scenario, truth: &Truth, cpu: Duration) -> Strin
         let _ = writeln!(text, "What jobs did\n{}\n", fitted(&jobs, 4));
     }
     for (name, workload) in &truth.workloads {
-        for remark in remarks(scenario, name, workload) {
+        for remark in remarks(scenario, name, workload, truth.simulated_seconds) {
             let _ = writeln!(text, "{remark}\n");
         }
     }
@@ -159,7 +159,12 @@ fn still_waiting(unfinished: &Unfinished) -> String {
 }
 
 /// Remarks that the figures of a workload do not show.
-fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> Vec<String> {
+fn remarks(
+    scenario: &Scenario,
+    name: &str,
+    workload: &WorkloadTruth,
+    seconds: f64,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(trace) = workload.trace.filter(TraceTruth::is_cut) {
         remarks.push(cut(name, &trace));
@@ -200,6 +205,13 @@ fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> Vec<Str
             still_waiting(&workload.unfinished),
             number(workload.outstanding_accounted_for()),
             number(outstanding),
+        ));
+    }
+    if let Some(ended_s) = workload.ended_s {
+        let seconds = number(seconds);
+        remarks.push(format!(
+            "`{name}` completed its last request after {} s: its rates in the table count all {seconds} s",
+            number(ended_s)
         ));
     }
     remarks

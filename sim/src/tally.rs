@@ -17,6 +17,8 @@ pub(crate) struct Tally {
     /// Requests that were given up, since the beginning.
     pub(crate) failed: u64,
     from: SimTime,
+    /// When the last request ended.
+    pub(crate) last: SimTime,
     pub(crate) reads: OpTally,
     pub(crate) writes: OpTally,
     pub(crate) batches: Batches,
@@ -63,6 +65,7 @@ impl Tally {
             completed: 0,
             failed: 0,
             from,
+            last: SimTime::ZERO,
             reads: OpTally::new(),
             writes: OpTally::new(),
             batches: Batches::new(from),
@@ -78,6 +81,7 @@ impl Tally {
 
     pub(crate) fn completed(&mut self, now: SimTime, issued: SimTime, op: Op, size: Bytes) {
         self.ledger.depart(now, issued);
+        self.last = now;
         self.completed += 1;
         if let Some(responses) = &mut self.responses
             && responses.len() < MOST_RESPONSES
@@ -101,6 +105,7 @@ impl Tally {
     /// A request was given up.
     pub(crate) fn given_up(&mut self, now: SimTime, issued: SimTime) {
         self.ledger.depart(now, issued);
+        self.last = now;
         self.failed += 1;
     }
 

@@ -113,7 +113,14 @@ pub struct WorkloadTruth {
     /// What ended in the warm-up, so that nothing of it was measured: jobs, or the workload as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ended_in_warmup: Vec<Ended>,
+    /// When it completed its last request, in seconds of the measured time, if that was before the last hundredth of
+    /// it. Rates count the whole measured time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_s: Option<f64>,
 }
+
+/// A workload that ends in this last part of the measured time counts as one that lasts.
+const LAST_PART: f64 = 0.01;
 
 /// A workload, or a job of one, that ended in the warm-up.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -639,6 +646,7 @@ fn workloads(
             .fold((0, 0), |(pages, hits), (p, h)| (pages + p, hits + h));
         let jobs = jobs(cluster, index, now);
         let ended_in_warmup = ended_in_warmup(cluster, index);
+        let ended_s = ended_s(cluster, index, seconds);
         let hedges = hedges(cluster, index);
         let tally = &mut cluster.tallies[index];
         let (throughput, response) = tally.batches.estimates(now);
@@ -674,6 +682,7 @@ fn workloads(
                 }),
                 jobs,
                 ended_in_warmup,
+                ended_s,
             },
         );
     }
@@ -698,6 +707,20 @@ fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
         found[request.issue.workload as usize].add(one);
     }
     found
+}
+
+/// When a workload completed its last request, in seconds of the measured time, if it ended early in it.
+fn ended_s(cluster: &Cluster, workload: usize, seconds: f64) -> Option<f64> {
+    let mut of_it = cluster.instances.iter().filter(|of| of.workload.index() == workload);
+    let tally = &cluster.tallies[workload];
+    let is_over = tally.reads.requests + tally.writes.requests > 0
+        && tally.ledger.present() == 0
+        && of_it.all(Instance::is_done);
+    if !is_over {
+        return None;
+    }
+    let last = tally.last.saturating_since(cluster.mark_at()).as_secs_f64();
+    (last < (1.0 - LAST_PART) * seconds).then_some(last)
 }
 
 /// The jobs of a workload that ended before measuring began, or the workload itself.
