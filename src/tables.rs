@@ -159,12 +159,7 @@ fn still_waiting(unfinished: &Unfinished) -> String {
 }
 
 /// Remarks that the figures of a workload do not show.
-fn remarks(
-    scenario: &Scenario,
-    name: &str,
-    workload: &WorkloadTruth,
-    seconds: f64,
-) -> Vec<String> {
+fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth, seconds: f64) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(trace) = workload.trace.filter(TraceTruth::is_cut) {
         remarks.push(cut(name, &trace));

@@ -33,13 +33,11 @@ pub enum ResultError {
         error: serde_json::Error,
     },
     /// It is JSON, but has no jobs.
-    #[error(
-        "fio result `{file}` has no `jobs`{has}; wanted the output of `fio --output-format=json`"
-    )]
+    #[error("fio result `{file}` has {has}; wanted the output of `fio --output-format=json`")]
     NoJobs {
         /// The file's name.
         file: String,
-        /// What it has instead.
+        /// What it has, and has not.
         has: String,
     },
     /// A job lacks a field that all known versions print.
@@ -286,7 +284,7 @@ pub fn parse(file: &str, text: &str) -> Result<Results, ResultError> {
         }
     }
     if documents.is_empty() {
-        let none = ResultError::NoJobs { file: file.to_owned(), has: String::new() };
+        let none = ResultError::NoJobs { file: file.to_owned(), has: NO_LIST.to_owned() };
         return Err(unusable.into_iter().next().unwrap_or(none));
     }
     notes.extend(unusable.into_iter().map(|error| format!("a document is left out: {error}")));
@@ -314,13 +312,15 @@ fn document_begin(text: &str, is_first: bool) -> Option<usize> {
     }
 }
 
-/// The keys of a JSON value, for people.
-fn keys(value: &Value) -> String {
+const NO_LIST: &str = "no list of `jobs`";
+
+/// What a JSON value without jobs has, for people.
+fn no_list(value: &Value) -> String {
     let Some(table) = value.as_object().filter(|table| !table.is_empty()) else {
-        return String::new();
+        return NO_LIST.to_owned();
     };
     let keys: Vec<String> = table.keys().take(8).map(|key| format!("`{key}`")).collect();
-    format!("; it has {}", keys.join(", "))
+    format!("{NO_LIST}; it has {}", keys.join(", "))
 }
 
 /// Reads one document. Jobs that cannot be read are left out, if there are others.
@@ -335,7 +335,7 @@ fn document(
         .and_then(|options| serde_json::from_value(options.clone()).ok())
         .unwrap_or_default();
     let jobs = document.get("jobs").and_then(Value::as_array);
-    let jobs = jobs.ok_or_else(|| no_jobs(keys(document)))?;
+    let jobs = jobs.ok_or_else(|| no_jobs(no_list(document)))?;
     let source = Source { file, version: version(document), global: &global };
     let mut found = Vec::new();
     let (mut unread, mut first_error) = (Vec::new(), None);
@@ -352,7 +352,7 @@ fn document(
         }
     }
     if found.is_empty() {
-        let empty = || no_jobs(": the list is empty".to_owned());
+        let empty = || no_jobs("an empty list of `jobs`".to_owned());
         return Err(first_error.unwrap_or_else(empty));
     }
     notes.extend(unread.iter().map(|job| format!("a job is left out: {}", job.why)));
@@ -624,7 +624,7 @@ mod tests {
     #[test]
     fn what_else_a_result_has_is_named() {
         let error = parse("x", "{\"client_stats\": []}").unwrap_err().to_string();
-        assert!(error.contains("no `jobs`; it has `client_stats`; wanted"), "{error}");
+        assert!(error.contains("no list of `jobs`; it has `client_stats`; wanted"), "{error}");
         let trims =
             RESULT.replace("\"write\" : {", "\"trim\" : { \"total_ios\" : 3 }, \"write\" : {");
         assert_eq!(parse("x", &trims).unwrap().notes, ["`x`, job `a`: `trim` is not read"]);
@@ -660,6 +660,6 @@ mod tests {
         assert!(run.unread[0].why.contains("job `bad` has no `read`"), "{}", run.unread[0].why);
         assert_eq!(results.notes.len(), 3, "{:?}", results.notes);
         let empty = parse("x", "{ \"jobs\": [] }").unwrap_err().to_string();
-        assert!(empty.contains("no `jobs`: the list is empty; wanted"), "{empty}");
+        assert!(empty.contains("has an empty list of `jobs`; wanted"), "{empty}");
     }
 }
