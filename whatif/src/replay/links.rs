@@ -265,10 +265,9 @@ impl Links {
     /// room.
     fn look(&mut self, now: SimTime, host: u32, steps: &mut Steps) {
         let port = &self.of_machines[host as usize];
-        if port.waiting.is_empty() || port.looked_at {
-            return;
-        }
-        let Some((waiting, room)) = self.at_port(now, host) else { return };
+        let Some(first) = port.waiting.front().filter(|_| !port.looked_at) else { return };
+        let from = self.connections[*first as usize].from;
+        let Some((waiting, room)) = self.at_port(now, from, host) else { return };
         let port = &mut self.of_machines[host as usize];
         port.looked_at = true;
         let rate = port.rate.as_bytes_per_s_f64();
@@ -278,12 +277,15 @@ impl Links {
         steps.push((at, Step::Port { host }));
     }
 
-    /// Bytes queued in the port to a host, and the port's buffer size; `None` if there is always room.
-    fn at_port(&self, now: SimTime, host: u32) -> Option<(f64, f64)> {
+    /// Bytes queued in the port to a host when something that `from` sends now is there, and the port's buffer size;
+    /// `None` if there is always room.
+    fn at_port(&self, now: SimTime, from: u32, host: u32) -> Option<(f64, f64)> {
         let tcp = self.tcp.as_ref()?;
         let port = &self.of_machines[host as usize];
         let rate = port.rate.as_bytes_per_s_f64();
-        let waiting = port.receives_until.saturating_since(now).as_secs_f64() * rate;
+        // what is on its way to the port does not wait in it
+        let there = now + self.of_machines[from as usize].latency;
+        let waiting = port.receives_until.saturating_since(there).as_secs_f64() * rate;
         Some((waiting, tcp.port_buffer.get() as f64))
     }
 
@@ -322,7 +324,7 @@ impl Links {
                 return;
             }
             let (from, to) = (connection.from, connection.to);
-            if let Some((waiting, room)) = self.at_port(now, to)
+            if let Some((waiting, room)) = self.at_port(now, from, to)
                 && waiting > 0.0
                 && waiting + wire as f64 > room
             {
