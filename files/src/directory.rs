@@ -6,6 +6,7 @@
 
 mod clear;
 mod replace;
+mod reserve;
 #[cfg(test)]
 mod tests;
 
@@ -44,13 +45,15 @@ pub struct Purpose<'a> {
     access: Access,
     force: bool,
     late: bool,
+    /// Whether the directory must not exist yet.
+    new: bool,
     inputs: &'a [&'a Path],
 }
 
 impl<'a> Purpose<'a> {
     /// For the output of `foretell COMMAND`: `run`, `reproduce ursa-minor`.
     pub const fn of(command: &'static str) -> Self {
-        Self { command, access: Access::Alone, force: false, late: false, inputs: &[] }
+        Self { command, access: Access::Alone, force: false, late: false, new: false, inputs: &[] }
     }
 
     /// Sets exclusive or shared access.
@@ -700,6 +703,9 @@ fn take_made(
     made: &mut Vec<PathBuf>,
 ) -> Result<Inner, FilesError> {
     add(dir::make(path)?, made);
+    if purpose.new && !made.iter().any(|made| made == path) {
+        return Err(FilesError::Exists { path: path.to_owned() });
+    }
     let (dir, lock) = open(path, purpose.access, made)?;
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     Inner::new((path.to_owned(), real), dir, lock, purpose, None, made.clone())
