@@ -37,6 +37,7 @@ use crate::{Tools, limits, settings};
 const TIMEOUT: Duration = Duration::from_secs(120);
 const PAGE: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../page/app.js");
+const CURVE_SCRIPT: &str = include_str!("../page/curve.js");
 const STYLE: &str = include_str!("../page/app.css");
 const OPENAPI: &str = include_str!("../page/openapi.json");
 
@@ -108,6 +109,7 @@ pub(crate) fn router(
     Router::new()
         .route("/", text("text/html; charset=utf-8", PAGE))
         .route("/app.js", text("text/javascript; charset=utf-8", SCRIPT))
+        .route("/curve.js", text("text/javascript; charset=utf-8", CURVE_SCRIPT))
         .route("/app.css", text("text/css; charset=utf-8", STYLE))
         .route("/chart.js", text("text/javascript; charset=utf-8", CHART_SCRIPT))
         .route("/chart.css", text("text/css; charset=utf-8", CHART_STYLE))

@@ -218,6 +218,7 @@ fn every_page_has_what_it_needs_and_the_api_is_described() {
     for (path, kind) in [
         ("/", "text/html"),
         ("/app.js", "javascript"),
+        ("/curve.js", "javascript"),
         ("/app.css", "css"),
         ("/chart.js", "javascript"),
         ("/chart.css", "css"),
