@@ -188,8 +188,11 @@ async fn scenario(Path(name): Path<String>) -> Result<Json<Value>, Problem> {
     if !shipped_names().any(|known| known == name) {
         return Err(Problem::missing("such scenario"));
     }
-    let found = Scenario::load(&name)?;
-    Ok(Json(json!({ "name": name, "text": found.document().text() })))
+    aside(move || {
+        let found = Scenario::load(&name)?;
+        Ok(Json(json!({ "name": name, "text": found.document().text() })))
+    })
+    .await
 }
 
 /// A scenario sent by a client.
@@ -355,8 +358,12 @@ async fn ask(
     let asked: Asked =
         model.parse().map_err(|error: UnknownModel| Problem::bad(error.to_string()))?;
     let changes = changes(&asking.what_if)?;
-    let version = server.runs.version(&id)?;
-    let mut question = Question { id, version, model, changes: asking.what_if };
+    let runs = Arc::clone(&server.runs);
+    let mut question = aside(move || {
+        let version = runs.version(&id)?;
+        Ok(Question { id, version, model, changes: asking.what_if })
+    })
+    .await?;
     if let Some(known) = known(&server, &question) {
         return Ok(as_json(known.to_string()));
     }
