@@ -215,14 +215,10 @@ impl Runs {
     /// Makes the directory of a new run, with this number or a later one that is free. Another server of the same
     /// directory cannot make it, too.
     fn reserve(&self, from: u64) -> Result<(u64, RunDirectory), Problem> {
-        let unusable = |error: io::Error| {
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            Problem::new(status, format!("cannot make a directory in `{SERVED}`: {error}"))
-        };
-        let served = served(&self.directory)
-            .ok_or_else(|| unusable(io::Error::from(io::ErrorKind::NotADirectory)))?;
-        // it stays when the last run goes, because another one may just begin
-        fs::create_dir_all(&served).map_err(unusable)?;
+        let served = served(&self.directory).ok_or_else(|| {
+            let fault = format!("cannot keep runs: `{SERVED}` is not a directory");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, fault)
+        })?;
         let mut number = from;
         loop {
             match RunDirectory::reserve(&served.join(format!("run-{number}"))) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Access, Directory, Purpose, lock};
 use crate::FilesError;
-use crate::dir::Dir;
+use crate::dir::{self, Dir};
 use crate::manifest::Manifest;
 
 /// An empty file in a directory that is reserved and not yet complete. It is listed in the manifest as a file that
@@ -12,7 +12,8 @@ use crate::manifest::Manifest;
 const RESERVED: &str = "reserved.partial";
 
 impl Directory {
-    /// Creates the directory at a path, and takes it. Of several processes, one creates it.
+    /// Creates the directory at a path, and takes it. Of several processes, one creates it. The directories above it are
+    /// created, too, and stay: other processes may be about to create directories in them.
     ///
     /// If nothing is written into it, it is removed when it is dropped. If the process is killed before
     /// [`Directory::replace`], [`Directory::remove_unfinished`] removes it.
@@ -21,6 +22,9 @@ impl Directory {
     ///
     /// [`FilesError::Exists`] if something has this name; otherwise like [`Directory::take`].
     pub fn reserve(path: &Path, purpose: Purpose<'_>) -> Result<Self, FilesError> {
+        if let Some(above) = path.parent() {
+            dir::make(above)?;
+        }
         let directory = Self::take(path, Purpose { new: true, ..purpose })?;
         directory.grow(RESERVED)?;
         Ok(directory)
@@ -109,7 +113,7 @@ mod tests {
         remove_unfinished(&path);
         assert!(path.exists(), "its process lives");
         drop(directory);
-        assert!(!path.exists());
+        assert!(!path.exists() && place.path().join("served").exists());
         // an empty directory of someone else
         fs::create_dir_all(&path).unwrap();
         assert!(matches!(Directory::reserve(&path, RUN), Err(FilesError::Exists { .. })));
