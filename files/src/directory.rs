@@ -412,6 +412,7 @@ impl Directory {
     /// Gives a file its name, while nothing is abandoned.
     fn name(&self, state: &State, file: &Ready) -> Result<(), FilesError> {
         let Ready { temporary, before, last, name, path } = file;
+        debug_assert!(state.manifest.files.contains_key(name), "nothing waits for it to be listed");
         let mut before = *before;
         loop {
             match temporary.rename_now(OsStr::new(last), before) {
