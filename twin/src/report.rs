@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use foretell_input::one_line;
 use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
@@ -287,7 +288,8 @@ pub fn table_of_errors(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Table with one row a line. A row beside background work that is not simulated has the mark `!`.
+/// Table with one row a line. Marks: `*` for a row that parameters were fitted to, `!` for a row beside background work
+/// that is not simulated.
 pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -301,17 +303,15 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let row = &outcome.row;
         let depth = row.outstanding.map_or_else(|| "-".to_owned(), |depth| depth.to_string());
-        let mark = match (outcome.is_fitted_to, outcome.beside.is_some()) {
-            (true, _) => "*",
-            (false, true) => "!",
-            (false, false) => "",
-        };
-        let config: String = row.config.chars().take(40).collect();
+        let fitted_to = if outcome.is_fitted_to { "*" } else { "" };
+        let beside = if outcome.beside.is_some() { "!" } else { "" };
+        let marks = format!("{fitted_to}{beside}");
+        let config: String = one_line(&row.config).chars().take(40).collect();
         let _ =
-            write!(text, " {:>5}{mark:<1} {config:<40} {:<26} {depth:>6}", row.number, row.class());
+            write!(text, " {:>5}{marks:<2}{config:<40} {:<26} {depth:>6}", row.number, row.class());
         match &outcome.predicted {
             Err(reason) => {
-                let _ = writeln!(text, "  not predicted: {reason}");
+                let _ = writeln!(text, "  not predicted: {}", one_line(reason));
             }
             Ok(predicted) => {
                 let error =
@@ -334,7 +334,8 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
         let rows = outcomes.iter().filter(|one| one.beside.as_ref() == Some(background));
         let _ = writeln!(
             text,
-            " ! measured beside `{background}`, which is not simulated: {}",
+            " ! measured beside `{}`, which is not simulated: {}",
+            one_line(background),
             match rows.count() {
                 1 => "1 row".to_owned(),
                 rows => format!("{rows} rows"),
