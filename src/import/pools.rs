@@ -181,7 +181,7 @@ impl<'a> Pools<'a> {
                 cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
             ]);
         }
-        let mut text = format!("{table}\n");
+        let mut text = format!("{}\n", crate::screen::fitted(&table, 1));
         let Whole { raw_bytes, fill, full_ratio, .. } = &self.whole;
         let (used, full) = (100.0 * fill, 100.0 * full_ratio);
         let _ = write!(text, "all drives: {}", in_tib(*raw_bytes));
