@@ -91,3 +91,37 @@ fn by_wear(a: &FlashTruth, b: &FlashTruth) -> Ordering {
         (a, b) => a.is_some().cmp(&b.is_some()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drive_that_wears_out_first_comes_first() {
+        let drive = |drives, written_bytes, endurance_bytes| FlashTruth {
+            drives,
+            written_bytes,
+            programmed_bytes: 0,
+            moved_bytes: 0,
+            write_amplification: None,
+            blocks_erased: 0,
+            written_bytes_per_day: 0.0,
+            endurance_bytes,
+            years_until_worn: None,
+        };
+        let all = [
+            drive(1, 10, Some(100)),
+            drive(1, 50, Some(1000)),
+            // even if nothing is written to drives whose endurance is known
+            drive(1, 0, Some(100)),
+            // to each of two drives less than to the one after
+            drive(1, 60, None),
+            drive(2, 100, Some(0)),
+        ];
+        for (place, a) in all.iter().enumerate() {
+            for b in &all[place + 1..] {
+                assert!(by_wear(a, b).is_gt() && by_wear(b, a).is_lt(), "{a:?} {b:?}");
+            }
+        }
+    }
+}

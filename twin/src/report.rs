@@ -356,4 +356,48 @@ mod tests {
         assert_eq!(Errors::of(&[]), None);
         assert_eq!(share_within(&[1.1, 0.8, 1.0, 1.0], 0.15), Some(0.75));
     }
+
+    #[test]
+    fn a_row_shows_all_its_marks_and_is_one_line() {
+        let outcome = |is_fitted_to, beside: Option<&str>| Outcome {
+            row: Row {
+                number: 1,
+                config: "rep\n3".to_owned(),
+                reads: 1.0,
+                block: 4096,
+                pattern: Pattern::Random,
+                clients: None,
+                jobs: None,
+                outstanding: None,
+                measured: Figures::default(),
+                note: String::new(),
+            },
+            predicted: Err("it is\nrefused".to_owned()),
+            is_fitted_to,
+            beside: beside.map(str::to_owned),
+        };
+        let text = table_of_rows(&[
+            outcome(true, Some("deep\nscrub")),
+            outcome(true, None),
+            outcome(false, Some("deep\nscrub")),
+            outcome(false, None),
+        ]);
+        let lines: Vec<&str> = text.lines().collect();
+        let begins = [
+            "   row",
+            "     1*!rep 3",
+            "     1* rep 3",
+            "     1! rep 3",
+            "     1  rep 3",
+            " ! measured",
+        ];
+        assert_eq!(lines.len(), begins.len(), "{text}");
+        for (line, begin) in lines.iter().zip(begins) {
+            assert!(line.starts_with(begin), "{line:?} {begin:?}");
+        }
+        let places: Vec<_> =
+            lines[..5].iter().map(|line| line.find("rep").or(line.find("config"))).collect();
+        assert!(places.iter().all(|place| *place == Some(8)), "{text}");
+        assert!(text.ends_with("beside `deep scrub`, which is not simulated: 2 rows\n"), "{text}");
+    }
 }
