@@ -125,7 +125,7 @@ fn table(answer: &Answer, unchanged: bool) -> String {
             busiest.host,
             busiest.resource,
             100.0 * busiest.utilization,
-            if busiest.keeps_records { crate::tables::AND_RECORDS } else { "" }
+            crate::tables::and_records(busiest.keeps_records)
         );
     }
     for (name, found) in &answer.workloads {

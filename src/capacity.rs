@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use foretell_core::Capacities;
+use foretell_report::survivors;
 use foretell_scenarios::model::Scenario;
 use foretell_sorted::SortedMap;
 
@@ -47,14 +48,5 @@ pub(crate) fn members(scenario: &Scenario) -> &'static str {
 }
 
 fn some_of(kinds: &SortedMap<String, usize>) -> String {
-    survivors(kinds.iter().map(|(kind, count)| (*count, kind.clone())))
-}
-
-/// Number of each kind that may fail: `2 osds or 2 hosts`.
-pub(crate) fn survivors(kinds: impl Iterator<Item = (usize, String)>) -> String {
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let some = kinds.filter(|(count, _)| *count > 0);
-    let some: Vec<String> =
-        some.map(|(count, kind)| format!("{count} {kind}{}", plural(count))).collect();
-    if some.is_empty() { "nothing".to_owned() } else { some.join(" or ") }
+    survivors(kinds.iter().map(|(kind, count)| (*count as u64, kind)))
 }

@@ -32,6 +32,14 @@ pub enum Failure {
     /// The request is wrong in another way.
     #[error("{0}")]
     Usage(String),
+    /// The request is wrong in several places.
+    #[error("{message}; {}", places.join("; "))]
+    Several {
+        /// What is wrong.
+        message: String,
+        /// Where, and why; a line each.
+        places: Vec<String>,
+    },
     /// Data or a model is wrong.
     #[error(transparent)]
     Learn(#[from] LearnError),
@@ -127,6 +135,7 @@ impl Failure {
         match self {
             Self::Scenario(_)
             | Self::Usage(_)
+            | Self::Several { .. }
             | Self::NotARun(_)
             | Self::Learn(_)
             | Self::Metrics(_)
@@ -180,7 +189,13 @@ impl Failure {
             }
             Self::Incomplete => {}
             Self::Scenario(errors) | Self::WhatIf(WhatIfError::Scenario(errors)) => show(&errors),
-            failure => show_plain(&short(&failure.to_string()), None),
+            Self::Several { message, places } => {
+                let lines = std::iter::once(&message).chain(&places);
+                let lines: Vec<_> = lines.map(|line| one_line(line)).collect();
+                show_plain(short(&lines.join("\n  ")), None);
+            }
+            // a message is one line, whatever names are in it
+            failure => show_plain(short(&one_line(&failure.to_string())), None),
         }
         status
     }
@@ -196,7 +211,7 @@ fn leads_nowhere(error: &std::io::Error) -> bool {
 /// Maximum number of characters in a line of a message, as quotes from a file may be long.
 const LONGEST_QUOTED: usize = 2000;
 
-/// A message whose long lines are cut.
+/// A text whose long lines are cut.
 fn short(message: &str) -> String {
     let cut = |line: &str| match line.char_indices().nth(LONGEST_QUOTED) {
         Some((end, _)) => format!("{} ...", &line[..end]),
@@ -205,17 +220,9 @@ fn short(message: &str) -> String {
     message.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// A message as it may be printed. Foreign names stand between backticks; they stay in one line.
-fn for_people(message: &str) -> String {
-    let piece = |(number, piece): (usize, &str)| {
-        if number % 2 == 1 { one_line(piece).into_owned() } else { printable(piece).into_owned() }
-    };
-    message.split('`').enumerate().map(piece).collect::<Vec<_>>().join("`")
-}
-
 /// Prints a note about a command that continues.
 pub(crate) fn note(text: &str) {
-    say(&format!("note: {}\n", for_people(text)));
+    say(&crate::output::note(text));
 }
 
 /// Prints to standard error; if that fails, the exit status must suffice.
@@ -241,7 +248,8 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
     let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
     let swapped = swapped(message, help);
     let help = swapped.as_deref().unwrap_or(help);
-    show_plain(&in_plain_words(message), Some(help.trim()).filter(|help| !help.is_empty()));
+    let message = printable(&in_plain_words(message)).into_owned();
+    show_plain(message, Some(help.trim()).filter(|help| !help.is_empty()));
     ExitCode::from(2)
 }
 
@@ -303,9 +311,9 @@ impl Diagnostic for Plain<'_> {
     }
 }
 
-fn show_plain(message: &str, help: Option<&str>) {
-    // the handler adds colours, so the texts are made printable before
-    let (message, help) = (for_people(message), help.map(printable));
+/// Shows a message, which is printable already: the handler adds colours.
+fn show_plain(message: String, help: Option<&str>) {
+    let help = help.map(printable);
     let help = help.as_deref();
     say(&format!("{:?}", Plain { message, help, handler: handler() }));
 }
@@ -365,7 +373,7 @@ impl fmt::Display for Shown<'_> {
             (Some(file), None) => write!(f, "{}: ", one_line(file))?,
             _ => {}
         }
-        f.write_str(&for_people(self.error.message()))
+        f.write_str(&one_line(self.error.message()))
     }
 }
 
@@ -379,7 +387,7 @@ impl fmt::Debug for Shown<'_> {
 impl Diagnostic for Shown<'_> {
     fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
         let help = self.error.help_text()?;
-        Some(Box::new(printable(help)))
+        Some(Box::new(one_line(help)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -389,17 +397,5 @@ impl Diagnostic for Shown<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         self.error.labels().filter(|_| self.has_lines())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_foreign_name_makes_no_line_of_its_own() {
-        let message = "there is no column `a\nDone: all is well\u{1b}[2J`;\nthere are `b` and `c`";
-        let shown = "there is no column `a Done: all is well\u{fffd}[2J`;\nthere are `b` and `c`";
-        assert_eq!(for_people(message), shown);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
-use foretell_report::LEAST_OF_A_BOTTLENECK;
+use foretell_report::{LEAST_OF_A_BOTTLENECK, STORES_RECORDS};
 use foretell_scenarios::model::{Arrivals, Scenario, Workload, WorkloadKind};
 use foretell_sim::truth::{
     OutageTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth, Truth, Unfinished,
@@ -585,13 +585,14 @@ fn bottleneck(truth: &Truth) -> String {
         2 => " (and one other nearly as busy)".to_owned(),
         count => format!(" (and {} others nearly as busy)", count - 1),
     };
-    let records = if bottleneck.keeps_records { AND_RECORDS } else { "" };
+    let records = and_records(bottleneck.keeps_records);
     format!("{what}: {resource}, {share} busy{others}{records}")
 }
 
-/// Said of a busiest resource that also stores the records of tracking.
-pub(crate) const AND_RECORDS: &str = "\nIt also stores the records of tracking, and may be the busiest only because of \
-     them: `tracking.overhead = false` records at no cost";
+/// A further line about a busiest resource, if it also stores the records of tracking.
+pub(crate) fn and_records(keeps_records: bool) -> String {
+    if keeps_records { format!("\n{STORES_RECORDS}") } else { String::new() }
+}
 
 pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use foretell_files::FileKind;
+use foretell_input::one_line;
 use foretell_twin::points::{self, Points};
 use foretell_twin::report::{self, Outcome};
 use foretell_twin::{Effort, Twin, Values, outcomes};
@@ -11,6 +12,7 @@ use serde_json::json;
 use crate::cli::ValidateArguments;
 use crate::failure::Failure;
 use crate::jobs;
+use crate::output::note;
 
 /// The first columns of the table.
 const FILE: FileKind<'_> =
@@ -48,11 +50,9 @@ pub(crate) fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
     } else {
         let mut text = report::table_of_rows(&outcomes);
         for row in &left_out {
-            let _ = writeln!(text, "{}", row.text());
+            let _ = writeln!(text, "{}", one_line(&row.text()));
         }
-        for note in &notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        text.extend(notes.iter().map(|text| note(text)));
         text.push_str("\nErrors\n");
         text.push_str(&report::table_of_errors(&outcomes));
         let with = if is_fitted { "fitted parameters" } else { "the scenarios' own figures" };

@@ -730,7 +730,7 @@ fn what_is_not_there_is_wrong_input() {
     }
 }
 
-/// Letters that a terminal obeys, that turn the order of letters around, and that end a line.
+/// Characters that a terminal obeys, that turn the order of characters around, and that end a line.
 const STEERING: &str = "\u{1b}]0;owned\u{7}\u{202e}gnp\u{9b}31m\u{2066}";
 
 /// Runs the command in the directory.
@@ -741,7 +741,7 @@ fn run_in(place: &Place, arguments: &[&str]) -> Done {
 
 /// Everything that the program prints about foreign text is safe to show.
 #[test]
-fn foreign_text_steers_no_terminal() {
+fn no_terminal_obeys_foreign_text() {
     let place = Place::with("");
     let write = |name: &str, text: String| std::fs::write(place.path(name), text).unwrap();
     let hostile = |text: &str| text.replace('@', STEERING);
@@ -765,8 +765,8 @@ fn foreign_text_steers_no_terminal() {
         ],
         vec!["run", "a.trace"],
         vec!["inspect", "a.trace"],
-        vec!["learn", "fit", "a.csv", "--target", "z", "--model", "linear", "-o", "m.json"],
-        vec!["learn", "compare", "a.csv", "--target", "none"],
+        vec!["learn", "train", "--data", "a.csv", "--target", "z", "--model", "lrm", "-o", "m"],
+        vec!["learn", "evaluate", "--data", "a.csv", "--target", "none", "--model", "lrm"],
         vec!["import", "ceph", "a.json"],
         vec!["import", "fio-json", "a.json"],
         vec!["import", "diskspecs", "a.fio"],
@@ -779,44 +779,108 @@ fn foreign_text_steers_no_terminal() {
     ] {
         let done = run_in(&place, &command);
         for text in [&done.stdout, &done.stderr] {
-            let steers = |letter: char| foretell_input::steers(letter) && !"\n\t".contains(letter);
-            assert!(!text.contains(steers), "{command:?}: {text:?}");
+            let is_obeyed = |c| foretell_input::is_control_or_bidi(c) && !matches!(c, '\n' | '\t');
+            assert!(!text.contains(is_obeyed), "{command:?}: {text:?}");
         }
+    }
+}
+
+/// A report of a small Ceph cluster with these texts in it.
+fn ceph_report(version: &str, name: &str) -> String {
+    serde_json::json!({
+        "version": version,
+        "crushmap": {
+            "devices": [{ "id": 0, "name": "osd.0" }],
+            "types": [{ "type_id": 0, "name": "osd" }, { "type_id": 1, "name": "host" }, { "type_id": 11, "name": "root" }],
+            "buckets": [
+                { "id": -1, "name": "default", "type_id": 11, "type_name": "root", "weight": 65536, "alg": "straw2", "hash": "rjenkins1", "items": [{ "id": -2, "weight": 65536, "pos": 0 }] },
+                { "id": -2, "name": "h", "type_id": 1, "type_name": "host", "weight": 65536, "alg": "straw2", "hash": "rjenkins1", "items": [{ "id": 0, "weight": 65536, "pos": 0 }] },
+            ],
+            "rules": [{ "rule_id": 0, "rule_name": name, "type": 1, "steps": [
+                { "op": "take", "item": -1, "item_name": "default" },
+                { "op": "chooseleaf_firstn", "num": 0, "type": "host" },
+                { "op": "emit" },
+            ] }],
+            "tunables": { "choose_local_tries": 0, "choose_local_fallback_tries": 0, "choose_total_tries": 50, "chooseleaf_descend_once": 1, "chooseleaf_vary_r": 1, "chooseleaf_stable": 1, "straw_calc_version": 1 },
+            "choose_args": {},
+        },
+        "osdmap": {
+            "pools": [{ "pool": 1, "pool_name": name, "flags": 1, "type": 1, "size": 1, "min_size": 1, "crush_rule": 0, "pg_num": 4, "pg_placement_num": 4, "application_metadata": { "rbd": {} } }],
+            "osds": [{ "osd": 0, "up": 1, "in": 1, "weight": 1 }],
+        },
+        "osd_metadata": [{ "id": 0, "hostname": name, "cpu": name, "bluestore_bdev_devices": "sda", "device_ids": "sda=A_B_1", "bluestore_bdev_size": "4000000000000" }],
+    })
+    .to_string()
+}
+
+/// Whatever ends a line in a foreign name, what follows it does not read as a line of ours.
+#[test]
+fn a_foreign_name_makes_no_line_of_its_own() {
+    const NAME: &str = "x\nFORGED: all is well\r\nFORGED\u{2028}FORGED\u{85}FORGED\rFORGED";
+    let place = Place::with("");
+    let write = |name: &str, text: String| std::fs::write(place.path(name), text).unwrap();
+    write("report.json", ceph_report(NAME, NAME));
+    // a pool whose rule allows no such size is named in a note
+    write(
+        "ruleless.json",
+        ceph_report("17.2.5", NAME).replace("\"crush_rule\":0", "\"crush_rule\":7"),
+    );
+    let quoted = serde_json::to_string(NAME).unwrap();
+    let config = include_str!("../.ci/pages/twin/config.json");
+    assert!(config.contains("\"rep2\"") && config.contains("\"nodes\": 3"));
+    let background = format!("\"nodes\": 3, \"background\": {{ \"kind\": {quoted} }}, {quoted}: 1");
+    write("config.json", config.replace("\"rep2\"", &quoted).replace("\"nodes\": 3", &background));
+    let cell = format!("\"{NAME}\"");
+    let points = include_str!("../.ci/pages/twin/points.csv");
+    let with_column = |(at, line): (usize, &str)| match at {
+        0 => format!("{line},{cell}"),
+        _ => format!("{},1", line.replace("rep2", &cell)),
+    };
+    let lines: Vec<_> = points.lines().enumerate().map(with_column).collect();
+    write("points.csv", lines.join("\n"));
+    write("unknown.csv", points.replace("rep2", &format!("\"y{NAME}\"")));
+    let job = serde_json::json!({
+        "fio version": "fio-3.36",
+        "jobs": [{ "jobname": NAME, "error": 0, "job options": { "rw": "randread", "bs": "4k" },
+            "read": { "total_ios": 10, "iops": 10.0, "bw_bytes": 40960, "runtime": 1000, "lat_ns": { "mean": 1e6 } },
+            "sync": { "total_ios": 5, "lat_ns": { "mean": 2e6, "N": 5 } } }],
+    });
+    write("fio.json", job.to_string());
+    let rows: Vec<_> = (0..40).map(|n| format!("{n},{},{}", n % 7, 3 * n + 1)).collect();
+    write("rows.csv", format!("{cell},b,c\n{}\n", rows.join("\n")));
+    let missing = format!("{NAME}!");
+    let train = |target| {
+        let options = ["--data", "rows.csv", "--model", "lrm", "-o", "m.json", "--target"];
+        [&["learn", "train"], &options[..], &[target]].concat()
+    };
+    for (command, is_fine) in [
+        (vec!["import", "ceph", "report.json", "-o", "ceph"], true),
+        (vec!["import", "ceph", "ruleless.json"], true),
+        (vec!["import", "cluster", "config.json", "--points", "points.csv", "-o", "twin"], true),
+        (vec!["import", "cluster", "config.json", "--points", "unknown.csv", "-o", "twin"], true),
+        (vec!["import", "fio-json", "fio.json", "-o", "fio.csv"], true),
+        (train("c"), true),
+        (vec!["learn", "show", "m.json"], true),
+        (vec!["learn", "explain", "--data", "rows.csv", "--target", "c", "--model", "lrm"], true),
+        (train(&missing), false),
+        (vec!["run", NAME], false),
+        (vec!["ask", NAME], false),
+    ] {
+        let done = run_in(&place, &command);
+        assert_eq!(done.status == Some(0), is_fine, "{command:?}: {}{}", done.stdout, done.stderr);
+        let all = format!("{}\n{}", done.stdout, done.stderr);
+        let mut lines = all.split(['\n', '\r', '\u{85}', '\u{2028}']);
+        assert!(!lines.any(|line| line.trim_start().starts_with("FORGED")), "{command:?}: {all}");
+        assert!(all.contains("x FORGED"), "{command:?}: the name is shown: {all}");
     }
 }
 
 /// A name in a Ceph report is no key of the scenario.
 #[test]
 fn a_foreign_name_adds_nothing_to_a_written_scenario() {
-    let report = |version: &str, name: &str| {
-        let text = serde_json::json!({
-            "version": version,
-            "crushmap": {
-                "devices": [{ "id": 0, "name": "osd.0" }],
-                "types": [{ "type_id": 0, "name": "osd" }, { "type_id": 1, "name": "host" }, { "type_id": 11, "name": "root" }],
-                "buckets": [
-                    { "id": -1, "name": "default", "type_id": 11, "type_name": "root", "weight": 65536, "alg": "straw2", "hash": "rjenkins1", "items": [{ "id": -2, "weight": 65536, "pos": 0 }] },
-                    { "id": -2, "name": "h", "type_id": 1, "type_name": "host", "weight": 65536, "alg": "straw2", "hash": "rjenkins1", "items": [{ "id": 0, "weight": 65536, "pos": 0 }] },
-                ],
-                "rules": [{ "rule_id": 0, "rule_name": name, "type": 1, "steps": [
-                    { "op": "take", "item": -1, "item_name": "default" },
-                    { "op": "chooseleaf_firstn", "num": 0, "type": "host" },
-                    { "op": "emit" },
-                ] }],
-                "tunables": { "choose_local_tries": 0, "choose_local_fallback_tries": 0, "choose_total_tries": 50, "chooseleaf_descend_once": 1, "chooseleaf_vary_r": 1, "chooseleaf_stable": 1, "straw_calc_version": 1 },
-                "choose_args": {},
-            },
-            "osdmap": {
-                "pools": [{ "pool": 1, "pool_name": name, "flags": 1, "type": 1, "size": 1, "min_size": 1, "crush_rule": 0, "pg_num": 4, "pg_placement_num": 4, "application_metadata": { "rbd": {} } }],
-                "osds": [{ "osd": 0, "up": 1, "in": 1, "weight": 1 }],
-            },
-            "osd_metadata": [{ "id": 0, "hostname": name, "cpu": name, "bluestore_bdev_devices": "sda", "device_ids": "sda=A_B_1", "bluestore_bdev_size": "4000000000000" }],
-        });
-        text.to_string()
-    };
     let place = Place::with("");
     let written = |version: &str, name: &str| {
-        std::fs::write(place.path("report.json"), report(version, name)).unwrap();
+        std::fs::write(place.path("report.json"), ceph_report(version, name)).unwrap();
         let done = run_in(&place, &["import", "ceph", "report.json", "-o", "out"]);
         assert_eq!(done.status, Some(0), "{}", done.stderr);
         let text = std::fs::read_to_string(place.path("out/scenario.toml")).unwrap();
@@ -826,7 +890,7 @@ fn a_foreign_name_adds_nothing_to_a_written_scenario() {
     let plain = written("17.2.5", "name");
     let tricky = "name\nseed = 4711\r\u{2028}[cluster]\u{202e}\"\\";
     let found = written(tricky, tricky);
-    assert!(!found.contains(|letter| foretell_input::steers(letter) && letter != '\n'), "{found}");
+    assert!(!found.contains(|c| foretell_input::is_control_or_bidi(c) && c != '\n'), "{found}");
     let keys = |text: &str| {
         let document: toml::Table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
         document.keys().cloned().collect::<Vec<_>>()

@@ -56,29 +56,57 @@ async function use(width, colorScheme) {
   if (!(await text.inputValue()).includes('warmup = ')) fault('the completion is not taken');
 
   // a run with progress
-  await text.fill(whole.replace('warmup   = "60 s"', 'warmup   = "5 s"').replace('duration = "60 s"', 'duration = "20 s"'));
-  await page.waitForFunction(() => document.querySelector('#faults').children.length === 0 && !document.querySelector('#run').disabled);
-  await page.fill('#title', `at ${width}`);
-  await page.click('#run');
-  await page.waitForSelector(`.run:has-text("at ${width}") button:has-text("Ask")`, { timeout: 60_000 });
-  await page.click(`.run:has-text("at ${width}") button:has-text("Ask")`);
-  await page.waitForSelector('#answer table');
-
-  // a slider asks; what the fast model refuses is 422
+  // questions that a slider or a chosen run asks are over when the replay has answered
+  const asking = async (what) => {
+    await page.evaluate(() => document.querySelector('#answer').replaceChildren());
+    await what();
+    await page.waitForFunction(() => document.querySelector('#answer').textContent.includes('By the model replay'), undefined, { timeout: 60_000 });
+  };
+  const run = async (title, scenario) => {
+    await text.fill(scenario);
+    await page.waitForFunction(() => document.querySelector('#faults').children.length === 0 && !document.querySelector('#run').disabled);
+    await page.fill('#title', title);
+    await page.click('#run');
+    await page.waitForSelector(`.run:has-text("${title}") button:has-text("Ask")`, { timeout: 60_000 });
+    await asking(() => page.click(`.run:has-text("${title}") button:has-text("Ask")`));
+  };
+  const short = whole.replace('warmup   = "60 s"', 'warmup   = "5 s"').replace('duration = "60 s"', 'duration = "20 s"');
+  // what the fast model refuses is 422
   expected = 60;
+  await run(`at ${width}`, short);
+
+  // a slider asks
   const slider = page.locator('#sliders input').first();
   await slider.focus();
-  await page.keyboard.press('ArrowRight');
-  await page.waitForFunction(() => document.querySelector('#changes').textContent.includes('outstanding='));
-  await page.waitForFunction(() => document.querySelector('#answer').textContent.includes('By the model replay'), undefined, { timeout: 60_000 });
-  await page.click('#curve');
-  await page.waitForSelector('#plot canvas', { timeout: 60_000 });
-  await page.waitForFunction(() => !document.querySelector('#curve').disabled, undefined, { timeout: 120_000 });
-  if (!await isDrawn(page, '#plot canvas')) fault('the load curve is blank');
-  if (!/requests\/s/.test(await page.locator('#knee').textContent())) fault('the knee is not said');
+  await asking(() => page.keyboard.press('ArrowRight'));
+  if (!(await page.locator('#changes').textContent()).includes('outstanding=')) fault('the slider changes nothing');
+  const curve = async (path) => {
+    const models = [];
+    const hear = (request) => { if (request.url().endsWith('/ask')) models.push(request.postDataJSON().model); };
+    await page.selectOption('#curve-of', path);
+    page.on('request', hear);
+    await page.click('#curve');
+    await page.waitForFunction(() => !document.querySelector('#curve').disabled, undefined, { timeout: 180_000 });
+    page.off('request', hear);
+    if (!await isDrawn(page, '#plot canvas')) fault(`the load curve of ${path} is blank`);
+    // what the fast model refuses once, the replay answers from the beginning
+    if (String(models) !== String([...models].sort())) fault(`the points of the load curve of ${path} are of several models: ${models}`);
+    const words = await page.locator('#knee').textContent();
+    if (!words.includes(`All points are answers of the model ${models.at(-1)}`)) fault(`the load curve of ${path} says no model: ${words}`);
+    return words;
+  };
+  if (!/requests\/s/.test(await curve('workload.mail.outstanding'))) fault('the knee is not said');
   await page.fill('#number', '500');
   await page.click('#trace');
   await page.waitForSelector('#path table');
+
+  // an open load: the curve ends where it is more than the cluster can do
+  if (width === 1440) {
+    await run('open', short.replace('outstanding = 4\n\n[tracking]', 'arrivals = "poisson"\nrate = "60 /s"\n\n[tracking]'));
+    const words = await curve('workload.web.rate');
+    if (!/^The knee is at .* The curve ends before .* web is in overload/.test(words)) fault(`the open load curve says: ${words}`);
+    await page.locator('#plot').screenshot({ path: 'shots/served-open-curve.png' });
+  }
 
   // a report of it
   await page.check(`.run:has-text("at ${width}") input`);

@@ -85,7 +85,7 @@ pub use foretell_estimate as estimate;
 pub use foretell_scenarios::Change;
 pub use foretell_sim::Progress;
 pub use foretell_sim::truth::{self, Truth};
-pub use foretell_whatif::{Answer, Asked, Model, UnknownModel};
+pub use foretell_whatif::{Answer, Asked, Model, Overload, UnknownModel, WhatIfError};
 
 pub use capacity::{Capacities, VolumeCapacity};
 pub use error::Error;
@@ -94,9 +94,9 @@ pub use kept::{Answered, Run};
 pub use precision::{Precision, Reached};
 pub use prices::Prices;
 pub use replay_cache::replay_cache;
-#[cfg(feature = "files")]
-pub use run::record;
 pub use run::{Outcome, SCHEMA_VERSION, remember, run, to_json, unwatched};
+#[cfg(feature = "files")]
+pub use run::{record, record_into};
 #[cfg(feature = "files")]
 pub use run_directory::{RunDirectory, SCENARIO_FILE, TRUTH_FILE};
 pub use scenario::Scenario;

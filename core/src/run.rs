@@ -84,9 +84,23 @@ pub fn record(
     directory: impl AsRef<Path>,
     observer: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, Error> {
+    record_into(
+        RunDirectory::prepare(directory.as_ref(), Path::new(""), false)?,
+        scenario,
+        observer,
+    )
+}
+
+/// As [`record`], in a directory that is already locked.
+#[cfg(feature = "files")]
+pub fn record_into(
+    directory: RunDirectory,
+    scenario: &Scenario,
+    observer: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, Error> {
+    let mut directory = directory;
     let simulation = Simulation::new(scenario.document())?;
     let model = simulation.scenario.clone();
-    let mut directory = RunDirectory::prepare(directory.as_ref(), Path::new(""), false)?;
     let (truth, _) = directory.record(simulation, observer)?;
     let outcome = Outcome::new(truth, &model, &Prices::shipped());
     directory.write(SCENARIO_FILE, &scenario.resolved()?)?;

@@ -54,6 +54,20 @@ impl RunDirectory {
         Ok(Self { directory, files: Vec::new() })
     }
 
+    /// Creates the directory of a run that may begin later. It is removed if there is no run in the end, also if this
+    /// process is killed and another one calls [`RunDirectory::remove_unfinished`].
+    ///
+    /// Errors with [`FilesError::Exists`] if something has this name: of several processes, one creates it.
+    pub fn reserve(path: &Path) -> Result<Self, Error> {
+        Self::of(Directory::reserve(path, RUN)?)
+    }
+
+    /// Removes a directory that was reserved by a process that was killed before the run was complete. Any other
+    /// directory, and files that the program did not make, stay.
+    pub fn remove_unfinished(path: &Path) -> Result<(), Error> {
+        Ok(Directory::remove_unfinished(path, RUN, STORE_FILE)?)
+    }
+
     /// Removes the run in a directory. Files that the program did not make stay.
     pub fn remove(path: &Path) -> Result<(), Error> {
         Ok(Directory::take(path, RUN)?.clear(&[])?)

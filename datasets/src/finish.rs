@@ -230,7 +230,7 @@ impl Writers<'_> {
             return Some(format!("the sweep has {all} runs"));
         }
         if !Part::ALL.iter().any(|part| part.name() == entry.split) {
-            return Some(format!("`{}` is not a split", entry.split.escape_debug()));
+            return Some(format!("`{}` is not a split", foretell_input::one_line(&entry.split)));
         }
         if entry.tables.len() > tables.len() {
             return Some(format!(

@@ -160,7 +160,10 @@ impl Manifest {
         for (place, table) in self.tables.iter().enumerate() {
             let name = &table.name;
             if !plain(name) || names[..place].contains(&name.as_str()) {
-                return Some(format!("`{}` is not a name of another table", name.escape_debug()));
+                return Some(format!(
+                    "`{}` is not a name of another table",
+                    foretell_input::one_line(name)
+                ));
             }
             if table.rows_per_file == 0 || table.columns.is_empty() {
                 return Some(format!("table `{name}` has no columns, or files without rows"));
@@ -171,7 +174,10 @@ impl Manifest {
             let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             columns.sort_unstable();
             if let Some([twice, _]) = columns.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Some(format!("table `{name}` has two columns `{}`", twice.escape_debug()));
+                return Some(format!(
+                    "table `{name}` has two columns `{}`",
+                    foretell_input::one_line(twice)
+                ));
             }
         }
         None

@@ -6,6 +6,7 @@
 
 mod clear;
 mod replace;
+mod reserve;
 #[cfg(test)]
 mod tests;
 
@@ -44,13 +45,15 @@ pub struct Purpose<'a> {
     access: Access,
     force: bool,
     late: bool,
+    /// Whether the directory must not exist yet.
+    new: bool,
     inputs: &'a [&'a Path],
 }
 
 impl<'a> Purpose<'a> {
     /// For the output of `foretell COMMAND`: `run`, `reproduce ursa-minor`.
     pub const fn of(command: &'static str) -> Self {
-        Self { command, access: Access::Alone, force: false, late: false, inputs: &[] }
+        Self { command, access: Access::Alone, force: false, late: false, new: false, inputs: &[] }
     }
 
     /// Sets exclusive or shared access.
@@ -409,6 +412,7 @@ impl Directory {
     /// Gives a file its name, while nothing is abandoned.
     fn name(&self, state: &State, file: &Ready) -> Result<(), FilesError> {
         let Ready { temporary, before, last, name, path } = file;
+        debug_assert!(state.manifest.files.contains_key(name), "nothing waits for it to be listed");
         let mut before = *before;
         loop {
             match temporary.rename_now(OsStr::new(last), before) {
@@ -700,6 +704,9 @@ fn take_made(
     made: &mut Vec<PathBuf>,
 ) -> Result<Inner, FilesError> {
     add(dir::make(path)?, made);
+    if purpose.new && !made.iter().any(|made| made == path) {
+        return Err(FilesError::Exists { path: path.to_owned() });
+    }
     let (dir, lock) = open(path, purpose.access, made)?;
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     Inner::new((path.to_owned(), real), dir, lock, purpose, None, made.clone())

@@ -27,7 +27,6 @@ mod kind;
 mod manifest;
 mod name;
 mod new_file;
-mod reserve;
 mod scratch;
 
 pub use abandon::abandon;
@@ -38,5 +37,4 @@ pub use kind::FileKind;
 pub use manifest::MANIFEST;
 pub use name::check_name;
 pub use new_file::{NewFile, check, check_apart, write, write_new};
-pub use reserve::{release_directory, reserve_directory};
 pub use scratch::Scratch;

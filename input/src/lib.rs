@@ -19,7 +19,9 @@ mod rows;
 
 pub use fault::json_fault;
 pub use file::{Limited, bytes, limited, open, text};
-pub use foreign::{json_escaped, one_line, printable, printable_in_place, steers, toml_string};
+pub use foreign::{
+    is_control_or_bidi, json_escaped, one_line, printable, printable_in_place, toml_string,
+};
 pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
 pub use memory::available_memory;
 pub use rows::Rows;

@@ -16,14 +16,12 @@ pub enum LessonError {
         wanted: &'static str,
     },
     /// A block of TOML is wrong.
-    #[error("`{lesson}`, the block `toml {block}`: {error}")]
+    #[error("`{lesson}`, the block {error}")]
     Toml {
         /// The lesson's file or name.
         lesson: String,
-        /// The block.
-        block: &'static str,
-        /// The error, with its line.
-        error: Box<toml::de::Error>,
+        /// The error, with the block and the line in it: `toml lesson:3:1: ...`.
+        error: String,
     },
     /// The scenario is wrong at some value of the slider.
     #[error("`{lesson}`, the scenario{with}: {error}")]

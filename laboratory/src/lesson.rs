@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use foretell_scenarios::Document;
+use foretell_scenarios::{Document, ScenarioError};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LessonError;
@@ -151,8 +151,7 @@ impl Lesson {
         })?;
         let settings: Settings = toml::from_str(settings).map_err(|error| LessonError::Toml {
             lesson: name.to_owned(),
-            block: "lesson",
-            error: Box::new(error),
+            error: ScenarioError::of_toml("toml lesson", settings, &error).line(),
         })?;
         let mut lesson = Self {
             name: name.to_owned(),

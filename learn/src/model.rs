@@ -302,14 +302,13 @@ impl Trained {
 
     /// A readable description of the model.
     pub fn describe(&self) -> String {
-        let target =
-            if self.view.log_target { format!("ln {}", self.target) } else { self.target.clone() };
-        format!(
-            "{} for {target}, fitted on {} rows\n{}",
-            self.spec,
-            self.rows,
-            self.model.describe(&self.input_names())
-        )
+        let target = foretell_input::one_line(&self.target);
+        let ln = if self.view.log_target { "ln " } else { "" };
+        let names = self.input_names();
+        let names: Vec<String> =
+            names.iter().map(|name| foretell_input::one_line(name).into_owned()).collect();
+        let model = self.model.describe(&names);
+        format!("{} for {ln}{target}, fitted on {} rows\n{model}", self.spec, self.rows)
     }
 
     /// Writes the model as JSON.

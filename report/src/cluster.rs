@@ -95,13 +95,13 @@ pub(crate) fn hosts(document: &Value, kind_of: impl Fn(&str) -> Option<Kind>) ->
 }
 
 /// Said of a busiest resource that also stores the records of tracking.
-pub(crate) fn and_records(document: &Value) -> &'static str {
-    if document["bottleneck"]["keeps_records"] == true {
-        " It also stores the records of tracking, and may be the busiest only because of them \
-         (`tracking.overhead = true`)."
-    } else {
-        ""
-    }
+pub const STORES_RECORDS: &str = "It also stores the records of tracking, and may be the busiest only because of them: \
+                                  `tracking.overhead = false` records at no cost";
+
+/// The same as a further sentence, if it holds of a document.
+pub(crate) fn and_records(document: &Value) -> String {
+    let holds = document["bottleneck"]["keeps_records"] == true;
+    if holds { format!(" {STORES_RECORDS}.") } else { String::new() }
 }
 
 /// The busiest resource that a document names: host and resource.
@@ -117,6 +117,9 @@ pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
 /// Utilization from which the busiest resource is a bottleneck: a request then takes about five times as long as it is
 /// served (M/M/1: 1 / (1 - 0.8)).
 pub const LEAST_OF_A_BOTTLENECK: f64 = 0.8;
+
+/// Measured time from which the wear of drives is extrapolated to years. A few seconds say little about a day.
+pub const LEAST_TO_EXTRAPOLATE_S: f64 = 60.0;
 
 /// What the busiest resource is called.
 pub(crate) fn verdict(utilization: f64) -> &'static str {

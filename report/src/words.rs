@@ -57,6 +57,15 @@ pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
+/// How many units may fail, whichever they are, by kind: `2 osds or 2 hosts`.
+pub fn survivors(kinds: impl Iterator<Item = (u64, impl AsRef<str>)>) -> String {
+    let some = kinds.filter(|(number, _)| *number > 0);
+    let some: Vec<String> = some
+        .map(|(number, kind)| count(number, kind.as_ref(), &format!("{}s", kind.as_ref())))
+        .collect();
+    if some.is_empty() { "nothing".to_owned() } else { some.join(" or ") }
+}
+
 /// Maximum length of a name that a page shows in full, in characters.
 const MOST_OF_A_NAME: usize = 48;
 

@@ -102,7 +102,7 @@ impl ScenarioError {
             (None, _) => String::new(),
         };
         let help = self.help.as_ref().map_or(String::new(), |help| format!("; {help}"));
-        format!("{place}{}{help}", self.message)
+        foretell_input::one_line(&format!("{place}{}{help}", self.message)).into_owned()
     }
 
     /// Line and column of the first place, counted from one.

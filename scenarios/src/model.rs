@@ -5,7 +5,7 @@ mod workload;
 
 use std::sync::Arc;
 
-use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, Workspace};
+use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, PoolKind, Workspace};
 use foretell_algorithms::distribution::Distribution;
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
 use foretell_algorithms::node::Settings;
@@ -214,7 +214,9 @@ pub struct Share {
 /// Ceph's `min_size` of a pool that does not set it: half of `n` copies, rounded up, or one shard more than the `m` that
 /// a read needs.
 pub fn usual_min_size(m: u8, n: u8) -> u8 {
-    if m == 1 { n - n / 2 } else { m.saturating_add(1).min(n) }
+    let kind = if m == 1 { PoolKind::Replicated } else { PoolKind::Erasure };
+    let least = Pool::usual_min_size(kind, n.into(), m.into());
+    least.try_into().expect("it is at most n")
 }
 
 /// The places of a volume's placement groups.

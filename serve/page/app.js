@@ -22,7 +22,7 @@ async function call(path, body, signal, method) {
   const response = await fetch(path, { ...sent, signal });
   if (response.status === 204) return null;
   const found = await response.json();
-  if (!response.ok) throw new Error(found.error ?? `status ${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(found.error ?? `status ${response.status}`), { overload: found.overload });
   return found;
 }
 const path = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
@@ -464,68 +464,25 @@ function show(answer, model, refused) {
 
 // --- the load curve ---
 
-// A doubled load that raises the throughput by less than this share finds the cluster saturated.
-const STILL_GROWS = 0.05;
-// Share of the throughput of a saturated cluster that it gives at the knee.
-const AT_KNEE = 0.9;
-// Number of times that the load is doubled beyond the slider's range if the cluster is not saturated there.
-const MOST_DOUBLINGS = 6;
-
-/**
- * The knee: the load at which the cluster gives nine tenths of what it gives when it is saturated. `null` if the
- * throughput still grows at the end of the range: then the highest value says nothing about the cluster.
- * `points`: total load, requests/s, mean ms, p99 ms, by load.
- */
-function kneeOf(points) {
-  const last = points.at(-1);
-  // the last point at which the load was half of the last one's, or less
-  const half = points.findLast((point) => point.load <= last.load / 1.9);
-  if (!half || last.rps / half.rps - 1 > STILL_GROWS * Math.log2(last.load / half.load)) return null;
-  const most = Math.max(...points.map((point) => point.rps));
-  const next = points.findIndex((point) => point.rps >= AT_KNEE * most);
-  if (next === 0) return { ...points[0], most };
-  const [a, b] = [points[next - 1], points[next]];
-  const part = (AT_KNEE * most - a.rps) / (b.rps - a.rps);
-  // by the logarithm of the load
-  const between = (key) => a[key] + part * (b[key] - a[key]);
-  return { load: a.load * (b.load / a.load) ** part, most, rps: AT_KNEE * most, mean: between("mean"), p99: between("p99") };
-}
-
 at("curve").addEventListener("click", async () => {
   const setting = sliders.find((known) => known.path === at("curve-of").value);
   if (!setting) return;
   const of = asked;
   const { name, is_rate } = loadOf(setting.path);
+  const { clients } = setting;
   const others = changesNow().filter((change) => !change.startsWith(`${setting.path}=`));
-  const points = [];
-  const point = async (value) => {
-    const what_if = [...others, `${setting.path}=${is_rate ? `${value} /s` : value}`];
-    let refused = null;
-    for (const model of ["fast", "replay"]) {
-      try {
-        const found = (await call(path("runs", of.id, "ask"), { what_if, model })).workloads[name];
-        points.push({ load: value * setting.clients, rps: found.throughput_rps, mean: found.response_time_ms.mean, p99: found.response_time_ms.p99 });
-        refused = null;
-        break;
-      } catch (error) { refused = error; }
-    }
-    if (refused) say(refused.message);
-    if (points.length > 1 && asked === of) drawCurve(points, is_rate, name, setting.clients);
-    return !refused && asked === of;
+  const ask = (value, model) => call(path("runs", of.id, "ask"),
+    { what_if: [...others, `${setting.path}=${is_rate ? `${value} /s` : value}`], model });
+  const go = (curve) => {
+    if (asked !== of) return false;
+    drawCurve(curve, is_rate, name, clients);
+    return true;
   };
   at("curve").disabled = true;
+  at("knee").textContent = "";
   try {
-    let value = 0;
-    let goes = true;
-    for (const text of setting.values) {
-      value = parseFloat(text);
-      goes = await point(value);
-      if (asked !== of) return;
-    }
-    for (let more = 0; goes && more < MOST_DOUBLINGS && !kneeOf(points); more += 1) {
-      value *= 2;
-      goes = await point(value);
-    }
+    const curve = await curveOf({ name, clients, values: setting.values.map(parseFloat) }, ask, go);
+    if (asked === of) at("knee").textContent = wordsOf(curve, is_rate, clients);
   } finally { at("curve").disabled = false; }
 });
 
@@ -535,14 +492,13 @@ function loadOf(path) {
   return { name, is_rate: kind === "rate" };
 }
 
-function drawCurve(points, is_rate, name, clients) {
+function drawCurve({ points, knee }, is_rate, name, clients) {
   const ink = getComputedStyle(document.body).color;
   const plot = at("plot");
   plot.replaceChildren();
+  if (points.length < 2) return;
   const axis = { stroke: ink, grid: { stroke: "#8884" } };
-  const all = clients === 1 ? "" : `, all ${clients} clients together`;
-  const label = is_rate ? `requests issued per second${all}` : `requests outstanding${all}`;
-  const knee = kneeOf(points);
+  const label = (is_rate ? "requests issued per second" : "requests outstanding") + together(clients);
   const mark = (chart) => {
     if (!knee) return;
     const x = Math.round(chart.valToPos(knee.load, "x", true));
@@ -568,11 +524,22 @@ function drawCurve(points, is_rate, name, clients) {
     axes: [{ ...axis, label }, { ...axis, scale: "rps", label: "requests/s", size: 70 }, { ...axis, scale: "ms", side: 1, label: "response time, ms", size: 60, grid: { show: false } }],
     hooks: { draw: [mark] },
   }, [points.map((point) => point.load), ...["rps", "mean", "p99"].map((key) => points.map((point) => point[key]))], plot);
+}
+
+const together = (clients) => clients === 1 ? "" : `, all ${clients} clients together`;
+
+/** What a load curve shows, in words. */
+function wordsOf({ model, points, knee, overload, refused }, is_rate, clients) {
+  const unit = (is_rate ? "requests/s offered" : "requests outstanding") + together(clients);
+  const times = (point) => `a mean of ${three(point.mean)} ms and a p99 of ${three(point.p99)} ms`;
   const last = points.at(-1);
-  const unit = is_rate ? "requests/s offered" : "requests outstanding";
-  at("knee").textContent = knee
-    ? `The knee is at ${three(knee.load)} ${unit}${all}: there, ${three(knee.rps)} requests/s with a mean of ${three(knee.mean)} ms and a p99 of ${three(knee.p99)} ms. That is 90 % of the highest throughput, ${three(knee.most)} requests/s: more load mostly adds waiting.`
-    : `The cluster is not saturated in this range: at ${three(last.load)} ${unit}${all}, the throughput of ${three(last.rps)} requests/s still grows (mean ${three(last.mean)} ms, p99 ${three(last.p99)} ms).`;
+  return [
+    knee ? `The knee is at ${three(knee.load)} ${unit}: there, ${three(knee.rps)} requests/s with ${times(knee)}. That is 90 % of the highest throughput, ${three(knee.most)} requests/s: more load mostly adds waiting.` : "",
+    overload ? `The curve ends before ${three(overload.load)} ${unit}: then ${overload.workload} is in overload, ${three(overload.factor)} times what ${overload.resource} can do, and requests wait longer and longer.` : "",
+    !knee && !overload && last ? `The cluster is not saturated in this range: at ${three(last.load)} ${unit}, the throughput of ${three(last.rps)} requests/s still grows, with ${times(last)}.` : "",
+    last ? `All points are answers of the model ${model}.` : "",
+    refused ? `The model ${model} does not answer about every load: ${refused.message}` : "",
+  ].filter(Boolean).join(" ");
 }
 
 // --- the path of a request ---

@@ -37,6 +37,7 @@ use crate::{Tools, limits, settings};
 const TIMEOUT: Duration = Duration::from_secs(120);
 const PAGE: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../page/app.js");
+const CURVE_SCRIPT: &str = include_str!("../page/curve.js");
 const STYLE: &str = include_str!("../page/app.css");
 const OPENAPI: &str = include_str!("../page/openapi.json");
 
@@ -108,6 +109,7 @@ pub(crate) fn router(
     Router::new()
         .route("/", text("text/html; charset=utf-8", PAGE))
         .route("/app.js", text("text/javascript; charset=utf-8", SCRIPT))
+        .route("/curve.js", text("text/javascript; charset=utf-8", CURVE_SCRIPT))
         .route("/app.css", text("text/css; charset=utf-8", STYLE))
         .route("/chart.js", text("text/javascript; charset=utf-8", CHART_SCRIPT))
         .route("/chart.css", text("text/css; charset=utf-8", CHART_STYLE))
@@ -186,8 +188,11 @@ async fn scenario(Path(name): Path<String>) -> Result<Json<Value>, Problem> {
     if !shipped_names().any(|known| known == name) {
         return Err(Problem::missing("such scenario"));
     }
-    let found = Scenario::load(&name)?;
-    Ok(Json(json!({ "name": name, "text": found.document().text() })))
+    aside(move || {
+        let found = Scenario::load(&name)?;
+        Ok(Json(json!({ "name": name, "text": found.document().text() })))
+    })
+    .await
 }
 
 /// A scenario sent by a client.
@@ -353,8 +358,12 @@ async fn ask(
     let asked: Asked =
         model.parse().map_err(|error: UnknownModel| Problem::bad(error.to_string()))?;
     let changes = changes(&asking.what_if)?;
-    let version = server.runs.version(&id)?;
-    let mut question = Question { id, version, model, changes: asking.what_if };
+    let runs = Arc::clone(&server.runs);
+    let mut question = aside(move || {
+        let version = runs.version(&id)?;
+        Ok(Question { id, version, model, changes: asking.what_if })
+    })
+    .await?;
     if let Some(known) = known(&server, &question) {
         return Ok(as_json(known.to_string()));
     }

@@ -1,9 +1,9 @@
-//! The response to a failed request: a status and `{"error", "help", "faults"}`.
+//! The response to a failed request: a status and `{"error", "faults", "overload"}`.
 
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use foretell_core::Error;
+use foretell_core::{Error, WhatIfError};
 use foretell_scenarios::ScenarioErrors;
 use serde::Serialize;
 
@@ -13,6 +13,15 @@ pub(crate) struct Problem {
     status: StatusCode,
     error: String,
     faults: Vec<Fault>,
+    overload: Option<Overload>,
+}
+
+/// Why a question has no answer: a workload would issue requests faster than they complete.
+#[derive(Debug, Serialize)]
+struct Overload {
+    workload: String,
+    #[serde(flatten)]
+    of: foretell_core::Overload,
 }
 
 /// A fault of a scenario, and its place.
@@ -31,7 +40,7 @@ pub(crate) struct Fault {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, error: impl Into<String>) -> Self {
-        Self { status, error: error.into(), faults: Vec::new() }
+        Self { status, error: error.into(), faults: Vec::new(), overload: None }
     }
 
     pub(crate) fn bad(error: impl Into<String>) -> Self {
@@ -88,7 +97,13 @@ impl Problem {
             Error::Scenario(errors) => faults(errors, text),
             _ => Vec::new(),
         };
-        Self { status, error: error.lines(), faults }
+        let overload = match error {
+            Error::WhatIf(WhatIfError::Overload { workload, overload }) => {
+                Some(Overload { workload: workload.clone(), of: overload.clone() })
+            }
+            _ => None,
+        };
+        Self { status, error: error.lines(), faults, overload }
     }
 }
 
@@ -99,7 +114,28 @@ impl IntoResponse for Problem {
             error: String,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             faults: Vec<Fault>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            overload: Option<Overload>,
         }
-        (self.status, Json(Body { error: self.error, faults: self.faults })).into_response()
+        let Self { status, error, faults, overload } = self;
+        (status, Json(Body { error, faults, overload })).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_overload_is_named_apart_from_the_words() {
+        let of = foretell_core::Overload { resource: "brick3.disk0".to_owned(), factor: 2.5 };
+        let error = WhatIfError::Overload { workload: "web".to_owned(), overload: of };
+        let problem = Problem::from(Error::WhatIf(error));
+        assert_eq!(problem.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let found = serde_json::to_value(problem.overload).unwrap();
+        let wanted = json!({ "workload": "web", "resource": "brick3.disk0", "factor": 2.5 });
+        assert_eq!(found, wanted);
     }
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use axum::http::StatusCode;
 use foretell_core::records::STORE_FILE;
 use foretell_core::{Error, Run, RunDirectory, SCENARIO_FILE, Scenario, TRUTH_FILE};
+use foretell_files::FilesError;
 use foretell_scenarios::Change;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -58,25 +59,25 @@ impl Status {
 }
 
 /// A run of this server since its start.
-#[derive(Debug)]
 pub(crate) struct Entry {
     number: u64,
     title: String,
     /// Until the run begins.
-    scenario: Mutex<Option<Scenario>>,
-    directory: PathBuf,
+    pending: Mutex<Option<Pending>>,
     status: watch::Sender<Status>,
     stop: AtomicBool,
+}
+
+/// A run that waits. If it never begins, its directory goes with it, except for files that the user put there.
+struct Pending {
+    scenario: Scenario,
+    directory: RunDirectory,
 }
 
 impl Entry {
     /// Ends a run. Of a run that is not kept, nothing stays.
     fn end(&self, status: Status) {
-        lock(&self.scenario).take();
-        if status != Status::Done {
-            // files that the user put there stay
-            foretell_files::release_directory(&self.directory);
-        }
+        lock(&self.pending).take();
         self.status.send_replace(status);
     }
 }
@@ -157,6 +158,10 @@ impl Runs {
                 format!("`{SERVED}` in it is a link or a file; runs are kept in a directory");
             return Err(io::Error::other(message));
         }
+        for (_, path) in numbered(directory).into_iter().filter(|(_, path)| holds(path, &[])) {
+            // what cannot be removed does no harm: its number is not given again
+            let _ = RunDirectory::remove_unfinished(&path);
+        }
         let next = 1 + numbers(directory).max().unwrap_or(0);
         let state = State { next, ..State::default() };
         let state = Arc::new((Mutex::new(state), Condvar::new()));
@@ -175,20 +180,29 @@ impl Runs {
     /// Puts a run into the queue.
     pub(crate) fn begin(&self, scenario: Scenario, title: String) -> Result<Listed, Problem> {
         let kept = numbers(&self.directory).count();
+        let has_room = |state: &State| {
+            if state.queue.len() >= limits::WAITING {
+                return Err(Problem::busy(format!("{} runs are waiting already", limits::WAITING)));
+            }
+            if kept + state.queue.len() >= limits::KEPT {
+                return Err(Problem::busy(format!("{} runs are kept; remove some", limits::KEPT)));
+            }
+            Ok(())
+        };
+        let next = {
+            let state = lock(&self.state.0);
+            has_room(&state)?;
+            state.next
+        };
+        // without the lock, so that no other request waits for the file system
+        let (number, directory) = self.reserve(next)?;
         let mut state = lock(&self.state.0);
-        if state.queue.len() >= limits::WAITING {
-            return Err(Problem::busy(format!("{} runs are waiting already", limits::WAITING)));
-        }
-        if kept + state.queue.len() >= limits::KEPT {
-            return Err(Problem::busy(format!("{} runs are kept; remove some", limits::KEPT)));
-        }
-        let (number, directory) = self.reserve(state.next)?;
-        state.next = number + 1;
+        has_room(&state)?;
+        state.next = state.next.max(number + 1);
         let entry = Arc::new(Entry {
             number,
             title: if title.is_empty() { format!("run {number}") } else { title },
-            scenario: Mutex::new(Some(scenario)),
-            directory,
+            pending: Mutex::new(Some(Pending { scenario, directory })),
             status: watch::Sender::new(Status::Waiting),
             stop: AtomicBool::new(false),
         });
@@ -200,35 +214,38 @@ impl Runs {
 
     /// Makes the directory of a new run, with this number or a later one that is free. Another server of the same
     /// directory cannot make it, too.
-    fn reserve(&self, from: u64) -> Result<(u64, PathBuf), Problem> {
-        let unusable = |error: io::Error| {
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            Problem::new(status, format!("cannot make a directory in `{SERVED}`: {error}"))
-        };
-        let served = served(&self.directory)
-            .ok_or_else(|| unusable(io::Error::from(io::ErrorKind::NotADirectory)))?;
+    fn reserve(&self, from: u64) -> Result<(u64, RunDirectory), Problem> {
+        let served = served(&self.directory).ok_or_else(|| {
+            let fault = format!("cannot keep runs: `{SERVED}` is not a directory");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, fault)
+        })?;
         let mut number = from;
         loop {
-            let directory = served.join(format!("run-{number}"));
-            match foretell_files::reserve_directory(&directory) {
-                Ok(()) => return Ok((number, directory)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(unusable(error)),
+            match RunDirectory::reserve(&served.join(format!("run-{number}"))) {
+                Ok(directory) => return Ok((number, directory)),
+                Err(Error::Files(FilesError::Exists { .. })) => number += 1,
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
     /// All runs: first those of this server, the latest first.
     pub(crate) fn list(&self) -> Vec<Listed> {
-        let entries: Vec<Arc<Entry>> = {
-            let mut state = lock(&self.state.0);
-            // another server of the same directory, or the user, may have removed a run
-            let is_there =
-                |entry: &Entry| self.served(entry.number).is_some_and(|path| is_run(&path));
-            let is_kept = |entry: &Entry| *entry.status.borrow() == Status::Done;
-            state.entries.retain(|_, entry| !is_kept(entry) || is_there(entry));
-            state.entries.values().map(Arc::clone).collect()
+        let mut entries: Vec<Arc<Entry>> =
+            lock(&self.state.0).entries.values().map(Arc::clone).collect();
+        // another server of the same directory, or the user, may have removed a run: files are looked at without the
+        // lock, so that no other request waits for them
+        let is_gone = |entry: &Entry| {
+            *entry.status.borrow() == Status::Done
+                && !self.served(entry.number).is_some_and(|path| is_run(&path))
         };
+        let gone: Vec<_> = entries.extract_if(.., |entry| is_gone(entry)).collect();
+        {
+            let mut state = lock(&self.state.0);
+            for entry in gone {
+                state.entries.remove(&entry.number);
+            }
+        }
         let mut served: BTreeMap<u64, Listed> =
             entries.iter().map(|entry| (entry.number, listed(entry))).collect();
         for number in numbers(&self.directory) {
@@ -323,11 +340,14 @@ impl Runs {
             && !entry.status.borrow().is_over()
         {
             entry.stop.store(true, Ordering::Relaxed);
-            let mut state = lock(&self.state.0);
-            if let Some(place) = state.queue.iter().position(|waiting| waiting.number == number) {
-                state.queue.remove(place);
+            let is_waiting = {
+                let queue = &mut lock(&self.state.0).queue;
+                let place = queue.iter().position(|waiting| waiting.number == number);
+                place.map(|place| queue.remove(place)).is_some()
+            };
+            if is_waiting {
                 entry.end(Status::Stopped);
-                forget_ended(&mut state);
+                forget_ended(&mut lock(&self.state.0));
             }
             return Ok(());
         }
@@ -409,14 +429,20 @@ fn served(directory: &Path) -> Option<PathBuf> {
     (!is_other).then_some(served)
 }
 
+/// What has the name of a run of this server, or of another one of the same directory: its number and path.
+fn numbered(directory: &Path) -> Vec<(u64, PathBuf)> {
+    let Some(served) = served(directory) else { return Vec::new() };
+    let number = |name: &str| {
+        let number: u64 = name.strip_prefix("run-")?.parse().ok()?;
+        (format!("run-{number}") == name).then_some(number)
+    };
+    let found = directories(&served).filter_map(|name| Some((number(&name)?, served.join(name))));
+    found.collect()
+}
+
 /// Numbers of the runs that this server, or an earlier one, has kept.
 fn numbers(directory: &Path) -> impl Iterator<Item = u64> + use<> {
-    let served = served(directory);
-    let names = served.iter().flat_map(|served| directories(served)).collect::<Vec<_>>();
-    let numbers = names.into_iter().filter_map(|name| name.strip_prefix("run-")?.parse().ok());
-    numbers.filter(move |number| {
-        served.as_ref().is_some_and(|served| is_run(&served.join(format!("run-{number}"))))
-    })
+    numbered(directory).into_iter().filter(|(_, path)| is_run(path)).map(|(number, _)| number)
 }
 
 /// Forgets the oldest runs that ended and were not kept.
@@ -469,15 +495,10 @@ fn work(shared: &(Mutex<State>, Condvar)) {
     reason = "a run may take so long at most, and reports now and then"
 )]
 fn simulate(entry: &Entry) -> Result<(), String> {
-    let served = entry.directory.parent().expect("it is below the served directory");
-    // a link may lead to a directory that is not ours
-    if fs::symlink_metadata(served).is_ok_and(|found| !found.is_dir()) {
-        return Err(format!("`{}` is not a directory", served.display()));
-    }
-    let scenario = lock(&entry.scenario).take().expect("a run begins once");
+    let Pending { scenario, directory } = lock(&entry.pending).take().expect("a run begins once");
     let (began, mut reported_at) = (Instant::now(), None::<Instant>);
     let mut late = false;
-    let found = foretell_core::record(&scenario, &entry.directory, |progress| {
+    let found = foretell_core::record_into(directory, &scenario, |progress| {
         late = began.elapsed() > limits::RUN;
         if late || entry.stop.load(Ordering::Relaxed) {
             return ControlFlow::Break(());

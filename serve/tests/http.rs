@@ -218,6 +218,7 @@ fn every_page_has_what_it_needs_and_the_api_is_described() {
     for (path, kind) in [
         ("/", "text/html"),
         ("/app.js", "javascript"),
+        ("/curve.js", "javascript"),
         ("/app.css", "css"),
         ("/chart.js", "javascript"),
         ("/chart.css", "css"),
@@ -618,6 +619,55 @@ fn nothing_stays_of_runs_that_were_stopped() {
     let runs = fs::read_dir(server.directory.path().join("served")).unwrap().flatten();
     let left: Vec<_> = runs.map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Copies a directory, without the locks of its processes: what they leave if they are killed.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_killed_server_leaves_nothing_for_the_next_one() {
+    let first = Server::new();
+    let kept = first.run();
+    let long = SCENARIO.replace("2 s", "1000 h");
+    let begun = [(); 2].map(|()| first.post("/api/runs", &json!({ "text": long })).json());
+    let ids = begun.map(|begun| begun["id"].as_str().unwrap().to_owned());
+    first.wait(&ids[0], "running");
+    first.wait(&ids[1], "waiting");
+    // directories of the user's own
+    let place = first.directory.path().join("served");
+    fs::create_dir(place.join("run-7")).unwrap();
+    fs::create_dir_all(place.join("run-8/mine")).unwrap();
+    let numbers = |place: &Path| {
+        let entries = fs::read_dir(place).unwrap().flatten();
+        let mut names: Vec<_> = entries.map(|one| one.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let all = ["run-1", "run-2", "run-3", "run-7", "run-8"];
+    assert_eq!(numbers(&place), all);
+    let later = tempfile::tempdir().unwrap();
+    copy(&place, &later.path().join("served"));
+    begin(later.path(), None);
+    assert_eq!(numbers(&later.path().join("served")), ["run-1", "run-7", "run-8"]);
+    // the first server lives, and another one beside it removes nothing
+    let second = first.again();
+    assert_eq!(numbers(&place), all);
+    assert_eq!(second.get(&format!("/api/runs/{kept}")).status, 200);
+    for id in ids {
+        assert_eq!(first.send("DELETE", &format!("/api/runs/{id}"), "", "").status, 204);
+        first.wait(&id, "stopped");
+    }
+    assert_eq!(numbers(&place), ["run-1", "run-7", "run-8"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use foretell_ati::Resource;
 use foretell_scenarios::device;
 use foretell_sorted::SortedMap;
-use foretell_units::{HostId, Op, SimSpan, SimTime};
+use foretell_units::{HostId, Op, SimSpan, SimTime, is_zero};
 use foretell_workloads::transaction::Unit;
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -147,12 +147,6 @@ pub struct Unfinished {
     /// Ursa Minor fewer than `min_write`, or than a read needs. Only if there are any.
     #[serde(skip_serializing_if = "is_zero")]
     pub waiting_below_min_size: u64,
-}
-
-/// Whether a number is left out of results, because nothing was counted.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-pub(crate) fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// How much of a trace was replayed, including the warm-up.

@@ -3,12 +3,12 @@
 use foretell_scenarios::outages::Action;
 use foretell_sorted::SortedMap;
 use foretell_systems::{HoursLeft, RunPhase, Unit};
-use foretell_units::SimTime;
+use foretell_units::{SimTime, is_zero};
 use serde::Serialize;
 
 use crate::cluster::Cluster;
 use crate::outages::Second;
-use crate::truth::{ResponseTime, is_zero, response_time};
+use crate::truth::{ResponseTime, response_time};
 
 /// The effects of failures on a run.
 #[derive(Clone, Debug, Serialize)]

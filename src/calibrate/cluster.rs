@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_files::{Directory, Purpose};
+use foretell_input::one_line;
 use foretell_twin::fitted::{at_points, document, same, table};
 use foretell_twin::points::{self, LeftOut, Points, Row};
 use foretell_twin::report::{self, Outcome};
@@ -13,6 +14,7 @@ use serde_json::json;
 use crate::cli::CalibrateClusterArguments;
 use crate::failure::Failure;
 use crate::jobs;
+use crate::output::note;
 
 /// Runs the command.
 pub(super) fn calibrate(arguments: &CalibrateClusterArguments) -> Result<(), Failure> {
@@ -83,10 +85,10 @@ fn text(
         text.push_str(&report::table_of_rows(&at_points(fitted, map)));
     }
     for (row, reason) in &fitted.unused {
-        let _ = writeln!(text, "note: row {row} is not used: {reason}");
+        text.push_str(&note(&format!("row {row} is not used: {reason}")));
     }
     for line in not_read {
-        let _ = writeln!(text, "{line}");
+        let _ = writeln!(text, "{}", one_line(line));
     }
     if let Some(predicted) = predicted {
         text.push_str("\nPredicted (* fitted to)\n");

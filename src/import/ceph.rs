@@ -9,11 +9,13 @@ use foretell_ceph_maps::{
     Check, Imported, Inventory, Levels, Scenario, Situation, check, keepable, read_files, scenario,
 };
 use foretell_files::{Directory, FileKind, Purpose};
+use foretell_input::one_line;
 use serde_json::{Value, json};
 
 use crate::cli::{CephArguments, Inputs};
 use crate::failure::Failure;
 use crate::import::pools::Pools;
+use crate::output::note;
 
 /// The file in which an imported cluster is kept.
 pub(crate) const MAP_FILE: &str = "ceph-map.json";
@@ -93,9 +95,7 @@ fn cluster(
     } else {
         let mut text = summary(map, inventory, checked.as_ref());
         text.push_str(&pools.text());
-        for note in &notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        text.extend(notes.iter().map(|text| note(text)));
         if let Some(path) = &arguments.mappings {
             let _ = writeln!(text, "mappings in {}", path.display());
         }
@@ -124,11 +124,11 @@ fn write_scenario(text: &mut String, directory: &Path, scenario: Option<&Scenari
     let file = directory.join(SCENARIO_FILE);
     let _ = writeln!(text, "a scenario of it is in {0}: foretell run {0}", file.display());
     for caveat in &scenario.caveats {
-        let _ = writeln!(text, "differs from the cluster: {caveat}");
+        let _ = writeln!(text, "differs from the cluster: {}", one_line(caveat));
     }
     text.push_str("measure next:\n");
     for step in &scenario.measure {
-        let _ = writeln!(text, "- {step}");
+        let _ = writeln!(text, "- {}", one_line(step));
     }
 }
 
@@ -168,8 +168,10 @@ fn document(map: &ClusterMap, check: Option<&Check>, notes: &[String]) -> Value 
 
 fn summary(map: &ClusterMap, inventory: &Inventory, check: Option<&Check>) -> String {
     let mut text = String::new();
-    let version =
-        inventory.version.as_ref().map_or(String::new(), |version| format!("Ceph {version}, "));
+    let version = inventory
+        .version
+        .as_ref()
+        .map_or(String::new(), |version| format!("Ceph {}, ", one_line(version)));
     let (osds, pools, groups) = (map.existing().count(), map.pools().len(), map.group_count());
     let _ = writeln!(text, "{version}{osds} OSDs, {pools} pools, {groups} placement groups");
     if let Some(check) = check {
@@ -278,9 +280,7 @@ fn crush(arguments: &CephArguments, map: &CrushMap, mut notes: Vec<String>) -> R
         ));
     }
     notes.extend(map.notes());
-    for note in &notes {
-        let _ = writeln!(text, "note: {note}");
-    }
+    text.extend(notes.iter().map(|text| note(text)));
     document["notes"] = json!(notes);
     crate::output::print(&if arguments.json { crate::output::json(&document) } else { text })
 }

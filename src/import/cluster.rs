@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use foretell_files::{Directory, Purpose};
+use foretell_input::one_line;
 use foretell_twin::points::{self, LeftOut, Points, Row};
 use foretell_twin::{MAP_FILE, Map, Source, Written, no_configuration, write};
 use serde_json::json;
 
 use crate::cli::ClusterArguments;
 use crate::failure::Failure;
+use crate::output::note;
 
 /// Runs the command.
 pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
@@ -58,34 +60,36 @@ pub(super) fn import(arguments: &ClusterArguments) -> Result<(), Failure> {
     }
     let mut text = String::new();
     for config in &map.config {
+        let name = one_line(&config.name);
         match (&config.scenario, &config.refused) {
             (Some(file), _) => {
                 let is_used = |row: &&Row| row.config == config.name && config.suits(row).is_ok();
                 let measured = rows.iter().filter(is_used).count();
                 let assumed = config.assumed.len();
                 let s = if assumed == 1 { "" } else { "s" };
-                let _ = write!(text, "{}: {file}, {assumed} assumption{s}", config.name);
+                let _ = write!(text, "{name}: {file}, {assumed} assumption{s}");
                 if !rows.is_empty() {
                     let _ = write!(text, ", {measured} points");
                 }
                 if let Some(background) = &config.background {
-                    let _ =
-                        write!(text, ", measured beside `{background}`, which is not simulated");
+                    let _ = write!(
+                        text,
+                        ", measured beside `{}`, which is not simulated",
+                        one_line(background)
+                    );
                 }
                 text.push('\n');
             }
             (None, reason) => {
-                let reason = reason.as_deref().unwrap_or_default();
-                let _ = writeln!(text, "{}: refused: {reason}", config.name);
+                let reason = one_line(reason.as_deref().unwrap_or_default());
+                let _ = writeln!(text, "{name}: refused: {reason}");
             }
         }
     }
     for row in left_out.iter().filter(|left_out| left_out.row.is_some()) {
-        let _ = writeln!(text, "{}", row.text());
+        let _ = writeln!(text, "{}", one_line(&row.text()));
     }
-    for note in &notes {
-        let _ = writeln!(text, "note: {note}");
-    }
+    text.extend(notes.iter().map(|text| note(text)));
     let _ = writeln!(
         text,
         "{} scenarios in {}; what was assumed is listed in {}",

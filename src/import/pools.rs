@@ -7,13 +7,12 @@ use foretell_ceph_maps::{
     Capacity, Levels, Shortage, Situation, Survives, Whole, capacity, osd_bytes, shortages,
     whole_capacity,
 };
+use foretell_report::survivors;
 use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
 use super::in_tib;
 use foretell_core::Prices;
-
-use crate::capacity::survivors;
 
 const TIB: f64 = (1_u64 << 40) as f64;
 
@@ -182,7 +181,7 @@ impl<'a> Pools<'a> {
                 cost.map_or("-".to_owned(), |cost| format!("{cost:.0}")),
             ]);
         }
-        let mut text = format!("{table}\n");
+        let mut text = format!("{}\n", crate::screen::fitted(&table, 1));
         let Whole { raw_bytes, fill, full_ratio, .. } = &self.whole;
         let (used, full) = (100.0 * fill, 100.0 * full_ratio);
         let _ = write!(text, "all drives: {}", in_tib(*raw_bytes));
@@ -218,7 +217,7 @@ fn known(is_known: bool, amount: String) -> String {
 /// The failures that every placement by the rule bears; then those that this placement bears, if these are more.
 fn failures(capacity: &Capacity, of: fn(&Survives) -> (usize, usize)) -> String {
     let by = |count: fn((usize, usize)) -> usize| {
-        survivors(capacity.survives.iter().map(|kind| (count(of(kind)), kind.kind.clone())))
+        survivors(capacity.survives.iter().map(|kind| (count(of(kind)) as u64, &kind.kind)))
     };
     let (rule, now) = (by(|(rule, _)| rule), by(|(_, now)| now));
     if rule == now { rule } else { format!("{rule} (now {now})") }

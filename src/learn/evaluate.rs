@@ -284,7 +284,7 @@ fn as_text(
     text += &fitted(&table, 1);
     text.push('\n');
     for note in rows::caveats(data, Some(parts)) {
-        let _ = writeln!(text, "\nnote: {note}");
+        let _ = write!(text, "\n{}", crate::output::note(&note));
     }
     for model in evaluated {
         if let Some(coverage) = &model.coverage {

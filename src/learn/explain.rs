@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use foretell_files::{Directory, Purpose};
+use foretell_input::one_line;
 use foretell_learn::metrics::Scores;
 use foretell_learn::{Dependence, Explanation, Importance, Learned};
 use foretell_pictures::{Chart, draw};
@@ -97,14 +98,18 @@ fn as_text(model: &str, target: &str, found: &Explanation) -> String {
     let Explanation { importances, dependences, curve } = found;
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
-    let mut text =
-        format!("{model} for `{target}`\n\nerror on rows left out when a feature is shuffled\n");
+    let mut text = format!(
+        "{model} for `{}`\n\nerror on rows left out when a feature is shuffled\n",
+        one_line(target)
+    );
     for Importance { feature, rmse_ratio, mape_points } in importances {
+        let feature = one_line(feature);
         let points = percent(*mape_points);
         let _ =
             writeln!(text, "  {feature:<28} RMSE x {rmse_ratio:.3}, MAPE {points:>8} points more");
     }
     for (feature, places) in dependences {
+        let feature = one_line(feature);
         let _ =
             writeln!(text, "\nmean prediction by `{feature}` (a tenth of the rows below, above)");
         for Dependence { value, mean, tenths, share, .. } in places {

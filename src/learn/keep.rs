@@ -64,9 +64,7 @@ pub(super) fn train(arguments: &TrainArguments) -> Result<String, Failure> {
         super::error_size(scores.mae, 6),
         relative(&scores)
     );
-    for note in rows::caveats(&data, None) {
-        let _ = writeln!(text, "note: {note}");
-    }
+    text.extend(rows::caveats(&data, None).iter().map(|text| crate::output::note(text)));
     Ok(text)
 }
 

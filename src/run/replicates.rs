@@ -5,9 +5,8 @@
 //! that depends on few requests, such as a maximum, is not.
 
 use foretell_scenarios::Document;
-use foretell_sim::batches::student_t_975;
 use foretell_sim::truth::Truth;
-use foretell_units::Seed;
+use foretell_units::{Seed, student_t_975};
 use serde_json::{Map, Value, json};
 
 use crate::cli::RunArguments;

@@ -72,7 +72,7 @@ impl Plan {
         }
         text.push('\n');
         if let Some(note) = &self.note {
-            let _ = writeln!(text, "note: {note}");
+            text.push_str(&crate::output::note(note));
         }
         text
     }
@@ -150,18 +150,17 @@ pub(super) fn check(
     }
     let (left_out, named) = wrong.into_inner().expect("no thread panics");
     if left_out > 0 && sweep.invalid == Invalid::Refuse {
-        let mut text = format!(
+        let message = format!(
             "{left_out} of {} design points are not valid scenarios; a condition in `constraints` can \
              exclude them, or `invalid = \"drop\"` leaves them out",
             manifest.points
         );
-        for fault in named.values() {
-            let _ = write!(text, "\n  {fault}");
-        }
+        let mut places: Vec<String> =
+            named.values().flat_map(|fault| fault.lines()).map(str::to_owned).collect();
         if left_out > named.len() as u64 {
-            let _ = write!(text, "\n  ... and {} more", left_out - named.len() as u64);
+            places.push(format!("... and {} more", left_out - named.len() as u64));
         }
-        return Err(Failure::Usage(text));
+        return Err(Failure::Several { message, places });
     }
     let runs = runs_of(shard, manifest.runs());
     let estimate = if timed { estimate(prepared, runs, shard) } else { None };

@@ -1,14 +1,14 @@
 //! What writing cost solid-state drives: a row for each kind of drive of each group of hosts, by the drive that wears out
 //! first.
 
+use std::cmp::Ordering;
+
 use comfy_table::Table;
+use foretell_report::LEAST_TO_EXTRAPOLATE_S;
 use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::{FlashTruth, Truth};
 
 use super::{number, table};
-
-/// Measured time from which bytes and years are extrapolated. A few seconds say little about a day.
-const LEAST_TO_EXTRAPOLATE_S: f64 = 60.0;
 
 /// The drives of a kind in a group of hosts.
 struct Drives {
@@ -34,7 +34,7 @@ pub(super) fn table_of(scenario: &Scenario, truth: &Truth) -> Option<Table> {
             match kinds.iter_mut().find(|known| known.name == name) {
                 Some(known) => {
                     known.all = known.all.and(&flash);
-                    if wear(&flash) > wear(&known.worst.0) {
+                    if by_wear(&flash, &known.worst.0).is_gt() {
                         known.worst = one();
                     }
                 }
@@ -42,7 +42,7 @@ pub(super) fn table_of(scenario: &Scenario, truth: &Truth) -> Option<Table> {
             }
         }
     }
-    kinds.sort_by(|a, b| wear(&b.worst.0).total_cmp(&wear(&a.worst.0)));
+    kinds.sort_by(|a, b| by_wear(&b.worst.0, &a.worst.0));
     let carries = truth.simulated_seconds >= LEAST_TO_EXTRAPOLATE_S;
     let mut head = vec!["", "drives", "MB/s each", "amplified", "erased", "worst", "its MB/s"];
     if carries {
@@ -76,11 +76,52 @@ pub(super) fn table_of(scenario: &Scenario, truth: &Truth) -> Option<Table> {
     (!kinds.is_empty()).then_some(rows)
 }
 
-/// How fast a drive wears, for comparison with others: by its endurance, or by what is written to each drive if that is
-/// unknown.
-fn wear(flash: &FlashTruth) -> f64 {
-    match flash.endurance_bytes {
-        Some(bytes) if bytes > 0 => flash.written_bytes as f64 / bytes as f64,
-        _ => flash.written_bytes as f64 / f64::from(flash.drives) / 1e30,
+/// Compares how fast two drives wear: by their endurance. A drive of unknown endurance comes after all others; two such
+/// drives are compared by what is written to each drive.
+fn by_wear(a: &FlashTruth, b: &FlashTruth) -> Ordering {
+    let written = |flash: &FlashTruth| flash.written_bytes as f64;
+    let worn = |flash: &FlashTruth| {
+        let endurance = flash.endurance_bytes.filter(|bytes| *bytes > 0)?;
+        Some(written(flash) / endurance as f64)
+    };
+    let each = |flash: &FlashTruth| written(flash) / f64::from(flash.drives);
+    match (worn(a), worn(b)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (None, None) => each(a).total_cmp(&each(b)),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drive_that_wears_out_first_comes_first() {
+        let drive = |drives, written_bytes, endurance_bytes| FlashTruth {
+            drives,
+            written_bytes,
+            programmed_bytes: 0,
+            moved_bytes: 0,
+            write_amplification: None,
+            blocks_erased: 0,
+            written_bytes_per_day: 0.0,
+            endurance_bytes,
+            years_until_worn: None,
+        };
+        let all = [
+            drive(1, 10, Some(100)),
+            drive(1, 50, Some(1000)),
+            // even if nothing is written to drives whose endurance is known
+            drive(1, 0, Some(100)),
+            // to each of two drives less than to the one after
+            drive(1, 60, None),
+            drive(2, 100, Some(0)),
+        ];
+        for (place, a) in all.iter().enumerate() {
+            for b in &all[place + 1..] {
+                assert!(by_wear(a, b).is_gt() && by_wear(b, a).is_lt(), "{a:?} {b:?}");
+            }
+        }
     }
 }

@@ -3,11 +3,12 @@
 //! `docs/clusters.md` describes every key. Any value may be absent or `null`, which means unknown.
 //! A configuration that cannot be read is left out with the reason. Keys that are not used are named.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
-use foretell_sorted::{SortedMap, SortedSet};
+use foretell_sorted::SortedMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -251,7 +252,7 @@ impl Source {
                 listed(&twice)
             ));
         }
-        let mut surplus = SortedSet::new();
+        let mut surplus = BTreeSet::new();
         surplus.extend(top.keys().filter(|key| !TOP.contains(&key.as_str())).cloned());
         let empty = Map::new();
         let table = |key: &str| match top.get(key) {
@@ -326,7 +327,7 @@ impl Source {
 }
 
 /// Adds the keys of a table that are not used; `read`: what was read of it.
-fn not_used(written: &Value, read: &impl Serialize, path: &str, found: &mut SortedSet<String>) {
+fn not_used(written: &Value, read: &impl Serialize, path: &str, found: &mut BTreeSet<String>) {
     let read = serde_json::to_value(read).expect("numbers and texts");
     unused(written, &read, path, found);
 }

@@ -1,8 +1,8 @@
 //! Keys of a JSON document that occur twice, and keys that a reader does not use.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use foretell_sorted::SortedSet;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut seen = SortedSet::new();
+        let mut seen = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
             let path = joined(&self.path, &key);
             if !seen.insert(key) {
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
 /// Adds the paths of keys of `written` that are not in `used`, which has all keys that a reader knows. Keys without a
 /// value count as absent.
-pub(crate) fn unused(written: &Value, used: &Value, path: &str, found: &mut SortedSet<String>) {
+pub(crate) fn unused(written: &Value, used: &Value, path: &str, found: &mut BTreeSet<String>) {
     match (written, used) {
         (Value::Object(written), Value::Object(used)) => {
             for (key, value) in written.iter().filter(|(_, value)| !value.is_null()) {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_not_known_are_found() {
-        let mut found = SortedSet::new();
+        let mut found = BTreeSet::new();
         let written = json!({"a": {"x": 1, "y": null}, "l": [{"k": 1, "m": 2}], "z": 3});
         let used = json!({"a": {"b": null}, "l": [{"k": 1}]});
         unused(&written, &used, "", &mut found);

@@ -11,7 +11,7 @@ use foretell_core::Error;
 use foretell_core::Simulation;
 use foretell_core::jobs::Workers;
 use foretell_input::Limit;
-use foretell_scenarios::Document;
+use foretell_scenarios::{Document, ScenarioError};
 use foretell_sim::truth::{Truth, WorkloadTruth};
 use foretell_sorted::SortedMap;
 use foretell_units::Bytes;
@@ -76,8 +76,10 @@ impl Twin {
             Document::load(&path)?.check()?;
             let text = foretell_input::text(&path, Limit::SCENARIO)
                 .map_err(|error| Error::Invalid(format!("`{}`: {error}", path.display())))?;
-            let table: Table = toml::from_str(&text)
-                .map_err(|error| Error::Invalid(format!("`{}`: {error}", path.display())))?;
+            let shown = path.display().to_string();
+            let table: Table = toml::from_str(&text).map_err(|error| {
+                Error::Invalid(ScenarioError::of_toml(&shown, &text, &error).line())
+            })?;
             tables.insert(file.clone(), table);
         }
         Ok(Self { map, tables })

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
+use foretell_scenarios::ScenarioError;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Drive, INTERFACES_OF_GATEWAYS, MOST_BYTES, Source};
@@ -187,7 +188,8 @@ impl Map {
             ))
         })?;
         let map: Self = toml::from_str(&text).map_err(|error| {
-            Error::Invalid(format!("`{shown}` is not a map of clusters: {error}"))
+            let fault = ScenarioError::of_toml(MAP_FILE, &text, &error).line();
+            Error::Invalid(format!("`{shown}` is not a map of clusters: {fault}"))
         })?;
         for config in &map.config {
             let wrong = |what: &str| {

@@ -13,6 +13,7 @@ use std::path::Path;
 
 use foretell_core::Error;
 use foretell_input::Limit;
+use foretell_scenarios::ScenarioError;
 use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -316,7 +317,8 @@ impl Values {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let kept: Kept = toml::from_str(text).map_err(|error| error.to_string())?;
+        let kept: Kept = toml::from_str(text)
+            .map_err(|error| ScenarioError::of_toml(FITTED_FILE, text, &error).line())?;
         let mut values = Self::default();
         for (name, factor) in &kept.factor {
             let at = PARAMETERS.iter().position(|parameter| parameter.name == name);

@@ -3,6 +3,7 @@
 //! Rows are numbered from 1, beginning with the first row below the column names. A row that cannot be read is left out
 //! with the reason.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use foretell_core::Error;
@@ -208,14 +209,13 @@ pub fn parse(text: &str) -> Result<Points, String> {
 
 /// Notes about columns that are not used, or that occur twice.
 fn columns_not_used(header: &csv::StringRecord) -> Vec<String> {
-    let names: Vec<&str> = header.iter().map(str::trim).collect();
     let is_known = |name: &str| REQUIRED.contains(&name) || OPTIONAL.contains(&name);
-    let (mut unused, mut twice) = (Vec::new(), Vec::new());
-    for (place, name) in names.iter().enumerate() {
-        if names[..place].contains(name) {
-            twice.push((*name).to_owned());
+    let (mut seen, mut unused, mut twice) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for name in header.iter().map(str::trim) {
+        if !seen.insert(name) {
+            twice.push(name.to_owned());
         } else if !is_known(name) {
-            unused.push((*name).to_owned());
+            unused.push(name.to_owned());
         }
     }
     let mut notes = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use foretell_input::one_line;
 use foretell_sorted::{SortedMap, SortedSet};
 use serde_json::{Value, json};
 
@@ -287,7 +288,8 @@ pub fn table_of_errors(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Table with one row a line. A row beside background work that is not simulated has the mark `!`.
+/// Table with one row a line. Marks: `*` for a row that parameters were fitted to, `!` for a row beside background work
+/// that is not simulated.
 pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     let _ = writeln!(
@@ -301,17 +303,15 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         let row = &outcome.row;
         let depth = row.outstanding.map_or_else(|| "-".to_owned(), |depth| depth.to_string());
-        let mark = match (outcome.is_fitted_to, outcome.beside.is_some()) {
-            (true, _) => "*",
-            (false, true) => "!",
-            (false, false) => "",
-        };
-        let config: String = row.config.chars().take(40).collect();
+        let fitted_to = if outcome.is_fitted_to { "*" } else { "" };
+        let beside = if outcome.beside.is_some() { "!" } else { "" };
+        let marks = format!("{fitted_to}{beside}");
+        let config: String = one_line(&row.config).chars().take(40).collect();
         let _ =
-            write!(text, " {:>5}{mark:<1} {config:<40} {:<26} {depth:>6}", row.number, row.class());
+            write!(text, " {:>5}{marks:<2}{config:<40} {:<26} {depth:>6}", row.number, row.class());
         match &outcome.predicted {
             Err(reason) => {
-                let _ = writeln!(text, "  not predicted: {reason}");
+                let _ = writeln!(text, "  not predicted: {}", one_line(reason));
             }
             Ok(predicted) => {
                 let error =
@@ -334,7 +334,8 @@ pub fn table_of_rows(outcomes: &[Outcome]) -> String {
         let rows = outcomes.iter().filter(|one| one.beside.as_ref() == Some(background));
         let _ = writeln!(
             text,
-            " ! measured beside `{background}`, which is not simulated: {}",
+            " ! measured beside `{}`, which is not simulated: {}",
+            one_line(background),
             match rows.count() {
                 1 => "1 row".to_owned(),
                 rows => format!("{rows} rows"),
@@ -354,5 +355,49 @@ mod tests {
         assert!((errors.median - 0.1).abs() < 1e-12 && (errors.most - 0.18).abs() < 1e-12);
         assert_eq!(Errors::of(&[]), None);
         assert_eq!(share_within(&[1.1, 0.8, 1.0, 1.0], 0.15), Some(0.75));
+    }
+
+    #[test]
+    fn a_row_shows_all_its_marks_and_is_one_line() {
+        let outcome = |is_fitted_to, beside: Option<&str>| Outcome {
+            row: Row {
+                number: 1,
+                config: "rep\n3".to_owned(),
+                reads: 1.0,
+                block: 4096,
+                pattern: Pattern::Random,
+                clients: None,
+                jobs: None,
+                outstanding: None,
+                measured: Figures::default(),
+                note: String::new(),
+            },
+            predicted: Err("it is\nrefused".to_owned()),
+            is_fitted_to,
+            beside: beside.map(str::to_owned),
+        };
+        let text = table_of_rows(&[
+            outcome(true, Some("deep\nscrub")),
+            outcome(true, None),
+            outcome(false, Some("deep\nscrub")),
+            outcome(false, None),
+        ]);
+        let lines: Vec<&str> = text.lines().collect();
+        let begins = [
+            "   row",
+            "     1*!rep 3",
+            "     1* rep 3",
+            "     1! rep 3",
+            "     1  rep 3",
+            " ! measured",
+        ];
+        assert_eq!(lines.len(), begins.len(), "{text}");
+        for (line, begin) in lines.iter().zip(begins) {
+            assert!(line.starts_with(begin), "{line:?} {begin:?}");
+        }
+        let places: Vec<_> =
+            lines[..5].iter().map(|line| line.find("rep").or(line.find("config"))).collect();
+        assert!(places.iter().all(|place| *place == Some(8)), "{text}");
+        assert!(text.ends_with("beside `deep scrub`, which is not simulated: 2 rows\n"), "{text}");
     }
 }

@@ -12,6 +12,7 @@ mod rate;
 mod shown;
 mod slow_clock;
 mod streams;
+mod student;
 mod time;
 
 pub use beat::Beat;
@@ -23,4 +24,10 @@ pub use rate::Rate;
 pub use shown::{by_name, relative_change};
 pub use slow_clock::SlowClock;
 pub use streams::{Owner, Seed, Stream};
+pub use student::{student_t_95, student_t_975};
 pub use time::{SimSpan, SimTime};
+
+/// Whether nothing was counted: for `skip_serializing_if` of serde.
+pub fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

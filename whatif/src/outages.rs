@@ -3,6 +3,7 @@
 
 use foretell_sorted::SortedMap;
 use foretell_systems::HoursLeft;
+use foretell_units::is_zero;
 use serde::Serialize;
 
 use crate::answer::ResponseTimeMs;
@@ -109,12 +110,6 @@ pub struct RecoveryAnswer {
     /// Why `hours_left` cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<&'static str>,
-}
-
-/// Whether a number is left out of answers, because nothing was counted.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl PhaseWorkload {

@@ -141,7 +141,7 @@ impl fmt::Display for Shown<'_> {
             ValueRef::Real(real) => real.fmt(f),
             ValueRef::Text(text) => {
                 let text: String = String::from_utf8_lossy(text).chars().take(40).collect();
-                write!(f, "the text `{}`", text.escape_debug())
+                write!(f, "the text `{text}`")
             }
             ValueRef::Blob(bytes) => write!(f, "a blob of {} bytes", bytes.len()),
         }

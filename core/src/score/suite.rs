@@ -152,7 +152,11 @@ fn changes(texts: &[String]) -> Result<Vec<Change>, Error> {
 /// Checks that every question is possible before the first is simulated.
 fn check(run: &Run, document: &Document) -> Result<(), Error> {
     document.check().map_err(|errors| {
-        Error::Invalid(format!("run `{}` of the suite: {}", run.name, errors.lines()))
+        Error::Invalid(format!(
+            "run `{}` of the suite: {}",
+            run.name,
+            errors.lines().replace('\n', "; ")
+        ))
     })?;
     for question in &run.question {
         let possible = || -> Result<_, Error> {

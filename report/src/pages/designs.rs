@@ -4,12 +4,10 @@
 use serde_json::Value;
 
 use super::run::{Run, busiest_workloads};
-use crate::cluster;
+use crate::cluster::{self, LEAST_TO_EXTRAPOLATE_S};
 use crate::page::{Part, Section, Table};
-use crate::words::{at, count, entries, known, number, percent, short_name, text};
+use crate::words::{at, count, entries, known, number, percent, short_name, survivors, text};
 
-/// Measured time from which the wear of drives is extrapolated to years.
-const LEAST_TO_EXTRAPOLATE_S: f64 = 60.0;
 const TIB: f64 = (1_u64 << 40) as f64;
 
 /// The section with one table: a column for each design, a row for each figure.
@@ -86,12 +84,7 @@ fn shown_workloads(truth: &Value) -> Vec<String> {
 /// How many units may fail, whichever they are: `2 devices or 2 hosts`; `None` if the run does not say.
 fn units(volume: &Value, key: &str) -> Option<String> {
     let kinds = volume.get(key)?.as_object()?;
-    let some = kinds.iter().filter_map(|(kind, number)| {
-        let number = number.as_u64().filter(|number| *number > 0)?;
-        Some(count(number, kind, &format!("{kind}s")))
-    });
-    let some: Vec<String> = some.collect();
-    Some(if some.is_empty() { "nothing".to_owned() } else { some.join(" or ") })
+    Some(survivors(kinds.iter().filter_map(|(kind, number)| Some((number.as_u64()?, kind)))))
 }
 
 /// The busiest resource, and whether it is a bottleneck.

@@ -288,7 +288,7 @@ fn summary(truth: &Value) -> String {
         .map(|reads| format!("; {} stale", count(reads as u64, "read was", "reads were")));
     let waiting = at(truth, &["waiting_below_min_size"]).map(|requests| {
         let requests = count(requests as u64, "request", "requests");
-        format!("; {requests} waited because too few servers of a group were up (`min_size`)")
+        format!("; {requests} waited because too few servers of a group were up")
     });
     format!(
         "{} in the measured time; {} given up{}; {}{}.",

@@ -126,7 +126,7 @@ fn cluster_section(run: &Run) -> Section {
                 short_name(resource),
                 short_name(&host.name),
                 percent(share),
-                run.truth.as_ref().map_or("", cluster::and_records)
+                run.truth.as_ref().map_or_else(String::new, cluster::and_records)
             )
         });
         let number = |kind| hosts.iter().filter(|host| host.kind == kind).count() as u64;

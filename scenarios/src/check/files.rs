@@ -20,7 +20,7 @@ impl Context<'_> {
         };
         if confined.is_some_and(|directory| !is_below(&path, Path::new(written), directory)) {
             return Err(format!(
-                "`{written}` is not below the scenario's directory, and no other file may be read here"
+                "`{written}` is not below the directory that this scenario may read, and no other file may be read here"
             ));
         }
         Ok(std::path::absolute(&path).unwrap_or(path))

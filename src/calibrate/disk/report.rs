@@ -6,10 +6,11 @@ use std::path::Path;
 use foretell_core::calibrate::disk::{
     Condition, Evidence, Fitted, Got, RunJob, TOLERANCES, within, words,
 };
+use foretell_input::one_line;
 use foretell_units::{Op, relative_change};
 use serde_json::{Value, json};
 
-use crate::output::counted;
+use crate::output::{counted, note};
 use crate::screen::fitted;
 use crate::tables::{number, table};
 
@@ -226,11 +227,9 @@ impl<'a> Report<'a> {
             );
         }
         for (run, why) in &self.evidence.left_out {
-            let _ = writeln!(text, "Not used: `{run}`: {why}");
+            let _ = writeln!(text, "Not used: `{}`: {}", one_line(run), one_line(why));
         }
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        text.extend(self.notes.iter().map(|text| note(text)));
         match output {
             Some(path) => {
                 let _ = writeln!(text, "\nprofile in {}", path.display());

@@ -300,17 +300,9 @@ impl Fault<'_> {
 /// Most bytes of the found content that are shown.
 const SHOWN: usize = 60;
 
-/// `text` in backticks, shortened, without control characters that would affect a terminal.
+/// `text` in backticks, shortened, in one line that no terminal obeys.
 fn shown(text: &[u8]) -> String {
-    let short = &text[..text.len().min(SHOWN)];
-    let mut out = String::from("`");
-    for character in String::from_utf8_lossy(short).chars() {
-        if foretell_input::steers(character) {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    out.push_str(if text.len() > SHOWN { "…`" } else { "`" });
-    out
+    let short = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
+    let more = if text.len() > SHOWN { "…" } else { "" };
+    format!("`{}{more}`", foretell_input::one_line(&short))
 }

@@ -243,7 +243,7 @@ fn exchange<'a>(
             if short.len() < text.len() {
                 short.push_str("...");
             }
-            format!("`{}`", short.escape_debug())
+            format!("`{}`", foretell_input::one_line(&short))
         };
         TraceError::Line { line, field, found: text.map_or("missing".to_owned(), shown) }
     };
@@ -347,7 +347,7 @@ mod tests {
         assert!(found.starts_with("line 1: the service time is `-1`"), "{found}");
         let found = fault(&"\u{1b}".repeat(5000));
         assert!(
-            found.starts_with(&format!("line 1: the direction is `{}...`", "\\u{1b}".repeat(40)))
+            found.starts_with(&format!("line 1: the direction is `{}...`", "\u{fffd}".repeat(40)))
         );
         let found = fault("R Hit 8 0 1 100");
         assert!(found.starts_with("line 1: the number of sectors is `0`"), "{found}");
