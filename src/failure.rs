@@ -112,9 +112,9 @@ impl From<foretell_core::Error> for Failure {
     }
 }
 
-impl From<foretell_reproduce::Error> for Failure {
-    fn from(error: foretell_reproduce::Error) -> Self {
-        use foretell_reproduce::Error;
+impl From<foretell_papers::Error> for Failure {
+    fn from(error: foretell_papers::Error) -> Self {
+        use foretell_papers::Error;
         match error {
             Error::Core(error) => error.into(),
             Error::Learn(error) => Self::Learn(error),

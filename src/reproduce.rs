@@ -1,7 +1,7 @@
 //! `foretell reproduce`: the experiments of a paper, each figure as a table and a picture, and the
 //! paper's claims with their results.
 //!
-//! `foretell-reproduce` does the experiments; this file has the arguments and the final tables.
+//! `foretell-papers` does the experiments; this file has the arguments and the final tables.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_files::{Directory, Purpose};
-use foretell_reproduce::{
+use foretell_papers::{
     Claim, Options, Paper, Reproduction, Summary, Verdict, reproduce as perform, size_name,
 };
 

@@ -13,21 +13,21 @@ fn root() -> PathBuf {
 
 /// The crates of ours that each uses, tests included: the table of docs/architecture.md.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("units", &[]),
-    ("sorted", &[]),
-    ("galois", &["units"]),
-    ("input", &[]),
-    ("files", &[]),
+    ("base/units", &[]),
+    ("base/sorted", &[]),
+    ("base/galois", &["units"]),
+    ("base/input", &[]),
+    ("base/files", &[]),
     ("algorithms", &["units", "sorted", "galois"]),
-    ("no-schema", &[]),
-    ("test-data", &[]),
+    ("base/no-schema", &[]),
+    ("base/test-data", &[]),
     ("scenarios", &["units", "sorted", "algorithms", "input", "ceph-maps", "no-schema"]),
-    ("laboratory", &["scenarios"]),
-    ("serve", &["files", "scenarios", "report", "datasets", "core"]),
-    ("web", &["core"]),
+    ("pages/laboratory", &["scenarios"]),
+    ("pages/serve", &["files", "scenarios", "report", "datasets", "core"]),
+    ("pages/web", &["core"]),
     ("systems", &["units", "sorted", "algorithms", "scenarios"]),
     ("workloads", &["units", "algorithms", "input"]),
-    ("metrics", &["input"]),
+    ("data/metrics", &["input"]),
     ("ati", &["units", "files", "metrics"]),
     (
         "sim",
@@ -45,10 +45,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("whatif", &["units", "sorted", "algorithms", "scenarios", "systems", "ati", "input"]),
     ("learn", &["units", "sorted", "input"]),
-    ("estimate", &["units", "sorted"]),
-    ("datasets", &["units", "input", "files", "scenarios"]),
-    ("ceph-maps", &["sorted", "algorithms", "input"]),
-    ("report", &["units", "sorted", "input", "ati"]),
+    ("data/estimate", &["units", "sorted"]),
+    ("data/datasets", &["units", "input", "files", "scenarios"]),
+    ("real/ceph-maps", &["sorted", "algorithms", "input"]),
+    ("pages/report", &["units", "sorted", "input", "ati"]),
     (
         "core",
         &[
@@ -68,10 +68,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "datasets",
         ],
     ),
-    ("pictures", &["files"]),
-    ("twin", &["units", "sorted", "input", "scenarios", "sim", "core"]),
+    ("pages/pictures", &["files"]),
+    ("real/twin", &["units", "sorted", "input", "scenarios", "sim", "core"]),
     (
-        "reproduce",
+        "papers",
         &[
             "units",
             "sorted",
@@ -121,7 +121,7 @@ const SUITES: [&str; 5] = [
     "tests/program.rs",
     "sim/tests/simulation.rs",
     "scenarios/tests/files.rs",
-    "ceph-maps/tests/maps.rs",
+    "real/ceph-maps/tests/maps.rs",
     "ati/tests/stores.rs",
 ];
 
@@ -156,11 +156,30 @@ fn every_crate_is_in_the_table_and_takes_the_lints() {
     }
 }
 
+/// A stranger finds each folder of the root in README's map.
+#[test]
+fn the_readme_says_what_each_folder_is() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let map = readme.split_once("## The sources").unwrap().1.split_once("\n## ").unwrap().0;
+    let tracked = std::process::Command::new("git")
+        .args(["ls-tree", "-d", "--name-only", "HEAD"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(tracked.status.success(), "the sources are no git checkout");
+    let tracked = String::from_utf8(tracked.stdout).unwrap();
+    let folders: Vec<&str> = tracked.lines().filter(|name| !name.starts_with('.')).collect();
+    assert!((1..=20).contains(&folders.len()), "{folders:?}");
+    for folder in folders {
+        assert!(map.contains(&format!("`{folder}`")), "{folder} is not in README's map");
+    }
+}
+
 /// The crates with `unsafe` code, and their files that have any: vector instructions, chosen when the
 /// program runs, are called where the compiler cannot see that the processor has them; and pages call
 /// functions by names that the linker must keep. Everywhere else the compiler forbids it.
 const MAY_BE_UNSAFE: [(&str, &[&str]); 2] =
-    [("galois", &["arm.rs", "x86.rs"]), ("web", &["exports.rs"])];
+    [("base/galois", &["arm.rs", "x86.rs"]), ("pages/web", &["exports.rs"])];
 
 #[test]
 fn few_files_are_unsafe() {
@@ -224,7 +243,7 @@ fn without_tests(text: &str) -> &str {
 fn nothing_but_the_module_for_it_writes_files() {
     let mut all = Vec::new();
     sources(&root().join("src"), &mut all);
-    for (name, _) in MAY_USE.iter().filter(|(name, _)| *name != "files") {
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| *name != "base/files") {
         sources(&root().join(name).join("src"), &mut all);
     }
     assert!(all.len() > 200, "{}", all.len());

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runInThisContext } from 'node:vm';
 
-const script = process.env.CURVE ?? new URL('../../serve/page/curve.js', import.meta.url);
+const script = process.env.CURVE ?? new URL('../../pages/serve/page/curve.js', import.meta.url);
 const curveOf = runInThisContext(`${readFileSync(script, 'utf8')}; curveOf`);
 const figures = (rps, mean = 1) => ({ throughput_rps: rps, response_time_ms: { mean, p99: 3 * mean } });
 const close = (found, wanted) => assert.ok(Math.abs(found / wanted - 1) < 1e-6, `${found} instead of ${wanted}`);

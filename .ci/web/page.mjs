@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { runInThisContext } from 'node:vm';
 
 const [wasm, page] = process.argv.slice(2);
-const script = (name) => readFileSync(new URL(`../../laboratory/assets/${name}.js`, import.meta.url), 'utf8');
+const script = (name) => readFileSync(new URL(`../../pages/laboratory/assets/${name}.js`, import.meta.url), 'utf8');
 const { bytesOf, unpackLzma } = runInThisContext(`${script('base85')}\n${script('lzma')}\n({ bytesOf, unpackLzma })`);
 const packed = bytesOf(/<script type="text\/plain" id="engine">([^<]*)<\/script>/.exec(readFileSync(page, 'utf8'))[1]);
 const faults = [];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use foretell_reproduce::Paper;
+use foretell_papers::Paper;
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-// Text as bytes: four bytes in five letters, as laboratory/src/base85.rs has it.
+// Text as bytes: four bytes in five letters, as pages/laboratory/src/base85.rs has it.
 function bytesOf(text) {
   const digit = (at) => { const code = text.charCodeAt(at); return code < 60 ? code - 35 : code - 36; };
   const left = text.length % 5, bytes = new Uint8Array(Math.floor(text.length / 5) * 4 + Math.max(0, left - 1));

@@ -1,4 +1,4 @@
-// Unpacks a file of LZMA (`.lzma`), which laboratory/src/packed.rs writes. Browsers unpack gzip themselves; LZMA makes
+// Unpacks a file of LZMA (`.lzma`), which pages/laboratory/src/packed.rs writes. Browsers unpack gzip themselves; LZMA makes
 // the engine a third smaller, because it finds repetitions at any distance. Written from the specification of LZMA by
 // Igor Pavlov, which is in the public domain.
 //

@@ -14,7 +14,7 @@ pub const REQUIRED: &str = "FORETELL_REQUIRE_DATA";
 #[track_caller]
 pub fn shared(name: &str) -> Option<PathBuf> {
     let data = "../shared/data";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(data).join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join(name);
     if path.exists() {
         return Some(path);
     }

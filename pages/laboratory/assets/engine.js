@@ -1,4 +1,4 @@
-// Speaks with the engine (`web/src/exports.rs`): a request goes in as JSON, a document comes out as text. Pages have it
+// Speaks with the engine (`pages/web/src/exports.rs`): a request goes in as JSON, a document comes out as text. Pages have it
 // in their worker; Node has it for checks.
 async function connect(compiled, progress) {
   let exports, fault = '';
