@@ -95,9 +95,7 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         } else {
             let _ = write!(text, "\nbefore\n{before}\nafter\n{after}");
         }
-        for note in &notes {
-            let _ = writeln!(text, "note: {note}");
-        }
+        text.extend(notes.iter().map(|note| crate::output::note(note)));
         text
     };
     crate::output::print(&printed)
@@ -204,7 +202,7 @@ fn text(
     if plan.short > 0 {
         let _ = writeln!(
             text,
-            "{} placement groups have fewer copies or shards than their pool wants: the rule finds no other place",
+            "{} placement groups have fewer copies or shards than their pool wants; the notes say why",
             plan.short
         );
     }

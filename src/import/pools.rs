@@ -54,7 +54,7 @@ impl<'a> Pools<'a> {
             let cost = cost.map(|paid| paid / (capacity.alone_bytes / TIB));
             (id, (capacity, cost))
         });
-        let whole = whole_capacity(map, inventory, levels);
+        let whole = whole_capacity(cluster, levels);
         let in_use = map.existing().filter(|(_, osd)| osd.weight > 0);
         let drives: Vec<(i32, Option<f64>)> = in_use.map(|(osd, _)| (osd, price(osd))).collect();
         let paid: Option<f64> = drives.iter().map(|(_, price)| *price).sum();

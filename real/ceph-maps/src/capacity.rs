@@ -7,7 +7,6 @@ use foretell_algorithms::placement::tolerated;
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::domains::Domains;
-use crate::inventory::Inventory;
 use crate::levels::{Levels, Situation, copy_bytes, osd_bytes};
 use crate::promise::Bounds;
 
@@ -81,7 +80,8 @@ pub struct Whole {
 }
 
 /// The capacity of the whole cluster, at these levels of its OSDs.
-pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, levels: &Levels) -> Whole {
+pub fn whole_capacity(cluster: Situation<'_>, levels: &Levels) -> Whole {
+    let Situation { map, inventory, .. } = cluster;
     let full_ratio = inventory.full_ratio.unwrap_or(FULL_RATIO);
     let stored = map.pools().keys().filter_map(|id| inventory.pools.get(id)?.stored_bytes);
     let stored_bytes: f64 = stored.map(|bytes| bytes as f64).sum();
@@ -92,7 +92,8 @@ pub fn whole_capacity(map: &ClusterMap, inventory: &Inventory, levels: &Levels) 
         used_bytes += levels.of(osd);
     }
     let fullest = levels.fullest(map, inventory);
-    let grows = fullest.filter(|(_, fill)| *fill > 0.0 && stored_bytes > 0.0 && levels.are_known());
+    let first = levels.grows_first(cluster);
+    let grows = first.filter(|(_, fill)| *fill > 0.0 && stored_bytes > 0.0 && levels.are_known());
     Whole {
         stored_bytes,
         usable_bytes: grows.map(|(_, fill)| stored_bytes * full_ratio / fill),

@@ -279,6 +279,15 @@ impl Draft {
     fn pool(&mut self, name: &str, setting: &str, value: &str) -> Result<(), String> {
         let known: Vec<&str> = self.pools.values().map(|pool| pool.name.as_str()).collect();
         let nearest = did_you_mean(name, known);
+        let alike: Vec<String> = self
+            .pools
+            .values()
+            .filter(|pool| pool.name == name)
+            .map(|pool| pool.id.to_string())
+            .collect();
+        if alike.len() > 1 {
+            return Err(format!("pools {} are all named `{name}`", alike.join(", ")));
+        }
         let pool = self.pools.values_mut().find(|pool| pool.name == name);
         let pool = pool.ok_or_else(|| format!("there is no pool `{name}`{nearest}"))?;
         let number = |least: u32| match value.parse::<u32>() {

@@ -3,6 +3,7 @@
 use foretell_algorithms::crush::{
     Algorithm, Bucket, ChooseArg, Item, MapParts, Mask, Mode, Rule, Setting, Step, Tunables,
 };
+use foretell_input::one_line;
 use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
@@ -227,7 +228,7 @@ impl StepJson {
         let Some((leaf, (mode, name))) = chosen else {
             return Err(format!(
                 "the step `{}` is not known (rules up to Squid are)",
-                op.escape_debug()
+                one_line(&op)
             ));
         };
         if !op.ends_with(name) {

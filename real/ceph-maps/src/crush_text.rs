@@ -9,6 +9,7 @@ use foretell_algorithms::crush::{
     Algorithm, Bucket, ChooseArg, Item, MapParts, Mask, Mode, Rule, Setting, Step, Tunables,
     add_shadows,
 };
+use foretell_input::one_line;
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::error::ReadError;
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
         let name = self.word("a tunable's name")?;
         if !TUNABLES.contains(&name) {
             let nearest = did_you_mean(name, TUNABLES);
-            let (file, name) = (self.file, name.escape_debug());
+            let (file, name) = (self.file, one_line(name));
             let note = format!("{file}: the tunable `{name}` is not known, and not used{nearest}");
             self.notes.push(note);
             self.skip_line();
@@ -554,7 +555,7 @@ impl<'a> Reader<'a> {
                 let nearest = did_you_mean(other, known);
                 Err(self.wrong(format!(
                     "the step `{}` is not known (rules up to Squid are){nearest}",
-                    other.escape_debug()
+                    one_line(other)
                 )))
             }
         }

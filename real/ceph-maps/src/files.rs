@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use foretell_algorithms::crush::{ClusterMap, CrushMap, MapParts};
-use foretell_input::Limit;
+use foretell_input::{Limit, one_line};
 use foretell_sorted::SortedMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -325,6 +325,8 @@ impl Parts {
         }
         self.statistics.add_to(&mut inventory);
         inventory.drop_impossible_levels();
+        inventory.complete_pools(&map);
+        inventory.note_assumed_shards(&map);
         Ok(Imported::Cluster(Box::new(map), Box::new(inventory)))
     }
 }
@@ -349,7 +351,7 @@ fn kind_of(file: &str, text: &str) -> Result<Kind, ReadError> {
             return ReadError::Nothing { file, found: found.to_owned() };
         }
         let keys: Vec<String> =
-            keys.iter().take(5).map(|key| format!("`{}`", key.escape_debug())).collect();
+            keys.iter().take(5).map(|key| format!("`{}`", one_line(key))).collect();
         let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
         let of = if list { "its list has entries with the keys" } else { "it has the keys" };
         ReadError::Unknown { file, keys: format!("{of} {keys}") }

@@ -1,7 +1,9 @@
 //! Information in a report besides placement: drives, hosts, stored data, counts for checks.
 
-use foretell_algorithms::crush::{Pool, PoolKind};
-use foretell_input::json_fault;
+use std::collections::BTreeMap;
+
+use foretell_algorithms::crush::{ClusterMap, NONE, Pool, PoolKind};
+use foretell_input::{json_fault, one_line};
 use foretell_sorted::SortedMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -33,7 +35,59 @@ pub struct Inventory {
     pub notes: Vec<String>,
 }
 
+/// Ceph's default `stripe_unit`.
+const STRIPE_UNIT: u64 = 4096;
+/// No pool takes less than this part of what its copies or shards would take without compression.
+const MAX_COMPRESSION: f64 = 32.0;
+
 impl Inventory {
+    /// Corrects the bytes of pools on drives: copies and shards that groups lack take no space, and what is impossible is
+    /// dropped with a note.
+    pub(crate) fn complete_pools(&mut self, map: &ClusterMap) {
+        if self.pools.values().all(|facts| facts.allocated_bytes.is_none()) {
+            return;
+        }
+        let Ok(placed) = map.place_all() else { return };
+        let mut copies: BTreeMap<i64, f64> = BTreeMap::new();
+        for (pg, placed) in map.groups().zip(&placed) {
+            let members = placed.acting.iter().filter(|osd| **osd != NONE).count();
+            *copies.entry(pg.pool).or_default() +=
+                map.pools()[&pg.pool].share_of(pg.seed) * members as f64;
+        }
+        for (id, pool) in map.pools() {
+            let data = f64::from(self.data_chunks(pool).0);
+            let Some(facts) = self.pools.get_mut(id) else { continue };
+            let Some(allocated) = facts.allocated_bytes else { continue };
+            let copies = copies.get(id).copied().unwrap_or(0.0);
+            let stored = facts.stored_bytes.unwrap_or(0) as f64;
+            if (allocated as f64) * MAX_COMPRESSION < stored * copies / data {
+                facts.allocated_bytes = None;
+                self.notes.push(format!(
+                    "pool `{}` would take {allocated} bytes on drives for {stored} stored bytes: the former are not used",
+                    one_line(&pool.name)
+                ));
+            } else if copies > 0.0 {
+                let whole = allocated as f64 * f64::from(pool.size) / copies;
+                facts.allocated_bytes = Some(whole.round() as u64);
+            }
+        }
+    }
+
+    /// A note on each erasure-coded pool whose profile does not say how many shards hold data.
+    pub(crate) fn note_assumed_shards(&mut self, map: &ClusterMap) {
+        for pool in map.pools().values() {
+            let (data, known) = self.data_chunks(pool);
+            if !known {
+                self.notes.push(format!(
+                    "pool `{}` is erasure-coded, and its profile does not say with how many data shards (`k`): {data} of \
+                     {} are assumed",
+                    one_line(&pool.name),
+                    pool.size
+                ));
+            }
+        }
+    }
+
     /// Drops the used bytes of OSDs that would use more than they have, with a note.
     pub(crate) fn drop_impossible_levels(&mut self) {
         let mut dropped = Vec::new();
@@ -53,14 +107,26 @@ impl Inventory {
         }
     }
 
-    /// Number of shards of a pool that hold data, and whether it is known: if not, one less than `min_size`, as Ceph
-    /// sets it. 1 for copies.
+    /// Number of shards of a pool that hold data, and whether it is known. If not: as many as the width of a stripe has
+    /// units of 4 KiB, or one less than `min_size`, as Ceph sets it. Without a second coding shard `min_size` may be the
+    /// number itself, so this is assumed, because it promises less. 1 for copies.
     pub fn data_chunks(&self, pool: &Pool) -> (u32, bool) {
         let known = self.pools.get(&pool.id).and_then(|facts| facts.data_chunks);
         match (pool.kind, known) {
             (PoolKind::Replicated, _) => (1, true),
             (PoolKind::Erasure, Some(data)) if (1..=pool.size).contains(&data) => (data, true),
-            (PoolKind::Erasure, _) => (pool.min_size.saturating_sub(1).clamp(1, pool.size), false),
+            (PoolKind::Erasure, _) => {
+                let usual = match pool.size.saturating_sub(pool.min_size) {
+                    0 | 1 => pool.min_size,
+                    _ => pool.min_size.saturating_sub(1),
+                };
+                let width = self.pools.get(&pool.id).and_then(|facts| facts.stripe_bytes);
+                let units = width.filter(|width| width % STRIPE_UNIT == 0);
+                let units = units.and_then(|width| u32::try_from(width / STRIPE_UNIT).ok());
+                // a pool serves only with all of its data
+                let by_width = units.filter(|units| (1..=pool.min_size).contains(units));
+                (by_width.unwrap_or(usual).clamp(1, pool.size), false)
+            }
         }
     }
 }
@@ -103,7 +169,7 @@ pub struct PoolFacts {
     pub stored_bytes: Option<u64>,
     /// Objects that clients stored.
     pub objects: Option<u64>,
-    /// Bytes that it takes on drives.
+    /// Bytes that it takes on drives, or would take if none of its groups lacked copies or shards.
     pub allocated_bytes: Option<u64>,
     /// Reads and writes of clients since the pool was made.
     pub traffic: Option<Traffic>,

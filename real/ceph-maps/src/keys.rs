@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use foretell_input::one_line;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -350,7 +351,7 @@ pub(crate) fn note(file: &str, kind: Kind, text: &str) -> Option<String> {
     outline.unused(&kind.known(), "", "", &mut unused);
     let more = unused.len().saturating_sub(MOST_NAMED);
     let named: Vec<String> =
-        unused.iter().take(MOST_NAMED).map(|key| format!("`{}`", key.escape_debug())).collect();
+        unused.iter().take(MOST_NAMED).map(|key| format!("`{}`", one_line(key))).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| {
         let (named, command) = (named.join(", "), kind.command());

@@ -3,7 +3,9 @@
 //! There is one level of an OSD at a time, and all figures use it. Measured bytes include what groups do not explain:
 //! logs, databases, data that is being deleted. This part stays where it is when groups move.
 
-use foretell_algorithms::crush::{ClusterMap, NONE, Placed, Pool};
+use std::collections::BTreeSet;
+
+use foretell_algorithms::crush::{ClusterMap, NONE, Osd, Placed, Pool};
 use foretell_sorted::SortedMap;
 
 use crate::inventory::Inventory;
@@ -47,18 +49,32 @@ impl Levels {
     pub fn after(&self, before: Situation<'_>, after: Situation<'_>, moves_known: bool) -> Self {
         let (leaves, comes) = (held(before), held(after));
         let of = |levels: &SortedMap<i32, f64>, osd| levels.get(&osd).copied().unwrap_or(0.0);
-        let level = |osd: i32| {
+        let level = |(osd, state): (i32, Osd)| {
+            if !state.up && state.weight > 0 {
+                // it is only down: its data stay where they are
+                return (osd, self.of(osd));
+            }
             // an OSD never has less than nothing, whatever was measured
             let bytes = self.of(osd) - of(&leaves, osd) + of(&comes, osd);
             (osd, bytes.max(0.0))
         };
-        let osds = after.map.existing().map(|(osd, _)| osd);
+        let osds = after.map.existing();
         Self { used: osds.map(level).collect(), known: self.known && moves_known }
     }
 
     /// Used bytes of an OSD.
     pub fn of(&self, osd: i32) -> f64 {
         self.used.get(&osd).copied().unwrap_or(0.0)
+    }
+
+    /// The OSD that becomes full first if all groups grow alike, and its present level: the fullest of those on which
+    /// groups are.
+    pub(crate) fn grows_first(&self, cluster: Situation<'_>) -> Option<(i32, f64)> {
+        let Situation { map, inventory, placed } = cluster;
+        let members: BTreeSet<i32> = placed.iter().flat_map(|placed| &placed.up).copied().collect();
+        // an OSD that is only down keeps its groups, and gets what it missed
+        let is_down = |osd| map.osd(osd).is_some_and(|state| !state.up);
+        self.fullest_of(map, inventory, |osd| members.contains(&osd) || is_down(osd))
     }
 
     /// Whether the files say how full OSDs are.
@@ -68,7 +84,17 @@ impl Levels {
 
     /// The fullest OSD that is in, and its fill level; of several the one with the lowest number.
     pub fn fullest(&self, map: &ClusterMap, inventory: &Inventory) -> Option<(i32, f64)> {
-        let in_use = map.existing().filter(|(_, osd)| osd.weight > 0).map(|(osd, _)| osd);
+        self.fullest_of(map, inventory, |_| true)
+    }
+
+    fn fullest_of(
+        &self,
+        map: &ClusterMap,
+        inventory: &Inventory,
+        counts: impl Fn(i32) -> bool,
+    ) -> Option<(i32, f64)> {
+        let in_use = map.existing().filter(|(osd, state)| state.weight > 0 && counts(*osd));
+        let in_use = in_use.map(|(osd, _)| osd);
         let level = |osd: i32| {
             let bytes = osd_bytes(map, inventory, osd);
             (bytes > 0.0).then(|| (osd, self.of(osd) / bytes))

@@ -3,6 +3,9 @@
 //! Each of them may add facts about OSDs or pools that a report lacks: fill levels of drives, commit
 //! latencies, requests to pools. Only counters and sizes are read; labels with addresses are not.
 
+use std::collections::BTreeSet;
+
+use foretell_input::one_line;
 use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,7 +60,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     fn skip(&mut self, name: &str) {
         self.used -= 1;
-        self.other.get_or_insert_with(|| format!("ceph_{}", name.escape_debug()));
+        self.other.get_or_insert_with(|| format!("ceph_{}", one_line(name)));
     }
 }
 
@@ -69,6 +72,9 @@ const MAX_BYTES: u64 = 1 << 60;
 struct Counts {
     wrong: usize,
     first: Option<String>,
+    /// What occurred, and the first that occurred twice.
+    seen: BTreeSet<String>,
+    twice: Option<String>,
 }
 
 impl Counts {
@@ -103,8 +109,23 @@ impl Counts {
         });
     }
 
-    /// A note on the values that were not used.
-    fn note(self) -> Option<String> {
+    /// Something that may occur once in a document.
+    fn see(&mut self, what: &str) {
+        if self.twice.is_none() && !self.seen.insert(what.to_owned()) {
+            self.twice = Some(what.to_owned());
+        }
+    }
+
+    /// Notes on values that were not used, and on what occurs twice.
+    fn notes(self) -> impl Iterator<Item = String> {
+        let twice = self
+            .twice
+            .as_ref()
+            .map(|what| format!("{} occurs more than once; the last counts", one_line(what)));
+        self.wrong_note().into_iter().chain(twice)
+    }
+
+    fn wrong_note(self) -> Option<String> {
         let others = match self.wrong.saturating_sub(1) {
             0 => String::new(),
             others => format!(", nor are {others} more like it"),
@@ -124,7 +145,7 @@ impl Statistics {
     ) -> Result<bool, String> {
         let mut counts = Counts::default();
         let found = self.add_counts(kind, document, &mut counts);
-        notes.extend(counts.note());
+        notes.extend(counts.notes());
         found
     }
 
@@ -194,6 +215,7 @@ impl Statistics {
             let id = id.ok_or("an entry of `pools` has no pool's number as `id`")?;
             let Some(stats) = pool.get("stats") else { continue };
             let name = format!("pool {id}");
+            counts.see(&name);
             let mut of = |key: &str| counts.count(stats, key, &name);
             // before Nautilus there is no `stored`, and `bytes_used` is what clients stored
             let (stored, allocated) = match of("stored") {
@@ -227,6 +249,7 @@ impl Statistics {
             }
             let number = number_of(node, "id", "`nodes`")?;
             let name = format!("osd.{number}");
+            counts.see(&name);
             let osd = self.osds.entry(number).or_default();
             osd.bytes = counts.size(node, "kb", &name, 1024).filter(|bytes| *bytes > 0);
             osd.used_bytes = counts.size(node, "kb_used", &name, 1024);
@@ -253,6 +276,7 @@ impl Statistics {
             if let Some(daemon) = label(labels, "ceph_daemon")
                 && let Some(osd) = daemon.strip_prefix("osd.").and_then(|osd| osd.parse().ok())
             {
+                counts.see(&format!("`ceph_{name}` of {daemon}"));
                 let mut whole = || whole(&mut counts, daemon);
                 let entry: &mut OsdStatistics = self.osds.entry(osd).or_default();
                 match name {
@@ -266,6 +290,7 @@ impl Statistics {
                     _ => found.skip(name),
                 }
             } else if let Some(pool) = label(labels, "pool_id").and_then(|pool| pool.parse().ok()) {
+                counts.see(&format!("`ceph_{name}` of pool {pool}"));
                 let mut whole = || whole(&mut counts, &format!("pool {pool}"));
                 let entry: &mut PoolStatistics = self.pools.entry(pool).or_default();
                 match name {
@@ -286,7 +311,7 @@ impl Statistics {
                 found.skip(name);
             }
         }
-        notes.extend(counts.note());
+        notes.extend(counts.notes());
         found
     }
 
@@ -467,6 +492,11 @@ mod tests {
             assert_eq!(statistics.osds[&0].used_bytes, None);
             assert_eq!(statistics.osds[&0].bytes, Some(1_024_000));
         }
+        let mut notes = Vec::new();
+        let twice =
+            serde_json::json!({ "summary": {}, "nodes": [{ "id": 0 }, { "id": 0 }, { "id": 1 }] });
+        Statistics::default().add_json(Kind::OsdDf, &twice, &mut notes).unwrap();
+        assert_eq!(notes, ["osd.0 occurs more than once; the last counts"]);
         let mut notes = Vec::new();
         let text = "ceph_osd_stat_bytes_used{ceph_daemon=\"osd.0\"} -3";
         Statistics::default().add_prometheus(text, &mut notes);

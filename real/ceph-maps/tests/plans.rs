@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{ClusterMap, Pg, stable_mod};
-use foretell_ceph_maps::{Inventory, Plan, change, plan, whole_capacity};
+use foretell_ceph_maps::{Inventory, Plan, Situation, change, plan, whole_capacity};
 use proptest::prelude::*;
 
 use crate::small::{bucket, cluster, crush, hosts, levels, osd_map, pool, report, rule};
@@ -54,7 +54,9 @@ fn a_level_after_is_the_measured_one_with_what_comes_and_without_what_goes() {
             assert!((then.of(osd) - wanted).abs() < 1e6, "{change} osd.{osd}: {}", then.of(osd));
         }
         // the same OSD is the fullest in all figures
-        let whole = whole_capacity(&after, &before.1, then);
+        let placed = after.place_all().unwrap();
+        let situation = Situation { map: &after, inventory: &before.1, placed: &placed };
+        let whole = whole_capacity(situation, then);
         assert_eq!(Some(plan.fullest.unwrap()[1]), whole.fullest, "{change}");
     }
 }

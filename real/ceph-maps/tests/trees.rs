@@ -3,6 +3,7 @@
 use foretell_algorithms::crush::ClusterMap;
 use foretell_ceph_maps::{
     Capacity, Inventory, Situation, capacity, change, moves_by, plan, scenario, shortages,
+    whole_capacity,
 };
 use serde_json::{Value, json};
 
@@ -233,4 +234,80 @@ fn a_document_of_another_kind_does_not_hide_the_others() {
     let note = &inventory.notes[0];
     assert!(note.starts_with("2 documents of this file are not used; the first: "), "{note}");
     assert!(note.contains("ceph mon dump"), "{note}");
+}
+
+/// A report whose pool 1 stores a TiB and takes so many bytes on drives.
+fn allocated(osds: &Value, bytes: u64) -> (ClusterMap, Inventory) {
+    let mut report = report(&hosts(3, 3), osds, &[(1, TIB)], &[]);
+    report["pool_stats"][0]["store_stats"] = json!({ "allocated": bytes });
+    cluster(&report.to_string())
+}
+
+#[test]
+fn copies_that_groups_lack_take_no_space() {
+    // four copies are wanted, and three hosts take three
+    let (map, inventory) = allocated(&osd_map(9, &[pool(1, "p", 4, 64, 0)]), 3 * TIB);
+    let placed = map.place_all().unwrap();
+    let situation = Situation { map: &map, inventory: &inventory, placed: &placed };
+    let whole = whole_capacity(situation, &levels(&map, &inventory));
+    assert!((whole.fill - 1.0 / 3.0).abs() < 1e-6, "{}", whole.fill);
+    // with all drives but their shares even, as much fits as three copies leave
+    let usable = capacities(&map, &inventory)[0].usable_bytes / TIB as f64;
+    assert!(usable > 2.0 && usable < 3.0 * 0.95, "{usable}");
+}
+
+#[test]
+fn an_osd_that_is_down_keeps_its_data_and_its_groups() {
+    let before = allocated(&osd_map(9, &[pool(1, "p", 3, 64, 0)]), 3 * TIB);
+    let changes = ["osd.0=down".to_owned()];
+    let (after, known) = change(&before.0, &before.1, &changes).unwrap();
+    let plan = plan((&before.0, &before.1), (&after, &known)).unwrap();
+    let wholes = [&before.0, &after].map(|map| {
+        let placed = map.place_all().unwrap();
+        let situation = Situation { map, inventory: &before.1, placed: &placed };
+        let at = usize::from(std::ptr::eq(map, &raw const after));
+        whole_capacity(situation, &plan.levels[at])
+    });
+    assert_eq!(wholes[0], wholes[1]);
+}
+
+#[test]
+fn data_shards_that_no_profile_tells_are_assumed_with_a_note() {
+    let coded = |size: u32, min_size: u32, width: u64| {
+        let mut osds = osd_map(9, &[pool(1, "p", size, 64, 0)]);
+        let pool = &mut osds["pools"][0];
+        pool["type"] = json!(3);
+        pool["min_size"] = json!(min_size);
+        pool["stripe_width"] = json!(width);
+        pool["erasure_code_profile"] = json!("lost");
+        let (map, inventory) = cluster(&report(&hosts(9, 1), &osds, &[], &[]).to_string());
+        let note = inventory.notes.iter().find(|note| note.contains("data shards")).unwrap();
+        (inventory.data_chunks(&map.pools()[&1]).0, note.clone())
+    };
+    // 2+1: `min_size` is 2, too
+    assert_eq!(coded(3, 2, 0).0, 2);
+    assert_eq!(coded(6, 5, 0).0, 5);
+    assert_eq!(coded(6, 5, 16_384).0, 4);
+    let (data, note) = coded(7, 5, 0);
+    assert_eq!(data, 4);
+    assert!(note.ends_with("(`k`): 4 of 7 are assumed"), "{note}");
+}
+
+#[test]
+fn bytes_that_no_compression_explains_are_not_used() {
+    let (_, inventory) = allocated(&osd_map(9, &[pool(1, "p", 3, 64, 0)]), 1000);
+    assert_eq!(inventory.pools[&1].allocated_bytes, None);
+    assert!(
+        inventory.notes[0].contains("would take 1000 bytes on drives"),
+        "{:?}",
+        inventory.notes
+    );
+}
+
+#[test]
+fn a_change_of_one_of_two_pools_with_one_name_is_refused() {
+    let osds = osd_map(9, &[pool(1, "p", 3, 64, 0), pool(2, "p", 2, 64, 0)]);
+    let (map, inventory) = cluster(&report(&hosts(3, 3), &osds, &[], &[]).to_string());
+    let error = change(&map, &inventory, &["pool.p.size=2".to_owned()]).unwrap_err().to_string();
+    assert!(error.contains("pools 1, 2 are all named `p`"), "{error}");
 }
