@@ -180,7 +180,7 @@ fn bad_results_are_refused_with_reasons() {
     for (texts, reason) in [
         (vec![&good[..good.len() / 2]], "is no JSON document"),
         (vec!["{}"], "has no list of `jobs`"),
-        (vec!["{\"jobs\": []}"], "has no list of `jobs`"),
+        (vec!["{\"jobs\": []}"], "has an empty list of `jobs`"),
         (vec![&result(&[idle.json(3)], "sda", 3)], "neither read nor wrote anything"),
         (vec![&result(&[failed], "sda", 3)], "ended with error 5"),
         (vec![&result(&[lost], "sda", 3)], "none of them may be zero"),

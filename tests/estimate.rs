@@ -214,6 +214,17 @@ fn cosbench_reports_are_points() {
     near(&series["sizes"][0]["f_rw"], 3.0);
     assert_eq!(series["measured"][0]["read_percent"], 50.0);
     near(&series["measured"][0]["measured"]["iops"], 45.0);
+    // the same run twice
+    let all = text.concat();
+    for (again, fault) in [
+        (text.concat(), "line 7 is a second heading"),
+        (row("reads", "read", 900, 90.0), "line 7 is line 3 again"),
+    ] {
+        fs::write(dir.path().join("w1.csv"), format!("{all}{again}")).unwrap();
+        let message = refused(&["--cosbench", &path]);
+        assert!(message.contains(fault), "{message}");
+    }
+    fs::write(dir.path().join("w1.csv"), all).unwrap();
     fs::write(dir.path().join("w2.csv"), format!("{header}\n{}", row("none", "read", 0, 0.0)))
         .unwrap();
     assert!(refused(&["--cosbench", &path]).contains("stage `none`: 0 requests a second"));

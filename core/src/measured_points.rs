@@ -1,5 +1,6 @@
 //! Reads measured points from files: results of fio, COSBench and the simulator, and tables.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -285,8 +286,21 @@ fn cosbench(
             return Err(at.into_iter().find_map(Result::err).expect("one is missing"));
         };
         let (response, succeeded) = (column("Avg-ResTime").ok(), column("Succ-Ratio").ok());
+        let mut lines: BTreeMap<Vec<String>, u64> = BTreeMap::new();
         for (record, line) in reader.records().zip(2..) {
             let record = record.map_err(|error| Error::Invalid(format!("`{file}`: {error}")))?;
+            if record.get(kind) == Some("Op-Type") {
+                let fault = format!(
+                    "`{file}` line {line} is a second heading: expected one report in a file"
+                );
+                return Err(Error::Invalid(fault));
+            }
+            let cells = record.iter().map(str::to_owned).collect();
+            if let Some(first) = lines.insert(cells, line) {
+                let fault =
+                    format!("`{file}`: line {line} is line {first} again; expected each run once");
+                return Err(Error::Invalid(fault));
+            }
             let op = match record.get(kind).unwrap_or_default() {
                 "read" => Op::Read,
                 "write" => Op::Write,

@@ -101,7 +101,8 @@ impl Asked {
             Self::Of(model) => model == Model::Fast,
             Self::Auto => {
                 let accepted = if run.requests() < LONG { AS_GOOD.1 } else { ACCEPTED_IF_LONG };
-                fast.fast_is_as_good(experience, accepted)
+                // a run without short stretches is replayed whole in any case
+                run.has_short_stretches() && fast.fast_is_as_good(experience, accepted)
             }
         }
     }
