@@ -122,6 +122,13 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
     let x = trained.encode(&table)?;
     note_outside(&trained.outside(&x));
     let predicted = trained.predict(&x);
+    if let Some(row) = predicted.iter().position(|value| !value.is_finite()) {
+        return Err(Failure::Usage(format!(
+            "row {} of `{}` is so far outside the training rows that its prediction is not finite",
+            row + 1,
+            arguments.data.display()
+        )));
+    }
     let level = arguments.level.map(|level| level / 100.0);
     let intervals = trained.predict_intervals(&x, level);
     if level.is_some() && intervals.is_none() {
@@ -188,7 +195,8 @@ fn note_outside(outside: &[Outside<'_>]) {
     for Outside { row, value, range: FeatureRange { name, low, high } } in first {
         let row = row + 1;
         note(&format!(
-            "row {row}: `{name}` = {value} is outside the training rows ({low} to {high})"
+            "row {row}: `{name}` = {} is outside the training rows ({low} to {high})",
+            foretell_input::shown(*value)
         ));
     }
     match others.len() {

@@ -30,6 +30,15 @@ impl Time {
             class: class.clone(),
             bytes_per_s: rate.as_bytes_per_s_f64(),
         };
+        let rates = &arguments.recovery_rate;
+        let twice = rates
+            .iter()
+            .enumerate()
+            .find(|(at, rate)| rates[..*at].iter().any(|other| other.class == rate.class));
+        if let Some((_, ClassRate { class, .. })) = twice {
+            let class = class.as_deref().unwrap_or("all OSDs");
+            return Err(Failure::Usage(format!("`--recovery-rate` of {class} is given twice")));
+        }
         let limits = RecoveryLimits {
             rates: arguments.recovery_rate.iter().map(rate).collect(),
             max_backfills: arguments.max_backfills,

@@ -72,6 +72,11 @@ pub fn printable_in_place(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// A foreign number without hundreds of digits.
+pub fn shown(value: f64) -> String {
+    if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") }
+}
+
 /// A foreign text within a line, such as a name: as [`printable`], and ends of lines and tabs become spaces.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control_or_bidi) {

@@ -20,7 +20,7 @@ mod rows;
 pub use fault::json_fault;
 pub use file::{Limited, bytes, limited, open, text};
 pub use foreign::{
-    is_control_or_bidi, json_escaped, one_line, printable, printable_in_place, toml_string,
+    is_control_or_bidi, json_escaped, one_line, printable, printable_in_place, shown, toml_string,
 };
 pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
 pub use memory::available_memory;

@@ -9,11 +9,11 @@ use foretell_algorithms::crush::{
     Algorithm, Bucket, ChooseArg, Item, MapParts, Mask, Mode, Rule, Setting, Step, Tunables,
     add_shadows,
 };
-use foretell_input::one_line;
+use foretell_input::{one_line, shown};
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::error::ReadError;
-use crate::text::{did_you_mean, shown};
+use crate::text::did_you_mean;
 
 /// The steps of rules besides settings.
 const STEPS: [&str; 5] = ["take", "choose", "chooseleaf", "choosemsr", "emit"];

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use foretell_algorithms::crush::{
     ClusterMap, ClusterMapError, CrushMap, MOST_ITEMS, Osd, Pg, Pool, PoolKind,
 };
+use foretell_input::shown;
 use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::{OsdFacts, PoolFacts};
-use crate::text::{fixed, shown};
+use crate::text::fixed;
 
 #[derive(Deserialize, Serialize)]
 pub(crate) struct OsdMapJson {

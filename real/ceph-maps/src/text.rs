@@ -1,5 +1,7 @@
 //! Numbers in Ceph's notation.
 
+use foretell_input::shown;
+
 /// A weight in 16.16 fixed point, rounded from a JSON number.
 pub(crate) fn fixed(value: f64, what: &str) -> Result<u32, String> {
     let fixed = (value * 65_536.0).round();
@@ -7,11 +9,6 @@ pub(crate) fn fixed(value: f64, what: &str) -> Result<u32, String> {
         return Ok(fixed as u32);
     }
     Err(format!("{what} is {}; expected 0 to 65535", shown(value)))
-}
-
-/// A number without hundreds of digits.
-pub(crate) fn shown(value: f64) -> String {
-    if value.abs() < 1e15 { value.to_string() } else { format!("{value:e}") }
 }
 
 /// The text " (did you mean `X`?)", or nothing.
