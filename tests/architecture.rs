@@ -175,6 +175,33 @@ fn the_readme_says_what_each_folder_is() {
     }
 }
 
+/// Files that CONTRIBUTING.md and docs/architecture.md tell to change exist.
+#[test]
+fn the_files_to_change_are_there() {
+    for document in ["CONTRIBUTING.md", "docs/architecture.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let named = text.split('`').skip(1).step_by(2).filter(|name| {
+            let folders = [
+                "src/",
+                "scenarios/",
+                "sim/",
+                "whatif/",
+                "systems/",
+                "learn/",
+                "workloads/",
+                "pages/",
+                "real/",
+                "base/",
+            ];
+            folders.iter().any(|folder| name.starts_with(folder))
+                && !name.contains(['*', ' ', '\n'])
+                && !name.contains("NAME")
+        });
+        let missing: Vec<&str> = named.filter(|name| !root().join(name).exists()).collect();
+        assert!(missing.is_empty(), "{document} names {missing:?}");
+    }
+}
+
 /// The crates with `unsafe` code, and their files that have any: vector instructions, chosen when the
 /// program runs, are called where the compiler cannot see that the processor has them; and pages call
 /// functions by names that the linker must keep. Everywhere else the compiler forbids it.
