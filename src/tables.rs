@@ -205,7 +205,7 @@ fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth, seconds: f
     if let Some(ended_s) = workload.ended_s {
         let seconds = number(seconds);
         remarks.push(format!(
-            "`{name}` completed its last request after {} s: its rates in the table count all {seconds} s",
+            "`{name}` ended after {} s: its rates in the table count all {seconds} s",
             number(ended_s)
         ));
     }

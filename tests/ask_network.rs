@@ -67,6 +67,51 @@ fn uplinks_of_racks_are_predicted_within_ten_percent_of_what_happens() {
     assert_eq!(bottleneck["resource"], "uplink_transmit", "{bottleneck}");
 }
 
+#[test]
+fn what_is_on_its_way_over_a_long_link_does_not_wait_in_a_port() {
+    let place = Place::with(RACKS);
+    let dir = place.keep("run", &[]);
+    // a port holds 512 KiB, and 5 ms of a link that is fully used are 6 MB
+    for changes in [
+        &["node.brick.nic.latency=1ms"][..],
+        &["node.brick.nic.latency=5ms"],
+        &["node.brick.nic.latency=10ms", "client.app.nic.latency=5ms"],
+    ] {
+        is_right(&dir, changes);
+    }
+}
+
+#[test]
+fn the_fast_model_follows_more_requests_than_its_usual_stretches_hold() {
+    let place = Place::with(RACKS);
+    let dir = place.keep("run", &["workload.mail.outstanding=2000"]);
+    let fast = |change: &str| {
+        json(&succeed([
+            "ask",
+            dir.to_str().unwrap(),
+            "--json",
+            "--model",
+            "fast",
+            "--what-if",
+            change,
+        ]))
+    };
+    for change in ["node.brick.nic.rate=5 Gbit/s", "switch.uplink=2 Gbit/s"] {
+        let predicted = &fast(change)["workloads"]["mail"]["throughput_rps"];
+        let changed =
+            ["--json", "--no-records", "--set", "workload.mail.outstanding=2000", "--set", change];
+        let truth = truth(&succeed(place.arguments(&changed)));
+        let error = predicted.as_f64().unwrap()
+            / truth["workloads"]["mail"]["throughput_rps"].as_f64().unwrap()
+            - 1.0;
+        println!("{change}: {:.1} % off", 100.0 * error);
+        assert!(error.abs() < 0.1, "{change}: {:.1} % off", 100.0 * error);
+    }
+    // without failures nothing waits for servers that are down
+    let notes = fast("volume.mail.min_write=2")["notes"].to_string();
+    assert!(notes.contains("no server fails in this scenario"), "{notes}");
+}
+
 /// Ceph with three copies on four nodes, whose links limit writes.
 const COPIES: &str = r#"
 seed = 7

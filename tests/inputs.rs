@@ -531,6 +531,28 @@ fn a_fio_job_that_ends_in_the_warm_up_is_named() {
 }
 
 #[test]
+fn a_workload_that_ends_before_the_run_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let jobs = "[a]\nrw=read\nbs=64k\nsize=1g\ntime_based\nruntime=1\n";
+    let file = write(&dir, "jobs.fio", jobs);
+    let workload = format!(
+        "[workload.w]\nvolume = \"data\"\nclient = \"app0\"\nkind = \"fio\"\nfile = \"{file}\""
+    );
+    let place = Place::with(&format!("{BENCHMARKS}\n{workload}"));
+    let of = |duration: &str| {
+        let more = ["--no-records", "--set", "warmup=0 s", "--set", duration];
+        let truth = truth(&succeed(place.arguments(&[&more[..], &["--json"]].concat())));
+        (succeed(place.arguments(&more)), truth["workloads"]["w"]["ended_s"].clone())
+    };
+    let (printed, ended_s) = of("duration=4 s");
+    assert!((ended_s.as_f64().unwrap() - 1.0).abs() < 0.05, "{ended_s}");
+    assert!(printed.contains("`w` ended after 1.0"), "{printed}");
+    assert!(printed.contains("its rates in the table count all 4.00 s"), "{printed}");
+    let (printed, ended_s) = of("duration=1 s");
+    assert!(ended_s.is_null() && !printed.contains("ended after"), "{printed}");
+}
+
+#[test]
 fn the_action_of_blkparse_can_be_chosen_wherever_a_trace_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let lines = "8,16 1 1 0.000000000 9 D R 2048 + 8 [x]\n8,16 1 2 0.000100000 0 C R 2048 + 8 [0]\n\

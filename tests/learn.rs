@@ -319,7 +319,7 @@ fn faults_of_features_are_told() {
     assert!(message.contains("osd=node3.csv"), "{message}");
     let run = metrics_run(&place);
     let message = fault(&["features", run.to_str().unwrap(), "--window", "600", "-o", "f.csv"]);
-    assert!(message.contains("make `--window` smaller"), "{message}");
+    assert!(message.contains("`--window` must be at least one interval"), "{message}");
 }
 
 /// A grid of 5 × 4 × 3 where y = 1000·size^0.7·jobs/(1 + share/200): a power law.

@@ -113,13 +113,13 @@ pub struct WorkloadTruth {
     /// What ended in the warm-up, so that nothing of it was measured: jobs, or the workload as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ended_in_warmup: Vec<Ended>,
-    /// When it completed its last request, in seconds of the measured time, if that was before the last hundredth of
-    /// it. Rates count the whole measured time.
+    /// When its last request ended, in seconds of the measured time, if that was before the last hundredth of it. Rates
+    /// count the whole measured time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_s: Option<f64>,
 }
 
-/// A workload that ends in this last part of the measured time counts as one that lasts.
+/// A workload that ends in this last part of the measured time counts as one that lasts: its rates are off by no more.
 const LAST_PART: f64 = 0.01;
 
 /// A workload, or a job of one, that ended in the warm-up.
@@ -703,7 +703,7 @@ fn unfinished(cluster: &Cluster, now: SimTime) -> Vec<Unfinished> {
     found
 }
 
-/// When a workload completed its last request, in seconds of the measured time, if it ended early in it.
+/// When a workload's last request ended, in seconds of the measured time, if it ended early in it.
 fn ended_s(cluster: &Cluster, workload: usize, seconds: f64) -> Option<f64> {
     let mut of_it = cluster.instances.iter().filter(|of| of.workload.index() == workload);
     let tally = &cluster.tallies[workload];

@@ -30,8 +30,8 @@ pub(super) fn features(arguments: &FeaturesArguments) -> Result<String, Failure>
         let found = features_of(&observed, smoothing)?.lagged(usize::from(arguments.lags));
         if found.times.is_empty() {
             return Err(Failure::Usage(format!(
-                "`{name}` has no interval of clients at whose end {} s of metrics have passed; choose \
-                 `--window` as long as one interval of the metrics, or longer, and shorter than all of them",
+                "`{name}` has no interval of clients at whose end {} s of metrics have passed; \
+                 `--window` must be at least one interval of the metrics, and shorter than the run",
                 arguments.window
             )));
         }

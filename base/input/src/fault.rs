@@ -33,9 +33,9 @@ pub fn json_fault(error: &impl Display) -> String {
         None => (expected, ""),
     };
     let known = WORDS.iter().find(|(name, _)| *name == what).map(|(_, word)| *word);
-    let is_type =
-        ["struct ", "enum ", "tuple ", "newtype "].iter().any(|kind| what.starts_with(kind));
-    let what = known.unwrap_or(if is_type { "an object" } else { what });
+    let kinds = [("struct ", "an object"), ("enum ", "a text"), ("tuple ", "a list")];
+    let kind = kinds.iter().find(|(kind, _)| what.starts_with(kind)).map(|(_, word)| *word);
+    let what = known.or(kind).unwrap_or(what);
     format!("{before}, expected {what}{place}")
 }
 
@@ -58,6 +58,7 @@ mod tests {
                 "invalid value: integer `-1`, expected u32",
                 "invalid value: integer `-1`, expected a whole number from 0 to 4294967295",
             ),
+            ("invalid type: map, expected enum Kind", "invalid type: map, expected a text"),
             (
                 "EOF while parsing a value at line 1 column 0",
                 "EOF while parsing a value at line 1 column 0",

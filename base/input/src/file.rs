@@ -156,6 +156,14 @@ mod tests {
     }
 
     #[test]
+    fn the_mark_of_an_encoding_is_no_text() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        std::fs::write(&path, "\u{feff}a\u{feff}").unwrap();
+        assert_eq!(text(&path, Limit::RESULT).unwrap(), "a\u{feff}");
+    }
+
+    #[test]
     fn a_source_without_end_is_cut() {
         let mut all = Vec::new();
         let error = limited(io::repeat(0), SMALL).read_to_end(&mut all).unwrap_err();

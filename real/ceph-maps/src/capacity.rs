@@ -7,7 +7,7 @@ use foretell_algorithms::placement::tolerated;
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::domains::Domains;
-use crate::levels::{Levels, Situation, copy_bytes, osd_bytes};
+use crate::levels::{Levels, Situation, copy_bytes, homes, osd_bytes};
 use crate::promise::Bounds;
 
 /// Ceph's default: an OSD above this fill level accepts no writes.
@@ -111,9 +111,9 @@ pub fn capacity(cluster: Situation<'_>, levels: &Levels) -> SortedMap<i64, Capac
     let Situation { map, inventory, placed } = cluster;
     let mut shares: BTreeMap<i64, BTreeMap<i32, f64>> = BTreeMap::new();
     let mut sets: SortedMap<i64, Vec<&[i32]>> = SortedMap::new();
-    for (pg, placed) in map.groups().zip(placed) {
+    for ((pg, placed), home) in map.groups().zip(placed).zip(homes(map, placed)) {
         let share = map.pools()[&pg.pool].share_of(pg.seed);
-        for osd in placed.up.iter().filter(|osd| **osd != NONE) {
+        for osd in home.iter().filter(|osd| **osd != NONE) {
             *shares.entry(pg.pool).or_default().entry(*osd).or_default() += share;
         }
         // an OSD that still receives a group's data does not serve it

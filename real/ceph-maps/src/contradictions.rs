@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use foretell_algorithms::crush::{ClusterMap, Pool};
+use foretell_algorithms::crush::{ClusterMap, NONE, Pool};
 
 use crate::domains::shared_hosts;
 
@@ -77,9 +77,11 @@ fn strange_exceptions(map: &ClusterMap) -> Vec<String> {
             found.push(format!(
                 "`{key}` has an exception for {pg}, which does not exist: no effect"
             ));
-        } else if let Some(osd) = osds.into_iter().find(|osd| map.osd(*osd).is_none()) {
+        } else if let Some(osd) =
+            osds.into_iter().find(|osd| *osd != NONE && map.osd(*osd).is_none())
+        {
             found.push(format!(
-                "`{key}` moves {pg} to osd.{osd}, which does not exist: that exception has no effect"
+                "`{key}` moves {pg} to osd.{osd}, which does not exist: the group lacks that member"
             ));
         }
     }

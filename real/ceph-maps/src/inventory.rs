@@ -37,7 +37,8 @@ pub struct Inventory {
 
 /// Ceph's default `stripe_unit`.
 const STRIPE_UNIT: u64 = 4096;
-/// No pool takes less than this part of what its copies or shards would take without compression.
+/// Compression makes data at most this many times smaller (assumed: more than any common algorithm does to data that
+/// anyone stores).
 const MAX_COMPRESSION: f64 = 32.0;
 
 impl Inventory {
@@ -57,13 +58,17 @@ impl Inventory {
         for (id, pool) in map.pools() {
             let data = f64::from(self.data_chunks(pool).0);
             let Some(facts) = self.pools.get_mut(id) else { continue };
-            let Some(allocated) = facts.allocated_bytes else { continue };
+            // Ceph writes 0 where it does not know
+            let Some(allocated) = facts.allocated_bytes.filter(|bytes| *bytes > 0) else {
+                continue;
+            };
             let copies = copies.get(id).copied().unwrap_or(0.0);
             let stored = facts.stored_bytes.unwrap_or(0) as f64;
             if (allocated as f64) * MAX_COMPRESSION < stored * copies / data {
                 facts.allocated_bytes = None;
                 self.notes.push(format!(
-                    "pool `{}` would take {allocated} bytes on drives for {stored} stored bytes: the former are not used",
+                    "pool `{}` stores {stored} bytes, and {allocated} bytes on drives cannot hold them: the latter are \
+                     ignored",
                     one_line(&pool.name)
                 ));
             } else if copies > 0.0 {
@@ -107,9 +112,11 @@ impl Inventory {
         }
     }
 
-    /// Number of shards of a pool that hold data, and whether it is known. If not: as many as the width of a stripe has
-    /// units of 4 KiB, or one less than `min_size`, as Ceph sets it. Without a second coding shard `min_size` may be the
-    /// number itself, so this is assumed, because it promises less. 1 for copies.
+    /// Number of shards of a pool that hold data, and whether it is known; 1 for copies.
+    ///
+    /// If it is not known, the width of a stripe tells it, in units of 4 KiB. Otherwise `min_size` does, which Ceph sets
+    /// to one more than the data shards, or to as many if there is a single coding shard. Where both may be, the latter
+    /// is assumed, because it promises to survive fewer failures. (The capacity is then that of less overhead.)
     pub fn data_chunks(&self, pool: &Pool) -> (u32, bool) {
         let known = self.pools.get(&pool.id).and_then(|facts| facts.data_chunks);
         match (pool.kind, known) {

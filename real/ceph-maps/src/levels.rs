@@ -3,9 +3,10 @@
 //! There is one level of an OSD at a time, and all figures use it. Measured bytes include what groups do not explain:
 //! logs, databases, data that is being deleted. This part stays where it is when groups move.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use foretell_algorithms::crush::{ClusterMap, NONE, Osd, Placed, Pool};
+use foretell_algorithms::crush::{ClusterMap, NONE, Pg, Placed, Pool, PoolKind, Workspace};
 use foretell_sorted::SortedMap;
 
 use crate::inventory::Inventory;
@@ -49,16 +50,12 @@ impl Levels {
     pub fn after(&self, before: Situation<'_>, after: Situation<'_>, moves_known: bool) -> Self {
         let (leaves, comes) = (held(before), held(after));
         let of = |levels: &SortedMap<i32, f64>, osd| levels.get(&osd).copied().unwrap_or(0.0);
-        let level = |(osd, state): (i32, Osd)| {
-            if !state.up && state.weight > 0 {
-                // it is only down: its data stay where they are
-                return (osd, self.of(osd));
-            }
+        let level = |osd: i32| {
             // an OSD never has less than nothing, whatever was measured
             let bytes = self.of(osd) - of(&leaves, osd) + of(&comes, osd);
             (osd, bytes.max(0.0))
         };
-        let osds = after.map.existing();
+        let osds = after.map.existing().map(|(osd, _)| osd);
         Self { used: osds.map(level).collect(), known: self.known && moves_known }
     }
 
@@ -71,10 +68,9 @@ impl Levels {
     /// groups are.
     pub(crate) fn grows_first(&self, cluster: Situation<'_>) -> Option<(i32, f64)> {
         let Situation { map, inventory, placed } = cluster;
-        let members: BTreeSet<i32> = placed.iter().flat_map(|placed| &placed.up).copied().collect();
-        // an OSD that is only down keeps its groups, and gets what it missed
-        let is_down = |osd| map.osd(osd).is_some_and(|state| !state.up);
-        self.fullest_of(map, inventory, |osd| members.contains(&osd) || is_down(osd))
+        let members: BTreeSet<i32> =
+            homes(map, placed).iter().flat_map(|set| set.iter().copied()).collect();
+        self.fullest_of(map, inventory, |osd| members.contains(&osd))
     }
 
     /// Whether the files say how full OSDs are.
@@ -103,13 +99,33 @@ impl Levels {
     }
 }
 
+/// The OSDs to which the data of each group belong: its *up* set, and OSDs that are down and not out, which keep what
+/// they have.
+pub(crate) fn homes<'a>(map: &ClusterMap, placed: &'a [Placed]) -> Vec<Cow<'a, [i32]>> {
+    let some_are_down = map.existing().any(|(_, osd)| !osd.up && osd.weight > 0);
+    let mut work = Workspace::default();
+    let home = |(pg, placed): (Pg, &'a Placed)| {
+        // what was placed can be placed again
+        let set = some_are_down.then(|| map.mapped(pg, &mut work).ok()).flatten();
+        let Some(mut set) = set else { return Cow::Borrowed(placed.up.as_slice()) };
+        match map.pools()[&pg.pool].kind {
+            PoolKind::Replicated => set.retain(|osd| map.osd(*osd).is_some()),
+            PoolKind::Erasure => {
+                set.iter_mut().filter(|osd| map.osd(**osd).is_none()).for_each(|osd| *osd = NONE);
+            }
+        }
+        Cow::Owned(set)
+    };
+    map.groups().zip(placed).map(home).collect()
+}
+
 /// Bytes of the groups that belong on each OSD.
 fn held(Situation { map, inventory, placed }: Situation<'_>) -> SortedMap<i32, f64> {
     let mut held = std::collections::BTreeMap::new();
-    for (pg, placed) in map.groups().zip(placed) {
+    for (pg, home) in map.groups().zip(homes(map, placed)) {
         let pool = &map.pools()[&pg.pool];
         let bytes = copy_bytes(pool, inventory) * pool.share_of(pg.seed);
-        for osd in placed.up.iter().filter(|osd| **osd != NONE) {
+        for osd in home.iter().filter(|osd| **osd != NONE) {
             *held.entry(*osd).or_insert(0.0) += bytes;
         }
     }

@@ -16,17 +16,19 @@ pub(crate) struct Limit {
     pub(crate) buckets: usize,
 }
 
-/// The OSDs below the buckets that a rule takes, with the weights by which CRUSH chooses them: an OSD of weight 1 in a
-/// host that counts with half of its OSDs' weights has 0.5.
+/// The OSDs below the buckets that a rule takes, with their weights in the tree: an OSD of weight 1 in a host that counts
+/// with half of its OSDs' weights has 0.5. Weight sets (`choose_args`), with which a balancer corrects chance, do not
+/// change what an OSD should have.
 pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> SortedMap<i32, f64> {
     let mut weights: BTreeMap<i32, f64> = BTreeMap::new();
     for step in &rule.steps {
-        let Step::Take(item) = step else { continue };
-        // an item, and what it counts for each unit of its own weight
-        let mut open = vec![(*item, 1.0)];
-        while let Some((item, factor)) = open.pop() {
-            let Some(bucket) = map.crush.bucket(item) else {
-                weights.insert(item, factor);
+        let Step::Take(taken) = step else { continue };
+        // what an item counts for each unit of its own weight, summed over all ways to it
+        let mut factors = BTreeMap::from([(*taken, 1.0)]);
+        for id in above_first(map, *taken) {
+            let factor = factors.get(&id).copied().unwrap_or(0.0);
+            let Some(bucket) = map.crush.bucket(id) else {
+                *weights.entry(id).or_default() += factor;
                 continue;
             };
             for item in &bucket.items {
@@ -40,11 +42,40 @@ pub(crate) fn reached(map: &ClusterMap, rule: &Rule) -> SortedMap<i32, f64> {
                     }
                     None => weight,
                 };
-                open.push((item.id, factor * own));
+                *factors.entry(item.id).or_default() += factor * own;
             }
         }
     }
     weights.into_iter().collect()
+}
+
+/// All items below one and itself, each after all buckets that hold it. A map has no loops.
+fn above_first(map: &ClusterMap, top: i32) -> Vec<i32> {
+    let items = |id: i32| map.crush.bucket(id).map_or(&[][..], |bucket| &bucket.items);
+    let mut holders: BTreeMap<i32, usize> = BTreeMap::from([(top, 0)]);
+    let mut open = vec![top];
+    while let Some(id) = open.pop() {
+        for item in items(id) {
+            let count = holders.entry(item.id).or_insert_with(|| {
+                open.push(item.id);
+                0
+            });
+            *count += 1;
+        }
+    }
+    let mut order = vec![top];
+    let mut next = 0;
+    while let Some(&id) = order.get(next) {
+        next += 1;
+        for item in items(id) {
+            let left = holders.get_mut(&item.id).expect("it was found");
+            *left -= 1;
+            if *left == 0 {
+                order.push(item.id);
+            }
+        }
+    }
+    order
 }
 
 /// The limits that a rule sets for a group of `size` members.

@@ -137,11 +137,12 @@ impl OsdMapJson {
             osds[number] = Some(Osd { up: osd.up > 0, weight, affinity });
         }
         let mut pools: Vec<Pool> = Vec::new();
+        let mut names: BTreeMap<i64, String> = BTreeMap::new();
         for pool in &self.pools {
             let data_chunks = self.number_in_profile(pool, "k");
             let Some(pool) = pool.pool(data_chunks, notes) else { continue };
-            if let Some(first) = pools.iter().find(|first| first.id == pool.id) {
-                let (first, second) = (&first.name, &pool.name);
+            if let Some(first) = names.insert(pool.id, pool.name.clone()) {
+                let second = &pool.name;
                 return Err(format!(
                     "pools `{first}` and `{second}` both have the number {}",
                     pool.id

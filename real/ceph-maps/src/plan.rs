@@ -4,6 +4,7 @@
 //! compared with the group that it becomes a part of: before Ceph merges groups it lowers `pgp_num`, which brings all
 //! copies of a group to the OSDs of the other.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
@@ -13,7 +14,7 @@ use foretell_sorted::SortedMap;
 
 use crate::domains::Domains;
 use crate::inventory::Inventory;
-use crate::levels::{Levels, Situation, copy_bytes};
+use crate::levels::{Levels, Situation, copy_bytes, homes};
 use crate::limits::{limits, reached};
 
 /// The effects of a change.
@@ -110,17 +111,19 @@ pub fn moves_by(plan: &Plan, map: &ClusterMap, kind: u16) -> SortedMap<String, (
     by_name
 }
 
+/// The OSDs to which the data of each group belong.
+type Homes<'a> = BTreeMap<Pg, Cow<'a, [i32]>>;
+
 /// Compares a cluster before and after a change.
 pub fn plan(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
 ) -> Result<Plan, ClusterMapError> {
     let placed = [before.0.place_all()?, after.0.place_all()?];
-    let [old, new] = [(before.0, &placed[0]), (after.0, &placed[1])]
-        .map(|(map, placed)| map.groups().zip(placed).collect::<BTreeMap<Pg, &Placed>>());
-    let none = Vec::new();
-    let up =
-        |groups: &BTreeMap<Pg, &'_ Placed>, pg: &Pg| groups.get(pg).map(|placed| placed.up.clone());
+    let [old_homes, new_homes] = [(before.0, &placed[0]), (after.0, &placed[1])]
+        .map(|(map, placed)| map.groups().zip(homes(map, placed)).collect::<Homes<'_>>());
+    let home =
+        |groups: &Homes<'_>, pg: &Pg| groups.get(pg).map_or_else(Vec::new, |set| set.to_vec());
     let mut plan = Plan::default();
     let mut moves_known = true;
     for pool in after.0.pools().values() {
@@ -138,8 +141,8 @@ pub fn plan(
         });
         for piece in pieces(earlier, pool) {
             let size = bytes * piece.share;
-            let was = up(&old, &piece.origin).unwrap_or_else(|| none.clone());
-            let is = up(&new, &piece.target).unwrap_or_else(|| none.clone());
+            let was = home(&old_homes, &piece.origin);
+            let is = home(&new_homes, &piece.target);
             plan.shards_in_all += members(&is).count();
             let steps = if recoded {
                 members(&is).map(|osd| (-1, osd)).collect()
@@ -167,8 +170,8 @@ pub fn plan(
             }
         }
     }
-    plan.floor = floor(before, after, (&old, &new));
-    plan.short = short(after.0, &new);
+    plan.floor = floor(before, after, (&old_homes, &new_homes));
+    plan.short = short(after.0, &placed[1]);
     let [from, to] = [(before, &placed[0]), (after, &placed[1])]
         .map(|((map, inventory), placed)| Situation { map, inventory, placed });
     let now = Levels::now(from);
@@ -231,18 +234,18 @@ fn movements(kind: PoolKind, was: &[i32], is: &[i32]) -> Vec<(i32, i32)> {
 }
 
 /// Groups with fewer members than their pool wants.
-fn short(map: &ClusterMap, placed: &BTreeMap<Pg, &Placed>) -> usize {
-    let is_short = |(pg, placed): &(&Pg, &&Placed)| {
+fn short(map: &ClusterMap, placed: &[Placed]) -> usize {
+    let is_short = |(pg, placed): &(Pg, &Placed)| {
         members(&placed.up).count() < map.pools()[&pg.pool].size as usize
     };
-    placed.iter().filter(is_short).count()
+    map.groups().zip(placed).filter(is_short).count()
 }
 
 /// The minimum that no placement can avoid moving.
 fn floor(
     before: (&ClusterMap, &Inventory),
     after: (&ClusterMap, &Inventory),
-    (old, new): (&BTreeMap<Pg, &Placed>, &BTreeMap<Pg, &Placed>),
+    (old, new): (&Homes<'_>, &Homes<'_>),
 ) -> Floor {
     let mut floor = Floor::default();
     let mut shares: SortedMap<i32, f64> = SortedMap::new();
@@ -266,14 +269,14 @@ fn floor(
         let limits = limits(rule, pool.size);
         let mut by_target: BTreeMap<Pg, Vec<(Piece, Vec<i32>)>> = BTreeMap::new();
         for piece in pieces(Some(earlier), pool) {
-            let Some(placed) = old.get(&piece.origin) else { continue };
-            let was = members(&placed.up).collect();
+            let Some(home) = old.get(&piece.origin) else { continue };
+            let was = members(home).collect();
             by_target.entry(piece.target).or_default().push((piece, was));
         }
         for (target, pieces) in by_target {
             // a group that lacked members before need not become complete, and one for which the rule finds no
             // others cannot
-            let found = new.get(&target).map_or(0, |placed| members(&placed.up).count());
+            let found = new.get(&target).map_or(0, |home| members(home).count());
             let most = found.min(pool.size as usize);
             let needs = |was: &Vec<i32>, share: f64| was.len().min(most) as f64 * share;
             let needed: f64 = pieces.iter().map(|(piece, was)| needs(was, piece.share)).sum();

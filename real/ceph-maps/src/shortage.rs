@@ -27,6 +27,8 @@ pub fn shortages(
     let mut work = Workspace::default();
     // by pool: groups for which the rule finds too few, and the most that it finds for one of these
     let mut unmet: SortedMap<i64, (usize, usize)> = SortedMap::new();
+    // by pool: groups that lack nothing but data, which are still on their way
+    let mut filling: SortedMap<i64, usize> = SortedMap::new();
     for (pg, placed) in map.groups().zip(placed) {
         let pool = &map.pools()[&pg.pool];
         let (size, least) = (pool.size as usize, pool.min_size as usize);
@@ -38,6 +40,7 @@ pub fn shortages(
         let shortage = found.entry(pool.id).or_insert(none);
         shortage.groups += 1;
         shortage.below_min_size += usize::from(members < least);
+        *filling.entry(pool.id).or_default() += usize::from(count(&placed.up) >= size);
         let mapped = count(&map.mapped(pg, &mut work)?);
         if mapped < size {
             let (groups, most) = unmet.entry(pool.id).or_default();
@@ -46,7 +49,13 @@ pub fn shortages(
     }
     for (id, shortage) in &mut found {
         let (groups, most) = unmet.get(id).copied().unwrap_or_default();
-        shortage.why = why(map, &map.pools()[id], shortage.groups, groups, most);
+        shortage.why = if filling.get(id) == Some(&shortage.groups)
+            && map.pools()[id].min_size <= map.pools()[id].size
+        {
+            "their data are still on the way to OSDs that belong to them (`pg_temp`)".to_owned()
+        } else {
+            why(map, &map.pools()[id], shortage.groups, groups, most)
+        };
     }
     Ok(found)
 }

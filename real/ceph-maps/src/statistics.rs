@@ -48,6 +48,36 @@ struct PoolStatistics {
     written_bytes: Option<u64>,
 }
 
+impl OsdStatistics {
+    /// Takes the values that `later` has.
+    fn merge(&mut self, later: Self) {
+        *self = Self {
+            bytes: later.bytes.or(self.bytes),
+            used_bytes: later.used_bytes.or(self.used_bytes),
+            class: later.class.or(self.class.take()),
+            host: later.host.or(self.host.take()),
+            commit_ms: later.commit_ms.or(self.commit_ms),
+            read_ms: later.read_ms.or(self.read_ms),
+            write_ms: later.write_ms.or(self.write_ms),
+        };
+    }
+}
+
+impl PoolStatistics {
+    /// Takes the values that `later` has.
+    fn merge(&mut self, later: Self) {
+        *self = Self {
+            stored_bytes: later.stored_bytes.or(self.stored_bytes),
+            allocated_bytes: later.allocated_bytes.or(self.allocated_bytes),
+            objects: later.objects.or(self.objects),
+            reads: later.reads.or(self.reads),
+            read_bytes: later.read_bytes.or(self.read_bytes),
+            writes: later.writes.or(self.writes),
+            written_bytes: later.written_bytes.or(self.written_bytes),
+        };
+    }
+}
+
 /// The metrics of Ceph in a text.
 #[derive(Default, Debug)]
 pub(crate) struct Metrics {
@@ -67,6 +97,15 @@ impl Metrics {
 /// No drive and no pool holds more bytes, 2^60.
 const MAX_BYTES: u64 = 1 << 60;
 
+/// Metrics that are such sizes.
+const SIZES: [&str; 5] =
+    ["osd_stat_bytes", "osd_stat_bytes_used", "pool_stored", "pool_bytes_used", "pool_stored_raw"];
+
+/// A count that was written as a number with a point or an exponent.
+fn whole(value: f64) -> Option<u64> {
+    ((0.0..1.8e19).contains(&value) && value.fract() <= 0.0).then_some(value as u64)
+}
+
 /// Reads sizes and counts, and remembers values that cannot be one.
 #[derive(Default)]
 struct Counts {
@@ -81,9 +120,6 @@ impl Counts {
     /// The count `key` of an entry; `of` is the entry's name.
     fn count(&mut self, entry: &Value, key: &str, of: &str) -> Option<u64> {
         let value = entry.get(key)?;
-        let whole = |value: f64| {
-            ((0.0..1.8e19).contains(&value) && value.fract() <= 0.0).then_some(value as u64)
-        };
         let count = value.as_u64().or_else(|| value.as_f64().and_then(whole));
         if count.is_none() {
             self.skip(key, of, value);
@@ -216,25 +252,25 @@ impl Statistics {
             let Some(stats) = pool.get("stats") else { continue };
             let name = format!("pool {id}");
             counts.see(&name);
-            let mut of = |key: &str| counts.count(stats, key, &name);
+            let mut size = |key: &str| counts.size(stats, key, &name, 1);
             // before Nautilus there is no `stored`, and `bytes_used` is what clients stored
-            let (stored, allocated) = match of("stored") {
-                Some(stored) => (Some(stored), of("bytes_used")),
-                None => (of("bytes_used"), of("raw_bytes_used")),
+            let (stored, allocated) = match size("stored") {
+                Some(stored) => (Some(stored), size("bytes_used")),
+                None => (size("bytes_used"), size("raw_bytes_used")),
             };
+            let mut of = |key: &str| counts.count(stats, key, &name);
             let objects = of("objects");
             found |= stored.is_some() || objects.is_some();
-            let entry: &mut PoolStatistics = self.pools.entry(id).or_default();
-            *entry = PoolStatistics {
-                stored_bytes: stored.or(entry.stored_bytes),
-                allocated_bytes: allocated.or(entry.allocated_bytes),
-                objects: objects.or(entry.objects),
+            self.pools.entry(id).or_default().merge(PoolStatistics {
+                stored_bytes: stored,
+                allocated_bytes: allocated,
+                objects,
                 // only `detail` has counters
-                reads: of("rd").or(entry.reads),
-                read_bytes: of("rd_bytes").or(entry.read_bytes),
-                writes: of("wr").or(entry.writes),
-                written_bytes: of("wr_bytes").or(entry.written_bytes),
-            };
+                reads: of("rd"),
+                read_bytes: of("rd_bytes"),
+                writes: of("wr"),
+                written_bytes: of("wr_bytes"),
+            });
         }
         Ok(found)
     }
@@ -266,17 +302,18 @@ impl Statistics {
             let Some((name, labels, value)) = sample(line) else { continue };
             let Some(name) = name.strip_prefix("ceph_") else { continue };
             found.used += 1;
+            let is_size = SIZES.contains(&name);
             let whole = |counts: &mut Counts, of: &str| {
-                let count = (0.0..1.8e19).contains(&value).then_some(value as u64);
+                let count = whole(value).filter(|count| !is_size || *count <= MAX_BYTES);
                 if count.is_none() {
                     counts.skip(name, of, &Value::from(value.to_string()));
                 }
                 count
             };
+            let used = found.used;
             if let Some(daemon) = label(labels, "ceph_daemon")
                 && let Some(osd) = daemon.strip_prefix("osd.").and_then(|osd| osd.parse().ok())
             {
-                counts.see(&format!("`ceph_{name}` of {daemon}"));
                 let mut whole = || whole(&mut counts, daemon);
                 let entry: &mut OsdStatistics = self.osds.entry(osd).or_default();
                 match name {
@@ -289,8 +326,10 @@ impl Statistics {
                     }
                     _ => found.skip(name),
                 }
+                if found.used == used {
+                    counts.see(&format!("`ceph_{name}` of {daemon}"));
+                }
             } else if let Some(pool) = label(labels, "pool_id").and_then(|pool| pool.parse().ok()) {
-                counts.see(&format!("`ceph_{name}` of pool {pool}"));
                 let mut whole = || whole(&mut counts, &format!("pool {pool}"));
                 let entry: &mut PoolStatistics = self.pools.entry(pool).or_default();
                 match name {
@@ -307,6 +346,9 @@ impl Statistics {
                     "pool_wr_bytes" => entry.written_bytes = whole(),
                     _ => found.skip(name),
                 }
+                if found.used == used {
+                    counts.see(&format!("`ceph_{name}` of pool {pool}"));
+                }
             } else {
                 found.skip(name);
             }
@@ -318,28 +360,10 @@ impl Statistics {
     /// Adds statistics that were kept; where both have a value, the later ones count.
     pub(crate) fn add(&mut self, later: Self) {
         for (osd, later) in later.osds {
-            let found = self.osds.entry(osd).or_default();
-            *found = OsdStatistics {
-                bytes: later.bytes.or(found.bytes),
-                used_bytes: later.used_bytes.or(found.used_bytes),
-                class: later.class.or(found.class.take()),
-                host: later.host.or(found.host.take()),
-                commit_ms: later.commit_ms.or(found.commit_ms),
-                read_ms: later.read_ms.or(found.read_ms),
-                write_ms: later.write_ms.or(found.write_ms),
-            };
+            self.osds.entry(osd).or_default().merge(later);
         }
         for (pool, later) in later.pools {
-            let found = self.pools.entry(pool).or_default();
-            *found = PoolStatistics {
-                stored_bytes: later.stored_bytes.or(found.stored_bytes),
-                allocated_bytes: later.allocated_bytes.or(found.allocated_bytes),
-                objects: later.objects.or(found.objects),
-                reads: later.reads.or(found.reads),
-                read_bytes: later.read_bytes.or(found.read_bytes),
-                writes: later.writes.or(found.writes),
-                written_bytes: later.written_bytes.or(found.written_bytes),
-            };
+            self.pools.entry(pool).or_default().merge(later);
         }
         self.total_bytes = later.total_bytes.or(self.total_bytes);
         self.nameless.extend(later.nameless);

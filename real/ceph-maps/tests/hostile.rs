@@ -138,6 +138,31 @@ fn a_rule_that_cannot_be_met_ends() {
 }
 
 #[test]
+fn buckets_that_share_buckets_take_linear_time() {
+    // both buckets of a level hold both of the next: 2^40 ways from the root to an OSD
+    let mut buckets = Vec::new();
+    for level in 0..40 {
+        for side in 0..2 {
+            let items: Vec<(i32, f64)> = match level {
+                0 => vec![(side, 1.0)],
+                _ => (0..2).map(|below| (-10 - 2 * (level - 1) - below, 1.0)).collect(),
+            };
+            let name = format!("b{level}-{side}");
+            buckets.push(crate::small::bucket(-10 - 2 * level - side, &name, "rack", &items));
+        }
+    }
+    buckets.push(crate::small::bucket(-1, "default", "root", &[(-88, 1.0), (-89, 1.0)]));
+    let map = crate::small::crush(&buckets, &[crate::small::rule(0, "r", -1, "osd")]);
+    let osds = crate::small::osd_map(2, &[crate::small::pool(1, "p", 2, 8, 0)]);
+    let report = crate::small::report(&map, &osds, &[(1, 1 << 30)], &[]);
+    let (map, inventory) = crate::small::cluster(&report.to_string());
+    let changes = ["osd.0.reweight=0.5".to_owned()];
+    let (after, known) = foretell_ceph_maps::change(&map, &inventory, &changes).unwrap();
+    let plan = foretell_ceph_maps::plan((&map, &inventory), (&after, &known)).unwrap();
+    assert!(plan.floor.balance_bytes.is_finite());
+}
+
+#[test]
 fn secrets_are_not_kept() {
     let crush = json(r#"{"id": 0, "weight": 65536}"#, 50);
     let report = format!(

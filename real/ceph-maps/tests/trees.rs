@@ -179,7 +179,7 @@ fn contradictions_are_noted_and_the_map_is_read() {
                 osds["pg_upmap_items"] =
                     json!([{ "pgid": "1.1f", "mappings": [{ "from": 0, "to": 99 }] }]);
             },
-            "`pg_upmap_items` moves 1.1f to osd.99, which does not exist",
+            "`pg_upmap_items` moves 1.1f to osd.99, which does not exist: the group lacks that member",
         ),
         (
             &|map, _| {
@@ -221,6 +221,7 @@ fn groups_are_served_where_they_act() {
     let placed = map.place_all().unwrap();
     let short = &shortages(&map, &placed).unwrap()[&1];
     assert_eq!((short.groups, short.below_min_size), (1, 1));
+    assert!(short.why.starts_with("their data are still on the way"), "{}", short.why);
     let survives = &capacities(&map, &inventory)[0].survives;
     let osd = survives.iter().find(|kind| kind.kind == "osd").unwrap();
     assert_eq!((osd.readable, osd.rule_readable), (0, 0));
@@ -251,9 +252,12 @@ fn copies_that_groups_lack_take_no_space() {
     let situation = Situation { map: &map, inventory: &inventory, placed: &placed };
     let whole = whole_capacity(situation, &levels(&map, &inventory));
     assert!((whole.fill - 1.0 / 3.0).abs() < 1e-6, "{}", whole.fill);
-    // with all drives but their shares even, as much fits as three copies leave
-    let usable = capacities(&map, &inventory)[0].usable_bytes / TIB as f64;
-    assert!(usable > 2.0 && usable < 3.0 * 0.95, "{usable}");
+    // three copies take as much of these hosts as three copies of a pool that wants no more
+    let three = allocated(&osd_map(9, &[pool(1, "p", 3, 64, 0)]), 3 * TIB);
+    let usable =
+        |(map, inventory): &(ClusterMap, Inventory)| capacities(map, inventory)[0].usable_bytes;
+    let (wants_four, wants_three) = (usable(&(map, inventory)), usable(&three));
+    assert!((wants_four / wants_three - 1.0).abs() < 1e-6, "{wants_four} {wants_three}");
 }
 
 #[test]
@@ -269,6 +273,14 @@ fn an_osd_that_is_down_keeps_its_data_and_its_groups() {
         whole_capacity(situation, &plan.levels[at])
     });
     assert_eq!(wholes[0], wholes[1]);
+    assert_eq!((plan.shards, plan.groups_changed), (0, 0));
+    let usable = |map: &ClusterMap| capacities(map, &before.1)[0].usable_bytes;
+    assert!((usable(&after) / usable(&before.0) - 1.0).abs() < 1e-9);
+    // when it is back, it has what it had
+    let (back, known) = change(&after, &known, &["osd.0=up".to_owned()]).unwrap();
+    let plan = foretell_ceph_maps::plan((&after, &before.1), (&back, &known)).unwrap();
+    assert_eq!(plan.shards, 0);
+    assert_eq!(plan.levels[0].of(0), plan.levels[1].of(0));
 }
 
 #[test]
@@ -298,7 +310,7 @@ fn bytes_that_no_compression_explains_are_not_used() {
     let (_, inventory) = allocated(&osd_map(9, &[pool(1, "p", 3, 64, 0)]), 1000);
     assert_eq!(inventory.pools[&1].allocated_bytes, None);
     assert!(
-        inventory.notes[0].contains("would take 1000 bytes on drives"),
+        inventory.notes[0].contains("1000 bytes on drives cannot hold them"),
         "{:?}",
         inventory.notes
     );

@@ -128,7 +128,7 @@ impl Prediction<'_> {
             let recorded_think = think * self.drawn_thinks(workload, modelled, recorded);
             let period = response.mean + recorded_think;
             found.throughput_rps * (predicted.mean + think) / period.max(1e-9)
-        } else if self.is_fast && found.keeps_up && self.observed.has_short_stretches() {
+        } else if self.is_partial && found.keeps_up {
             // the stretches may have more or fewer arrivals than the mean
             let known = self.arrivals_rps(workload, recorded.throughput_rps);
             known.unwrap_or(found.throughput_rps)

@@ -48,6 +48,8 @@ pub struct Prediction<'a> {
     per_transaction: Vec<f64>,
     /// Whether only short stretches of the run were replayed, on both the changed and the recorded cluster.
     is_fast: bool,
+    /// Whether these stretches are less than the run.
+    is_partial: bool,
 }
 
 /// The model that should answer.
@@ -223,6 +225,7 @@ impl Observed {
         let Some(Some(unchanged)) = self.unchanged_short.get() else {
             return Ok(Err("the replay of the recorded run does not end".to_owned()));
         };
+        let is_partial = detail.is_part_of(&cluster.scenario, &self.requests);
         let outcome = self.replayed(cluster, detail)?;
         if let Some(reason) = self.stretches_are_blind(&cluster.scenario, unchanged, &outcome) {
             return Ok(Err(reason));
@@ -239,6 +242,7 @@ impl Observed {
             notes: idle,
             assumed: Vec::new(),
             is_fast: true,
+            is_partial,
         };
         if prediction.differs
             && unchanged.goes_as(
@@ -330,6 +334,7 @@ impl Observed {
             about,
             per_transaction,
             is_fast,
+            is_partial: false,
         };
         if differs && prediction.nothing_differs() {
             prediction.differs = false;

@@ -126,7 +126,7 @@ impl RunJob {
         (slots * (request_ns - flush_ns) - mean).max(0.0)
     }
 
-    /// The share of a process's time that passes outside the device.
+    /// The share of the time of each of its slots that passes outside the device.
     pub fn outside(&self) -> f64 {
         let slots = self.slots_between_flushes() * self.job.numjobs;
         self.host_gap_ns() * self.iops() / f64::from(slots) / 1e9
