@@ -130,7 +130,7 @@ impl Rows<'_> {
 }
 
 const YES_NO: Values = Values::Words(&["false", "true"]);
-const MOST: u32 = 1_000_000;
+const MAX_WHOLE: u32 = 1_000_000;
 
 const fn parameter(
     name: &'static str,
@@ -221,7 +221,7 @@ impl Kind {
         ];
         const PCA: &[Parameter] = &[parameter(
             "components",
-            Values::Whole(1, MOST),
+            Values::Whole(1, MAX_WHOLE),
             Some(10.0),
             None,
             "number of principal components that are the inputs of the regression",
@@ -255,10 +255,10 @@ impl Kind {
             parameter("ntrees", Values::Whole(1, 100_000), Some(300.0), None, "trees"),
             parameter("rate", Values::Real(1e-6, 1.0), Some(0.1), None, "weight of each tree"),
             parameter("depth", Values::Whole(1, 30), Some(5.0), None, "levels of a tree"),
-            parameter("minleaf", Values::Whole(1, MOST), Some(5.0), None, "rows of a leaf"),
+            parameter("minleaf", Values::Whole(1, MAX_WHOLE), Some(5.0), None, "rows of a leaf"),
             parameter(
                 "leaves",
-                Values::Whole(2, MOST),
+                Values::Whole(2, MAX_WHOLE),
                 None,
                 None,
                 "maximum number of leaves of a tree; the best splits are made first; derived: as many as \
@@ -380,21 +380,21 @@ impl Kind {
             ),
             parameter(
                 "fast_k",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 Some(20.0),
                 None,
                 "number of parents that a forward step tries (earth's fast.k); 0: all",
             ),
             parameter(
                 "minspan",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 Some(0.0),
                 None,
                 "number of rows between knots; 0: by Friedman's equation 43",
             ),
             parameter(
                 "endspan",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 Some(0.0),
                 None,
                 "number of rows without a knot at each end; 0: by Friedman's equation 45",
@@ -403,7 +403,7 @@ impl Kind {
         const CART: &[Parameter] = &[
             parameter(
                 "minsplit",
-                Values::Whole(2, MOST),
+                Values::Whole(2, MAX_WHOLE),
                 Some(20.0),
                 Some((2.0, 400.0)),
                 "minimum number of rows of a node that is split; a leaf has at least round(minsplit / 3)",
@@ -426,19 +426,19 @@ impl Kind {
             ),
         ];
         const TREE: &[Parameter] =
-            &[parameter("minleaf", Values::Whole(1, MOST), Some(1.0), None, "rows of a leaf")];
+            &[parameter("minleaf", Values::Whole(1, MAX_WHOLE), Some(1.0), None, "rows of a leaf")];
         const FOREST: &[Parameter] = &[
             parameter("ntrees", Values::Whole(1, 100_000), Some(500.0), None, "trees"),
             parameter(
                 "mtry",
-                Values::Whole(1, MOST),
+                Values::Whole(1, MAX_WHOLE),
                 None,
                 None,
                 "columns that a node may split on; derived: a third, at least 8",
             ),
             parameter(
                 "minsplit",
-                Values::Whole(2, MOST),
+                Values::Whole(2, MAX_WHOLE),
                 Some(forest::MIN_SPLIT as f64),
                 None,
                 "minimum number of rows of a node that is split",
@@ -447,7 +447,7 @@ impl Kind {
         const M5: &[Parameter] = &[
             parameter(
                 "nsplits",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 None,
                 Some((2.0, 400.0)),
                 "maximum number of splits of the grown tree; derived: all that lower the deviation",
@@ -470,7 +470,7 @@ impl Kind {
         const CUBIST: &[Parameter] = &[
             parameter(
                 "nsplits",
-                Values::Whole(1, MOST),
+                Values::Whole(1, MAX_WHOLE),
                 Some(100.0),
                 Some((2.0, 400.0)),
                 "maximum number of rules of a member (R: rules)",

@@ -674,7 +674,7 @@ impl Uplinks {
 impl Switch {
     /// The smallest useful buffer: two full segments, of 1538 bytes on the wire each. With less
     /// than one nothing would get through.
-    pub const LEAST_BUFFER: Bytes = Bytes::kib(4);
+    pub const MIN_BUFFER: Bytes = Bytes::kib(4);
 
     /// Only links: nothing is dropped and no window is full.
     pub const QUEUE: Self = Self {

@@ -27,10 +27,10 @@ use crate::error::SimError;
 use crate::load;
 
 /// Most requests of the warm-up.
-const MOST_REQUESTS: u64 = 1 << 21;
+const MAX_REQUESTS: u64 = 1 << 21;
 /// Maximum number of requests of the warm-up if nothing is written: about as many as the system of Noorshams
 /// et al. 2013 did in an average minute.
-const MOST_READS: u64 = 1 << 19;
+const MAX_READS: u64 = 1 << 19;
 
 /// The volume whose places are touched, and lists that are used again for each access.
 struct Touched {
@@ -141,7 +141,7 @@ impl Cluster {
             }
         }
         let (mut requests, mut wrote) = (0, Bytes::ZERO);
-        let most = |wrote| if wrote > Bytes::ZERO { MOST_REQUESTS } else { MOST_READS };
+        let most = |wrote| if wrote > Bytes::ZERO { MAX_REQUESTS } else { MAX_READS };
         while requests < most(wrote) && wrote < written && !all.is_empty() {
             for files in &mut all {
                 for thread in 0..files.threads.len() {

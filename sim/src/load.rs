@@ -21,7 +21,7 @@ use crate::transaction::NO_TRANSACTION;
 
 /// A run ends if more requests than this are outstanding, of all workloads together: they take about 2 GB of
 /// memory.
-const MOST_OUTSTANDING: usize = 4 << 20;
+const MAX_OUTSTANDING: usize = 4 << 20;
 
 /// A workload on one client.
 pub(crate) struct Instance {
@@ -498,7 +498,7 @@ impl Cluster {
 
     /// An instance issues its next request, or begins its next transaction, if it has one.
     pub(crate) fn issue(&mut self, id: u32) {
-        if self.protocol.requests().len() + self.transactions.len() >= MOST_OUTSTANDING {
+        if self.protocol.requests().len() + self.transactions.len() >= MAX_OUTSTANDING {
             let instance = &mut self.instances[id as usize];
             let requests = self.protocol.requests();
             let (outstanding, at) = (requests.len(), self.engine.agenda.now() - SimTime::ZERO);

@@ -32,7 +32,7 @@ const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
 /// Limit of a picture of a reproduction.
 const PICTURE: Limit = Limit::new(4 << 20, "a picture");
 /// Maximum number of pictures of a reproduction.
-const MOST_PICTURES: usize = 64;
+const MAX_PICTURES: usize = 64;
 
 /// The name of each result: the last part of its path, or the whole path if two names would be
 /// equal.
@@ -225,7 +225,7 @@ fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
         }
     }
     files.sort();
-    files.truncate(MOST_PICTURES);
+    files.truncate(MAX_PICTURES);
     let mut pictures = Vec::new();
     for file in files {
         let svg = foretell_input::bytes(&file, PICTURE).map_err(Failure::file("read", &file))?;

@@ -18,7 +18,7 @@ use foretell_scenarios::Document;
 use foretell_whatif::{Model, PastScore};
 use serde::Serialize;
 
-use crate::cli::{MOST_SEED, ScoreArguments};
+use crate::cli::{MAX_SEED, ScoreArguments};
 use crate::failure::Failure;
 use crate::screen::fitted;
 use crate::{interrupt, jobs, tables};
@@ -78,7 +78,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     for number in 1..u64::from(arguments.repeat) {
         // the same scenario with another seed
         let mut other = document.clone();
-        other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
+        other.set("seed", &(seed.wrapping_add(number) & MAX_SEED).to_string())?;
         let scratch = Scratch::new()?;
         judge.record(&other, scratch.path())?;
         runs.push(once(scratch.path(), &other)?);

@@ -36,7 +36,7 @@ pub use disk::{
 };
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};
-pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
+pub use observed::{CONFIGURATION_FACT, MIN_REQUESTS, Observed, measurement_fact};
 pub use outages::{OutageAnswer, PhaseAnswer, PhaseChange, PhaseWorkload, RecoveryAnswer};
 pub use predict::{Asked, Prediction, UnknownModel};
 pub use question::{Described, DescribedClient, Shelf};

@@ -6,7 +6,7 @@ use foretell_whatif::{Answer, OutageAnswer, PhaseWorkload, RecoveryAnswer};
 use super::Comparison;
 
 /// Minimum number of requests, both measured and predicted, for which a phase is compared. Fewer say nothing.
-const LEAST_REQUESTS: u64 = 20;
+const MIN_REQUESTS: u64 = 20;
 
 /// Appends comparisons of an answer about a run with events; `lasted`: its measured time, s.
 pub(super) fn compare(
@@ -21,7 +21,7 @@ pub(super) fn compare(
         };
         for (name, prediction) in &phase.workloads {
             let Some(was) = was.workloads.get(name) else { continue };
-            if was.requests.min(prediction.requests) < LEAST_REQUESTS {
+            if was.requests.min(prediction.requests) < MIN_REQUESTS {
                 continue;
             }
             let (times, happened) = (prediction.response_time_ms, &was.response_time_ms);

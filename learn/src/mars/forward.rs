@@ -10,7 +10,7 @@ const EQUAL: f64 = 1e-9;
 /// keeps out knots whose reduction is a rounding error.
 const RISE: f64 = 10.0;
 /// A pass whose 1 − GCV/GCV₀ falls below this has gone astray and ends.
-const LEAST_GRSQ: f64 = -10.0;
+const MIN_GRSQ: f64 = -10.0;
 
 /// A place for a term. A pair takes two slots; the second may stay unused.
 struct Slot {
@@ -141,7 +141,7 @@ enum End {
 }
 
 fn ends(step: &Step, threshold: f64) -> Option<End> {
-    if threshold > 0.0 && (step.growth < threshold || step.grsq < LEAST_GRSQ) {
+    if threshold > 0.0 && (step.growth < threshold || step.grsq < MIN_GRSQ) {
         Some(End::Reject)
     } else if step.r2 >= 1.0 - threshold {
         Some(End::Accept)

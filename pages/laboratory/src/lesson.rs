@@ -13,9 +13,9 @@ use crate::formula::Formula;
 use crate::markdown::parts;
 
 /// Maximum number of values of a slider; each is a run.
-const MOST_VALUES: usize = 24;
+const MAX_VALUES: usize = 24;
 /// Maximum number of strategies side by side.
-const MOST_SIDES: usize = 3;
+const MAX_SIDES: usize = 3;
 /// Maximum length of the time for which requests are shown, ms.
 const LONGEST_FILM_MS: f64 = 60_000.0;
 
@@ -190,9 +190,9 @@ impl Lesson {
             return wrong(format!("`answer` is one of the {most} choices, from 1; found {answer}"));
         }
         let values = &slider.values;
-        if !(2..=MOST_VALUES).contains(&values.len()) {
+        if !(2..=MAX_VALUES).contains(&values.len()) {
             let found = values.len();
-            return wrong(format!("`slider.values` are 2 to {MOST_VALUES} numbers; found {found}"));
+            return wrong(format!("`slider.values` are 2 to {MAX_VALUES} numbers; found {found}"));
         }
         if !values.is_sorted_by(|one, next| one < next) {
             return wrong("`slider.values` ascend".to_owned());
@@ -204,8 +204,8 @@ impl Lesson {
         if !slider.set.iter().any(|change| change.contains("{x}")) {
             return wrong("`slider.set` has no `{x}`, where the slider's value goes".to_owned());
         }
-        if side.len() > MOST_SIDES {
-            return wrong(format!("at most {MOST_SIDES} of `side`; found {}", side.len()));
+        if side.len() > MAX_SIDES {
+            return wrong(format!("at most {MAX_SIDES} of `side`; found {}", side.len()));
         }
         let long = film.for_ms > 0.0 && film.for_ms <= LONGEST_FILM_MS;
         if !(long && film.from_ms >= 0.0 && film.pace_ms > 0.0 && film.pace_ms.is_finite()) {

@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use crate::words::{cut, number, short_name};
 
 /// Maximum number of steps shown of a request; the longest are shown.
-const MOST_STEPS: usize = 40;
+const MAX_STEPS: usize = 40;
 /// Maximum length of the text of a step, in characters.
-const MOST_OF_A_STEP: usize = 160;
+const MAX_STEP_CHARS: usize = 160;
 
 /// Something that happened to a request.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,9 +57,9 @@ impl Step {
 pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool) -> Markup {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     let lasts = |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
-    if steps.len() > MOST_STEPS {
+    if steps.len() > MAX_STEPS {
         order.sort_by(|a, b| lasts(&steps[*b]).total_cmp(&lasts(&steps[*a])).then(a.cmp(b)));
-        order.truncate(MOST_STEPS);
+        order.truncate(MAX_STEPS);
         order.sort_unstable();
     }
     let hidden = steps.len() - order.len();
@@ -81,7 +81,7 @@ pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool
                     tr {
                         td { (format!("{:.3}", step.at_ms)) }
                         td.left { (short_name(&step.host)) " " (short_name(&step.resource)) }
-                        td.left { (cut(&step.what, MOST_OF_A_STEP)) }
+                        td.left { (cut(&step.what, MAX_STEP_CHARS)) }
                         td { (shown(step.waiting_ms)) }
                         td { (shown(step.service_ms)) }
                         td.track { div title={ (short_name(&step.host)) " " (short_name(&step.resource)) ": waits " (shown(step.waiting_ms)) " ms, served " (shown(step.service_ms)) " ms" } {

@@ -11,7 +11,7 @@ use foretell_core::records::{Body, HostKind, Phase, Records};
 use serde::Serialize;
 
 /// Maximum number of exchanges shown; the period ends before there are more.
-const MOST_DOTS: usize = 6000;
+const MAX_DOTS: usize = 6000;
 
 /// The exchanges of a period of a run.
 #[derive(Debug, Serialize)]
@@ -102,7 +102,7 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
             dots.push(Dot { of: key.0, write: false, whole: false, steps: Vec::new() });
             dots.len() - 1
         });
-        if dots.len() > MOST_DOTS {
+        if dots.len() > MAX_DOTS {
             dots.pop();
             end_ns = header.ts_ns;
             break;

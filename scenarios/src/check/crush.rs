@@ -40,7 +40,7 @@ struct Map {
 }
 
 /// Maximum number of OSDs in a group of nodes, because each takes memory.
-const MOST_OSDS: usize = 1 << 20;
+const MAX_OSDS: usize = 1 << 20;
 
 /// A device of the scenario: its host, and the index of the disk.
 pub(super) type Device = (HostId, u32);
@@ -511,8 +511,8 @@ fn numbers_of(text: &str) -> Result<Vec<i32>, String> {
         if last < first {
             return Err(wrong());
         }
-        if (last - first) as usize >= MOST_OSDS - all.len().min(MOST_OSDS) {
-            return Err(format!("these are more than {MOST_OSDS} OSDs"));
+        if (last - first) as usize >= MAX_OSDS - all.len().min(MAX_OSDS) {
+            return Err(format!("these are more than {MAX_OSDS} OSDs"));
         }
         all.extend(first..=last);
     }

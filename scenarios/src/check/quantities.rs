@@ -12,10 +12,10 @@ use crate::raw::{At, Frequency, PartSize, Share, Size, Speed, Time};
 use crate::source::Place;
 
 /// A larger size is a mistake, and sums of smaller ones do not overflow: 1 EiB.
-const MOST_BYTES: Bytes = Bytes(1 << 60);
+const MAX_BYTES: Bytes = Bytes(1 << 60);
 
 /// A longer time is a mistake, and sums of shorter ones do not overflow: ten years.
-const MOST_TIME: SimSpan = SimSpan::from_secs(10 * 365 * 86_400);
+const MAX_TIME: SimSpan = SimSpan::from_secs(10 * 365 * 86_400);
 
 /// A size, or a share of another size.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -80,7 +80,7 @@ impl Context<'_> {
 
     pub(crate) fn size_of(&mut self, text: &str, place: Place) -> Option<Bytes> {
         let size = self.parse(text, place)?;
-        self.limited((size, text), (MOST_BYTES, "1024 PiB"), place)
+        self.limited((size, text), (MAX_BYTES, "1024 PiB"), place)
     }
 
     pub(crate) fn size(&mut self, raw: &Size) -> Option<Bytes> {
@@ -101,7 +101,7 @@ impl Context<'_> {
 
     pub(crate) fn time_of(&mut self, text: &str, place: Place) -> Option<SimSpan> {
         let time = self.parse(text, place)?;
-        self.limited((time, text), (MOST_TIME, "ten years"), place)
+        self.limited((time, text), (MAX_TIME, "ten years"), place)
     }
 
     pub(crate) fn time(&mut self, raw: &Time) -> Option<SimSpan> {

@@ -6,7 +6,7 @@ use foretell_units::{Bytes, SECTOR_BYTES, SimSpan, VolumeId};
 
 use super::host_list::AllowedHosts;
 use super::quantities::Part;
-use super::{Context, Hosts, MOST_OUTSTANDING, section, volumes};
+use super::{Context, Hosts, MAX_OUTSTANDING, section, volumes};
 use crate::error::Problem;
 use crate::model::{Arrivals, Pattern, Think, Volume, Workload, WorkloadKind};
 use crate::names::meant;
@@ -19,9 +19,9 @@ use crate::source::Place;
 use crate::tree::{Node, Table};
 
 /// Maximum request size of a generator.
-const MOST_ACCESS: Bytes = Bytes(1 << 30);
+const MAX_ACCESS: Bytes = Bytes(1 << 30);
 /// Maximum outstanding requests of all closed loops together.
-const MOST_IN_ALL: u64 = 1 << 21;
+const MAX_OUTSTANDING_TOTAL: u64 = 1 << 21;
 
 /// A workload; its model is present if it is valid.
 pub(crate) struct CheckedWorkload {
@@ -125,10 +125,10 @@ impl Context<'_> {
             if let Arrivals::Closed { outstanding, .. } = arrivals {
                 in_all += u64::from(*outstanding) * clients.len() as u64;
             }
-            if in_all > MOST_IN_ALL {
+            if in_all > MAX_OUTSTANDING_TOTAL {
                 let message = format!(
                     "with workload `{}` there are {in_all} outstanding requests; a run has at most \
-                     {MOST_IN_ALL}",
+                     {MAX_OUTSTANDING_TOTAL}",
                     found.name
                 );
                 self.add(Problem::new(entry.key_place, message));
@@ -196,8 +196,8 @@ impl Context<'_> {
             self.add(Problem::new(raw.smallest.place(), message).also(raw.largest.place()));
             return None;
         }
-        if largest.is_some_and(|largest| largest > MOST_ACCESS) {
-            let message = format!("a file that is read whole is at most {MOST_ACCESS}");
+        if largest.is_some_and(|largest| largest > MAX_ACCESS) {
+            let message = format!("a file that is read whole is at most {MAX_ACCESS}");
             self.add(Problem::new(raw.largest.place(), message));
             return None;
         }
@@ -269,8 +269,8 @@ impl Context<'_> {
     /// The size of a workload's requests.
     fn access(&mut self, raw: &Size, what: &str) -> Option<Bytes> {
         let access = self.sectors(raw, what)?;
-        if access > MOST_ACCESS {
-            let message = format!("{what} cannot be {access}; the largest is {MOST_ACCESS}");
+        if access > MAX_ACCESS {
+            let message = format!("{what} cannot be {access}; the largest is {MAX_ACCESS}");
             self.add(Problem::new(raw.place(), message));
             return None;
         }
@@ -567,10 +567,10 @@ impl Context<'_> {
         let raw = outstanding?;
         let outstanding = u32::try_from(*raw.get()).ok()?;
         let instances = clients.map_or(0, <[_]>::len) as u64;
-        if u64::from(outstanding) * instances > MOST_OUTSTANDING {
+        if u64::from(outstanding) * instances > MAX_OUTSTANDING {
             let message = format!(
                 "{outstanding} outstanding requests of each of {instances} clients are more than \
-                 {MOST_OUTSTANDING}"
+                 {MAX_OUTSTANDING}"
             );
             self.add(Problem::new(raw.place(), message));
         }

@@ -35,7 +35,7 @@ use super::segment::{Run, SEGMENT_WIRE};
 /// Later segments acknowledged before a segment counts as lost (RFC 5681).
 const LATER_ACKS: u64 = 3;
 /// Minimum threshold after a loss (RFC 5681).
-const LEAST_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
+const MIN_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
 /// New data waits until one of this many parts of the window is free (Linux: `tcp_tso_win_divisor`).
 const WINDOW_PARTS: u64 = 3;
 /// Most segments in one train: those of 64 KiB.
@@ -337,7 +337,7 @@ impl Connection {
 
     /// Sets the threshold to half the window; from there the window opens slowly.
     fn halve(&mut self) {
-        self.threshold = (self.window / 2).max(LEAST_THRESHOLD);
+        self.threshold = (self.window / 2).max(MIN_THRESHOLD);
     }
 
     /// Queues data of a message for sending.

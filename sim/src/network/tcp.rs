@@ -35,11 +35,11 @@ enum Directory {
 /// Stands for no connection.
 const NONE: u32 = u32::MAX;
 /// With more hosts than this, rows would take more than 16 MiB.
-const MOST_ROWS: usize = 2048;
+const MAX_ROWS: usize = 2048;
 
 impl Directory {
     fn new(hosts: usize) -> Self {
-        if hosts > MOST_ROWS {
+        if hosts > MAX_ROWS {
             return Self::Sparse(HashMap::default());
         }
         Self::Rows(vec![Vec::new(); hosts])

@@ -30,7 +30,7 @@ const SMALL: u64 = 16 << 10;
 /// Numbers of lanes that are tried in the fit.
 const TRIED: [usize; 18] = [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128, 181, 256, 362, 512];
 /// Shortest time of an operation, ns, so that time passes.
-const LEAST: f64 = 1000.0;
+const MIN_OPERATION_NS: f64 = 1000.0;
 /// Weight of one operation in the moving average of the share of reads.
 const WEIGHT: f64 = 1.0 / 64.0;
 
@@ -168,9 +168,9 @@ impl Lanes {
             cost.share *= drained / by_share(&self.together, self.reads);
         }
         let (last, delay) = self.keep_lanes(now, lbn, cost);
-        let alone = SimSpan::from_ns(cost.alone.max(LEAST) as u64);
+        let alone = SimSpan::from_ns(cost.alone.max(MIN_OPERATION_NS) as u64);
         let share = SimSpan::from_ns(cost.share as u64);
-        let mut done = (last + delay).max(now + SimSpan::from_ns(LEAST as u64));
+        let mut done = (last + delay).max(now + SimSpan::from_ns(MIN_OPERATION_NS as u64));
         let mut work = share;
         match (&mut self.buffer, op) {
             (None, _) => {}

@@ -16,7 +16,7 @@ use super::measurement::{ANY_ANGLE_SECTORS, Measurement, Positioning, QUANTILES,
 use super::{Served, Taken};
 
 /// Shortest time of an operation, so that time passes.
-const LEAST: SimSpan = SimSpan::from_ns(1000);
+const MIN_OPERATION: SimSpan = SimSpan::from_ns(1000);
 
 /// Distances up to this are looked up in sectors, longer ones by radius.
 const NEAR_SECTORS: u64 = 8192;
@@ -70,9 +70,9 @@ fn preparing_ns(positioning: &[Positioning], turn_ns: f64) -> f64 {
     reached.min_by_key(|(distance, _)| *distance).map_or(0.0, |(_, median_ns)| median_ns)
 }
 
-/// A span of this length, at least [`LEAST`].
+/// A span of this length, at least [`MIN_OPERATION`].
 fn span(ns: f64) -> SimSpan {
-    SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
+    SimSpan::from_ns(ns.max(0.0) as u64).max(MIN_OPERATION)
 }
 
 /// Read-ahead in the device's buffer.

@@ -15,9 +15,9 @@ use crate::observed::Recorded;
 /// Files are created in pieces of this size. The clients take turns.
 const PIECE: Bytes = Bytes::mib(16);
 /// Maximum number of requests in the warm-up.
-const MOST_REQUESTS: u64 = 1 << 21;
+const MAX_REQUESTS: u64 = 1 << 21;
 /// Maximum number of requests in the warm-up if nothing is written.
-const MOST_READS: u64 = 1 << 19;
+const MAX_READS: u64 = 1 << 19;
 
 /// The files of one client.
 struct Files {
@@ -66,7 +66,7 @@ impl Replay<'_> {
             warming.extend(like_recorded(material, index));
         }
         let (mut requests, mut wrote) = (0, 0);
-        let most = |wrote| if wrote > 0 { MOST_REQUESTS } else { MOST_READS };
+        let most = |wrote| if wrote > 0 { MAX_REQUESTS } else { MAX_READS };
         while requests < most(wrote) && wrote < written && !warming.is_empty() {
             for (volume, like, draws) in &mut warming {
                 requests += 1;

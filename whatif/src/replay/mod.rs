@@ -65,11 +65,11 @@ pub(crate) const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
 /// Maximum number of events of a replay: a fixed number, plus a number for each recorded request. A request
 /// has about twenty events, and a cluster that is a thousand times as fast issues a thousand times as many
 /// requests.
-const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
+const MAX_EVENTS: (u64, u64) = (50_000_000, 20_000);
 /// Maximum number of events for each chunk that scrubbers may read.
-const MOST_EVENTS_PER_CHUNK: u64 = 1000;
+const MAX_EVENTS_PER_CHUNK: u64 = 1000;
 /// Total number of outstanding requests above which a cluster does not keep up.
-const MOST_OUTSTANDING: usize = 1 << 20;
+const MAX_OUTSTANDING: usize = 1 << 20;
 
 /// The input of a replay.
 pub(crate) struct Material<'a> {
@@ -312,7 +312,7 @@ impl<'a> Replay<'a> {
                 self.ship_records(host);
             }
             let requests = self.protocol.requests();
-            if requests.len() > MOST_OUTSTANDING {
+            if requests.len() > MAX_OUTSTANDING {
                 return Err(self.overload());
             }
         }
@@ -580,7 +580,7 @@ impl<'a> Replay<'a> {
 
 /// Maximum number of events of a replay of that many recorded requests.
 fn most_events(scenario: &Scenario, recorded: u64) -> u64 {
-    let (always, for_each) = MOST_EVENTS;
+    let (always, for_each) = MAX_EVENTS;
     let chunks = scenario.scrub.map_or(0.0, |Scrub { rate, chunk }| {
         let seconds = scenario.duration.map_or(0.0, SimSpan::as_secs_f64);
         let seconds = seconds + scenario.warmup.as_secs_f64();
@@ -588,7 +588,7 @@ fn most_events(scenario: &Scenario, recorded: u64) -> u64 {
         let disks: usize = storage.map(|storage| storage.disks.len()).sum();
         seconds / rate.time_for(chunk).as_secs_f64().max(1e-9) * disks as f64
     });
-    let of_chunks = (chunks as u64).saturating_mul(MOST_EVENTS_PER_CHUNK);
+    let of_chunks = (chunks as u64).saturating_mul(MAX_EVENTS_PER_CHUNK);
     always.saturating_add(for_each.saturating_mul(recorded)).saturating_add(of_chunks)
 }
 

@@ -14,9 +14,9 @@ const BLOCK: u64 = 4096;
 /// The largest request, unless each object is read and written by one request.
 const CHUNK: u64 = 4 << 20;
 /// The largest request that can be recorded.
-const MOST_RECORDED: u64 = u32::MAX as u64 / BLOCK * BLOCK;
+const MAX_RECORDED: u64 = u32::MAX as u64 / BLOCK * BLOCK;
 /// Most workers of one work.
-const MOST_WORKERS: u64 = 1 << 16;
+const MAX_WORKERS: u64 = 1 << 16;
 
 /// A workload file.
 #[derive(Clone, PartialEq, Debug)]
@@ -302,11 +302,11 @@ impl Work {
         }
         let seconds = |name| number(element, name).map(|found| found.filter(|n| *n > 0));
         let workers = number(element, "workers")?.unwrap_or(1);
-        if !(1..=MOST_WORKERS).contains(&workers) {
+        if !(1..=MAX_WORKERS).contains(&workers) {
             return Err(wrong(
                 element,
                 "workers",
-                format!("is {workers}; wanted 1 to {MOST_WORKERS}"),
+                format!("is {workers}; wanted 1 to {MAX_WORKERS}"),
             ));
         }
         let span = |seconds: u64| SimSpan::from_secs(seconds.min(100_000_000));
@@ -377,7 +377,7 @@ impl Layout {
     /// The same, with one request for each object, as a gateway gets it.
     #[must_use]
     pub fn with_one_request_for_each_object(self) -> Self {
-        Self { chunk: MOST_RECORDED, ..self }
+        Self { chunk: MAX_RECORDED, ..self }
     }
 
     fn container(container: u64) -> Bytes {

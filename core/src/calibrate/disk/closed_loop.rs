@@ -17,7 +17,7 @@ use crate::error::Error;
 /// Minimum number of requests of each job that are counted.
 const COUNTED: u64 = 8_000;
 /// Maximum number of requests of a run.
-const MOST: u64 = 2_000_000;
+const MAX_REQUESTS: u64 = 2_000_000;
 
 /// A job and its pause between requests.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +163,7 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
             agenda.schedule(at, Event::Call);
         }
         let enough = |of: &[Count; 2]| of[0].requests + of[1].requests >= COUNTED;
-        if done >= warm + MOST || (done % 256 == 0 && counts.iter().all(enough)) {
+        if done >= warm + MAX_REQUESTS || (done % 256 == 0 && counts.iter().all(enough)) {
             break;
         }
     }

@@ -36,7 +36,7 @@ const ROUNDS: usize = 4;
 /// together share a flush, although nothing is known of more transfers at a time.
 const SHARING: u32 = 32;
 /// Maximum number of runs of a condition whose latencies are tried.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// Runs of equal jobs.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
     let steps = if jobs.len() == 1 { 0 } else { 6 };
     let factors: Vec<f64> = (-steps..=steps).map(|step| 1.0 + 0.02 * f64::from(step)).collect();
     let mut best = ((usize::MAX, f64::INFINITY), [0.0; 2]);
-    for job in jobs.iter().take(MOST_CANDIDATES) {
+    for job in jobs.iter().take(MAX_CANDIDATES) {
         let own = job.seen.map(|seen| seen.map_or(0.0, |seen| seen.latency_ns));
         for &reads in &factors {
             // a job that only reads or only writes has one direction to try

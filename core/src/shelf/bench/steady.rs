@@ -24,7 +24,7 @@ const MIXED_SIZES: [u64; 2] = [4 << 10, 64 << 10];
 const MIXED: [u32; 3] = [1, 16, 64];
 /// Number of rounds that must agree, and maximum number of rounds.
 const WINDOW: usize = 5;
-const MOST_ROUNDS: usize = 25;
+const MAX_ROUNDS: usize = 25;
 /// How much the rounds' operations a second may differ, and how much the straight line through them may rise
 /// or fall, as shares of their mean.
 const EXCURSION: f64 = 0.2;
@@ -323,7 +323,7 @@ impl Bench {
             rounds.push(round);
             rates.extend(rounds.last().map(Round::all_per_s));
             let steady = is_steady(&rates);
-            if steady || rounds.len() == MOST_ROUNDS || self.now >= begin + PATIENCE {
+            if steady || rounds.len() == MAX_ROUNDS || self.now >= begin + PATIENCE {
                 if mixed {
                     let until = self.now + MIXED_FOR;
                     rounds.push(self.round(load, &mut under_way, MIXED_MOST, until));
