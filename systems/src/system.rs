@@ -1,7 +1,7 @@
 //! The interface of a storage system, and the choice of the system that a cluster runs.
 //!
 //! No other code depends on which system a cluster runs. A new system needs a folder with a `Machine` that
-//! implements [`System`] and [`Founded`], and a line in the table of `scenarios/src/system.rs`.
+//! implements [`System`] and [`FromScenario`], and a line in the table of `scenarios/src/system.rs`.
 
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
@@ -247,7 +247,7 @@ const NO_EVENTS: &str = "scenarios of this system have no events";
 pub(crate) type Few<T> = SmallVec<[T; 8]>;
 
 /// Construction of a system.
-pub(crate) trait Founded: Sized {
+pub(crate) trait FromScenario: Sized {
     /// The system for a scenario that uses it.
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError>;
 
@@ -285,42 +285,42 @@ macro_rules! any_system {
                 Ok(match scenario.system {
                     $(
                         $(#[cfg(feature = $feature)])?
-                        model::System::$variant { .. } => Self::$variant(Founded::of(scenario, clocks)?)
+                        model::System::$variant { .. } => Self::$variant(FromScenario::of(scenario, clocks)?)
                     ),*
                 })
             }
 
-            /// [`Founded::devices`] of the system of a scenario.
+            /// [`FromScenario::devices`] of the system of a scenario.
             pub(crate) fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
                 match scenario.system {
                     $(
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
-                            <crate::$folder::Machine as Founded>::devices(scenario, volume)
+                            <crate::$folder::Machine as FromScenario>::devices(scenario, volume)
                         }
                     ),*
                 }
             }
 
-            /// [`Founded::serves_without`] of the system of a scenario.
+            /// [`FromScenario::serves_without`] of the system of a scenario.
             pub(crate) fn serves_without(scenario: &Scenario, volume: VolumeId) -> Option<Down> {
                 match scenario.system {
                     $(
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
-                            <crate::$folder::Machine as Founded>::serves_without(scenario, volume)
+                            <crate::$folder::Machine as FromScenario>::serves_without(scenario, volume)
                         }
                     ),*
                 }
             }
 
-            /// [`Founded::object_store`] of a system.
+            /// [`FromScenario::object_store`] of a system.
             pub(crate) fn object_store(system: &model::System) -> Option<Settings> {
                 match system {
                     $(
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
-                            <crate::$folder::Machine as Founded>::object_store(system)
+                            <crate::$folder::Machine as FromScenario>::object_store(system)
                         }
                     ),*
                 }

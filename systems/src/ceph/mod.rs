@@ -21,7 +21,7 @@ use crate::objects::{
     Finding, Groups, Later, Mapper, Objects, Pool, Rules, Settings, Target, Task, What, capacities,
 };
 use crate::protocol::{Clocks, Core};
-use crate::system::{Founded, SystemError};
+use crate::system::{FromScenario, SystemError};
 use crate::volume::Volume;
 
 /// Interval at which a node reports to a monitor, as Ceph's `mgr_stats_period`.
@@ -91,7 +91,7 @@ impl Ceph {
 /// The type in the table of systems.
 pub(crate) type Machine = Box<Objects<Ceph>>;
 
-impl Founded for Machine {
+impl FromScenario for Machine {
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let rules = Ceph::new(scenario, settings(&scenario.system), clocks);
         Ok(Box::new(Objects::new(scenario, rules)?))

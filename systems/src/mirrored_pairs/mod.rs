@@ -17,7 +17,7 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
 use crate::store::Access;
-use crate::system::{Founded, Stretch, System, SystemError};
+use crate::system::{FromScenario, Stretch, System, SystemError};
 use crate::volume::Volume;
 
 /// The state of the system: the copies that clients wait for.
@@ -35,7 +35,7 @@ struct Copied {
     size: Bytes,
 }
 
-impl Founded for Machine {
+impl FromScenario for Machine {
     fn of(scenario: &Scenario, _clocks: &Clocks) -> Result<Self, SystemError> {
         for volume in &scenario.volumes {
             let (copies, nodes) = ((volume.m(), volume.n()), volume.nodes.len());

@@ -30,7 +30,7 @@ use crate::ceph::BLUESTORE;
 use crate::devices::Down;
 use crate::objects::{Finding, Groups, Objects, Pool, Rules, Settings, Target, Task, capacities};
 use crate::protocol::Clocks;
-use crate::system::{Founded, SystemError};
+use crate::system::{FromScenario, SystemError};
 use crate::volume::Volume;
 
 use cluster::Cluster;
@@ -125,7 +125,7 @@ impl VolumeRing {
 /// The type in the table of systems.
 pub(crate) type Machine = Box<Cluster>;
 
-impl Founded for Machine {
+impl FromScenario for Machine {
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let rules = Swift::new(scenario, settings(&scenario.system), clocks);
         Ok(Box::new(Cluster::new(Objects::new(scenario, rules)?)))

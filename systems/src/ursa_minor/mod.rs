@@ -27,7 +27,7 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part, Request, Stage};
 use crate::store::Access;
-use crate::system::{Founded, Stretch, System, SystemError};
+use crate::system::{FromScenario, Stretch, System, SystemError};
 use crate::volume::Volume;
 
 /// The system: all its state is in its requests and exchanges.
@@ -36,7 +36,7 @@ pub(crate) struct UrsaMinor;
 /// The type in the table of systems.
 pub(crate) type Machine = UrsaMinor;
 
-impl Founded for UrsaMinor {
+impl FromScenario for UrsaMinor {
     fn of(_scenario: &Scenario, _clocks: &Clocks) -> Result<Self, SystemError> {
         Ok(Self)
     }
