@@ -11,8 +11,8 @@ use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_scenarios::outages::Event as OutageEvent;
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Adapters, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase,
-    Protocol, Request, Software, Then, Timer, Volume, Work,
+    Access, Adapters, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Phase, Protocol,
+    Request, Software, Then, Timer, Volume, Work, WorkKind,
 };
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime, Stream};
 
@@ -327,12 +327,12 @@ impl Engine {
 }
 
 /// A task's work by the categories of dstat.
-fn by_kind(span: SimSpan, labour: Labour) -> metrics::Work {
+fn by_kind(span: SimSpan, work_kind: WorkKind) -> metrics::Work {
     let work = span.as_ns();
-    match labour {
-        Labour::Sending => metrics::Work { sys: work, ..metrics::Work::default() },
-        Labour::Application => metrics::Work { usr: work, ..metrics::Work::default() },
-        Labour::Receiving { receiving, copying } => {
+    match work_kind {
+        WorkKind::Sending => metrics::Work { sys: work, ..metrics::Work::default() },
+        WorkKind::Application => metrics::Work { usr: work, ..metrics::Work::default() },
+        WorkKind::Receiving { receiving, copying } => {
             let receiving = receiving.as_ns().min(work);
             let rest = work - receiving;
             let copying = copying.as_ns().min(rest);
@@ -355,7 +355,7 @@ impl Hosts for Engine {
     }
 
     fn compute(&mut self, work: Work) {
-        let Work { workload, thread, breadcrumb, labour, then, .. } = work;
+        let Work { workload, thread, breadcrumb, work_kind, then, .. } = work;
         let host = self.hosts[work.host.index()].machine;
         let mut span = work.span + self.tracker.take_debt(host);
         if let Some((_, factor)) = self.slow.iter().find(|(slow, _)| *slow == work.host) {
@@ -364,7 +364,7 @@ impl Hosts for Engine {
         self.tracker.charge(host, Resource::Cpu, workload, || span);
         let now = self.agenda.now();
         if let Some(collectors) = &mut self.collectors {
-            collectors.work(host, by_kind(span, labour));
+            collectors.work(host, by_kind(span, work_kind));
         }
         let task: HostTask = Task { thread, breadcrumb, work: span, then };
         let in_hand = self.in_hand.filter(|(machine, _)| *machine == host && !self.waking);

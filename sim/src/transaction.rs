@@ -2,7 +2,7 @@
 
 use foretell_scenarios::model::{Workload, WorkloadKind};
 use foretell_systems::process::transaction_thread;
-use foretell_systems::{Hosts as _, Labour, Then, Work};
+use foretell_systems::{Hosts as _, Then, Work, WorkKind};
 use foretell_units::{Breadcrumb, Bytes, SimSpan, SimTime};
 use foretell_workloads::transaction::{Step, Unit};
 use hdrhistogram::Histogram;
@@ -213,7 +213,7 @@ impl Cluster {
                     breadcrumb: Breadcrumb::NONE,
                     // without this minimum, time would stand still on a processor without costs
                     span: span.max(SimSpan::from_ns(1)),
-                    labour: Labour::Application,
+                    work_kind: WorkKind::Application,
                     then: Then::Load { number: id },
                 });
             }

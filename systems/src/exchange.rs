@@ -7,7 +7,7 @@ use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::slab::Slab;
 use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, Thread};
 
-use crate::hosts::{Hosts, Labour, Then, Work, small};
+use crate::hosts::{Hosts, Then, Work, WorkKind, small};
 use crate::objects::Errand;
 use crate::process::{SERVER, TRACKER, application, exchange_thread};
 use crate::protocol::Core;
@@ -157,7 +157,7 @@ impl Core {
             thread: exchange.sending_thread(id),
             breadcrumb: exchange.breadcrumb,
             span,
-            labour: Labour::Sending,
+            work_kind: WorkKind::Sending,
             then: Then::Sent { exchange: id },
         });
     }
@@ -189,7 +189,7 @@ impl Core {
             thread: exchange.receiving_thread(id),
             breadcrumb: exchange.breadcrumb,
             span: receiving + handling,
-            labour: Labour::Receiving { receiving, copying },
+            work_kind: WorkKind::Receiving { receiving, copying },
             then: if outbound {
                 Then::Taken { exchange: id }
             } else {

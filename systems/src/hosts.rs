@@ -147,14 +147,14 @@ pub struct Work {
     /// Time on this processor.
     pub span: SimSpan,
     /// The kind of work.
-    pub labour: Labour,
+    pub work_kind: WorkKind,
     /// The step that follows.
     pub then: Then,
 }
 
 /// Kinds of work, as operating systems account for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Labour {
+pub enum WorkKind {
     /// An application computes.
     Application,
     /// The network stack sends a message.

@@ -27,7 +27,7 @@ use foretell_scenarios::model::{self, CpuProfile, OpScheduler, Scenario, Threads
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Hosts, Then, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 use crate::request::{Issue, Part};
@@ -498,7 +498,7 @@ impl<R: Rules> Objects<R> {
             thread: exchange_thread(task.exchange, SERVER),
             breadcrumb: asked.breadcrumb,
             span,
-            labour: Labour::Application,
+            work_kind: WorkKind::Application,
             then: Then::Step { exchange: task.exchange },
         });
     }

@@ -12,7 +12,7 @@ use super::pool::Target;
 use super::scheduler::Class;
 use super::task::Task;
 use super::{Objects, Rules};
-use crate::hosts::{Hosts, Labour, Then, Timer, Work};
+use crate::hosts::{Hosts, Then, Timer, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread, scrub_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 
@@ -170,7 +170,7 @@ impl<R: Rules> Objects<R> {
             thread,
             breadcrumb,
             span,
-            labour: Labour::Application,
+            work_kind: WorkKind::Application,
             then: Then::Daemon { job: id },
         });
         hosts.set_waking(false);

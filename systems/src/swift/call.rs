@@ -9,7 +9,7 @@ use super::cluster::Cluster;
 use super::ledger::Osd;
 use super::outages::Wait;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Hosts, Then, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 
@@ -103,7 +103,7 @@ impl Cluster {
             thread: exchange_thread(exchange, SERVER),
             breadcrumb: asked.breadcrumb,
             span,
-            labour: Labour::Application,
+            work_kind: WorkKind::Application,
             then: Then::Step { exchange },
         });
     }

@@ -9,7 +9,7 @@ use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
 
 use super::group::Osd;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Hosts, Then, Work, WorkKind};
 use crate::objects::daemon::{CHORE, Next, Place};
 use crate::objects::scheduler::Class;
 use crate::objects::{Objects, Rules, StoreAccess};
@@ -85,7 +85,7 @@ impl<R: Rules> Objects<R> {
                 thread: exchange_thread(exchange, SERVER),
                 breadcrumb: Breadcrumb::NONE,
                 span: self.chore_span(core, hosts, id),
-                labour: Labour::Application,
+                work_kind: WorkKind::Application,
                 then: Then::Step { exchange },
             });
         }
