@@ -8,7 +8,7 @@ use foretell_ati::Recorder;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{
-    Done, Hosts as _, Issue, Protocol, Request, Scrubbed, SystemError, Then, Timer, Unit,
+    Continuation, Done, Hosts as _, Issue, Protocol, Request, Scrubbed, SystemError, Timer, Unit,
 };
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 use std::ops::ControlFlow;
@@ -450,7 +450,7 @@ impl Cluster {
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let end = self.engine.slice_ends(host, core);
         match end.done {
-            Some(Then::Load { number }) => self.step_done(number),
+            Some(Continuation::Load { number }) => self.step_done(number),
             Some(then) => self.protocol.resume(&mut self.engine, then),
             None => {}
         }

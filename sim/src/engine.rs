@@ -11,8 +11,8 @@ use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_scenarios::outages::Event as OutageEvent;
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Adapters, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Phase, Protocol,
-    Request, Software, Then, Timer, Volume, Work, WorkKind,
+    Access, Adapters, Clocks, Continuation, Copied, Exchange, Exchanges, Fragments, Hosts, Phase,
+    Protocol, Request, Software, Timer, Volume, Work, WorkKind,
 };
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime, Stream};
 
@@ -70,7 +70,7 @@ pub(crate) struct Host {
     pub(crate) block_layer: Option<Ledger>,
     /// Shared by all hosts with the same profile.
     pub(crate) profile: Arc<CpuProfile>,
-    pub(crate) cpu: Cpu<Then>,
+    pub(crate) cpu: Cpu<Continuation>,
     pub(crate) node: Option<Node>,
 }
 
@@ -220,14 +220,14 @@ impl Engine {
     /// The time slice of a core ends. If a step of a task is done, the caller must determine the steps that
     /// follow before it calls [`Engine::go_on`]: a computation that the step starts on the same machine is
     /// done by the same thread, which keeps its core.
-    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Then> {
+    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Continuation> {
         let end = self.hosts[host.index()].cpu.step_ends(self.agenda.now(), core);
         self.in_hand = end.done.map(|_| (host, core));
         end
     }
 
     /// A core continues after a time slice has ended.
-    pub(crate) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd<Then>) {
+    pub(crate) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd<Continuation>) {
         let now = self.agenda.now();
         let next = match self.in_hand.take() {
             Some(_) => self.hosts[host.index()].cpu.go_on(now, core, end.breadcrumb),

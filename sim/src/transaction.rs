@@ -2,7 +2,7 @@
 
 use foretell_scenarios::model::{Workload, WorkloadKind};
 use foretell_systems::process::transaction_thread;
-use foretell_systems::{Hosts as _, Then, Work, WorkKind};
+use foretell_systems::{Continuation, Hosts as _, Work, WorkKind};
 use foretell_units::{Breadcrumb, Bytes, SimSpan, SimTime};
 use foretell_workloads::transaction::{Step, Unit};
 use hdrhistogram::Histogram;
@@ -214,7 +214,7 @@ impl Cluster {
                     // without this minimum, time would stand still on a processor without costs
                     span: span.max(SimSpan::from_ns(1)),
                     work_kind: WorkKind::Application,
-                    then: Then::Load { number: id },
+                    then: Continuation::Load { number: id },
                 });
             }
         }

@@ -7,7 +7,7 @@ use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::slab::Slab;
 use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, Thread};
 
-use crate::hosts::{Hosts, Then, Work, WorkKind, small};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind, small};
 use crate::objects::Errand;
 use crate::process::{SERVER, TRACKER, application, exchange_thread};
 use crate::protocol::Core;
@@ -158,7 +158,7 @@ impl Core {
             breadcrumb: exchange.breadcrumb,
             span,
             work_kind: WorkKind::Sending,
-            then: Then::Sent { exchange: id },
+            then: Continuation::Sent { exchange: id },
         });
     }
 
@@ -191,9 +191,9 @@ impl Core {
             span: receiving + handling,
             work_kind: WorkKind::Receiving { receiving, copying },
             then: if outbound {
-                Then::Taken { exchange: id }
+                Continuation::Taken { exchange: id }
             } else {
-                Then::Answered { exchange: id }
+                Continuation::Answered { exchange: id }
             },
         };
         hosts.note_received(exchange);

@@ -34,7 +34,7 @@ use foretell_scenarios::model::{BucketIndex, Cost, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan};
 
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Then};
+use crate::hosts::{Continuation, Hosts};
 use crate::protocol::{Core, Protocol};
 use crate::request::{Done, Issue};
 
@@ -280,7 +280,7 @@ impl Protocol {
             if step != Step::Complete {
                 request.issued = issued;
             }
-            self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+            self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
         }
     }
 

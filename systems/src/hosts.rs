@@ -149,7 +149,7 @@ pub struct Work {
     /// The kind of work.
     pub work_kind: WorkKind,
     /// The step that follows.
-    pub then: Then,
+    pub then: Continuation,
 }
 
 /// Kinds of work, as operating systems account for them.
@@ -170,7 +170,7 @@ pub enum WorkKind {
 
 /// The step that follows a computation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Then {
+pub enum Continuation {
     /// The client has prepared a request: its messages are sent.
     Prepared {
         /// Its number.
@@ -192,7 +192,7 @@ pub enum Then {
         exchange: u32,
     },
     /// The client has decoded what a request has read.
-    Opened {
+    Decoded {
         /// Its number.
         request: u32,
     },

@@ -12,7 +12,7 @@ use crate::failures::{
 };
 use crate::gateway::Gateways;
 use crate::guest::{Guest, NO_OPERATION};
-use crate::hosts::{Hosts, Then, Timer};
+use crate::hosts::{Continuation, Hosts, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
 use crate::scrub::{self, Scrubbed, Scrubs};
 use crate::store::Access;
@@ -110,7 +110,7 @@ impl Protocol {
         if self.core.is_held(id) {
             return;
         }
-        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 
     /// Stores a request. Returns its number, and its client's work before anything is sent.
@@ -137,37 +137,37 @@ impl Protocol {
             let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
             let span = cpu.request.of(issue.size) + sealing;
             self.core.requests[id].stage = stage;
-            self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+            self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
         }
     }
 
     /// A computation has ended.
-    pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Then) {
+    pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Continuation) {
         let Self { core, system, .. } = self;
-        if let Then::Sent { exchange }
-        | Then::Taken { exchange }
-        | Then::Answered { exchange }
-        | Then::Step { exchange } = then
+        if let Continuation::Sent { exchange }
+        | Continuation::Taken { exchange }
+        | Continuation::Answered { exchange }
+        | Continuation::Step { exchange } = then
             && (!core.goes_on(exchange)
                 || core.failures.is_some() && system.swallows(core, exchange, then))
         {
             return;
         }
         match then {
-            Then::Prepared { request } => self.send_out(hosts, request),
-            Then::Sent { exchange } => {
+            Continuation::Prepared { request } => self.send_out(hosts, request),
+            Continuation::Sent { exchange } => {
                 if core.finds_receiver(exchange) {
                     hosts.transmit(&core.exchanges, exchange);
                 } else if core.lose(exchange) {
                     system.lost(core, exchange);
                 }
             }
-            Then::Taken { exchange } => match core.exchanges[exchange].purpose {
+            Continuation::Taken { exchange } => match core.exchanges[exchange].purpose {
                 Purpose::Records => core.store_records(hosts, exchange),
                 Purpose::Gateway(job) => self.gateway_goes_on(hosts, job),
                 _ => system.serve(core, hosts, exchange),
             },
-            Then::Answered { exchange } => {
+            Continuation::Answered { exchange } => {
                 if let Purpose::Gateway(job) = core.exchanges[exchange].purpose {
                     return self.gateway_answered(hosts, exchange, job);
                 }
@@ -177,17 +177,17 @@ impl Protocol {
                     answered = self.system.next_answered();
                 }
             }
-            Then::Opened { request } => self.opened(hosts, request),
-            Then::Step { exchange } => system.computed(core, hosts, exchange),
-            Then::Daemon { job } => system.daemon_done(core, hosts, job),
-            Then::Scrubbed { scrubber } => {
+            Continuation::Decoded { request } => self.decoded(hosts, request),
+            Continuation::Step { exchange } => system.computed(core, hosts, exchange),
+            Continuation::Daemon { job } => system.daemon_done(core, hosts, job),
+            Continuation::Scrubbed { scrubber } => {
                 if system.is_stopped(core, core.scrubbed_server(scrubber)) {
                     core.scrub_stops(scrubber);
                 } else {
                     core.scrub_ends(hosts, scrubber);
                 }
             }
-            Then::Load { .. } => unreachable!("the engine keeps what is its own"),
+            Continuation::Load { .. } => unreachable!("the engine keeps what is its own"),
         }
     }
 
@@ -403,7 +403,7 @@ impl Protocol {
         let (offset, size) = self.core.commit_journal(host);
         let issue = Issue { op: Op::Write, offset, size, ..issue };
         let (id, span) = self.insert(hosts, issue, true);
-        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 
     /// Counts one of the answers that a part of a request waits for.
@@ -430,19 +430,19 @@ impl Protocol {
         }
         if request.is_repair {
             let span = core.rebuilding(hosts, id);
-            core.compute_request(hosts, id, span, Then::Opened { request: id });
+            core.compute_request(hosts, id, span, Continuation::Decoded { request: id });
             return;
         }
         let span = system.opening(core, hosts.cpu(request.issue.client), request);
         if span.is_zero() {
-            self.opened(hosts, id);
+            self.decoded(hosts, id);
         } else {
-            core.compute_request(hosts, id, span, Then::Opened { request: id });
+            core.compute_request(hosts, id, span, Continuation::Decoded { request: id });
         }
     }
 
     /// The data that a request has read are decoded and decrypted.
-    fn opened<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+    fn decoded<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let core = &mut self.core;
         if core.requests[id].is_repair {
             core.rebuilt(hosts, id);
@@ -462,7 +462,7 @@ impl Protocol {
         request.stage = Stage::Transfer;
         let (_, whole) = core.covering(volume, (offset, size));
         let span = core.volume_at(volume, offset).seal_time(hosts.cpu(client), whole);
-        core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 
     /// The effect of a request on the nodes' stores, for engines that skip simulated time. `choose` moves `m` fragments

@@ -6,7 +6,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
 use crate::exchange::Asks;
 use crate::failures::BelowMinSize;
 use crate::guest::NO_OPERATION;
-use crate::hosts::{Hosts, Then, Work, WorkKind};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::process::{SERVER, request_thread};
 use crate::protocol::Core;
 
@@ -162,7 +162,7 @@ impl Core {
         hosts: &mut H,
         id: u32,
         span: SimSpan,
-        then: Then,
+        then: Continuation,
     ) {
         let Issue { client: host, workload, breadcrumb, .. } = self.requests[id].issue;
         let is_of_server = workload == NO_CLIENT || self.requests[id].job.is_some();

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use crate::devices::Down;
 use crate::failures::{Failures, Home, Recovery, Unit};
-use crate::hosts::{Hosts, Then};
+use crate::hosts::{Continuation, Hosts};
 use crate::objects::{Settings, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
@@ -168,7 +168,7 @@ pub(crate) trait System {
     }
 
     /// With events: whether an exchange, for which a computation has just ended, no longer has any effect.
-    fn swallows(&mut self, _core: &mut Core, _exchange: u32, _then: Then) -> bool {
+    fn swallows(&mut self, _core: &mut Core, _exchange: u32, _then: Continuation) -> bool {
         false
     }
 
@@ -454,7 +454,7 @@ impl System for AnySystem {
         each!(self, system => system.membership_changes(core, hosts, what, joins));
     }
 
-    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Then) -> bool {
+    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Continuation) -> bool {
         each!(self, system => system.swallows(core, exchange, then))
     }
 

@@ -27,7 +27,7 @@ use foretell_scenarios::model::{self, CpuProfile, OpScheduler, Scenario, Threads
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Then, Work, WorkKind};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 use crate::request::{Issue, Part};
@@ -499,7 +499,7 @@ impl<R: Rules> Objects<R> {
             breadcrumb: asked.breadcrumb,
             span,
             work_kind: WorkKind::Application,
-            then: Then::Step { exchange: task.exchange },
+            then: Continuation::Step { exchange: task.exchange },
         });
     }
 

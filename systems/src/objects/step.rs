@@ -12,7 +12,7 @@ use super::pool::Target;
 use super::scheduler::Class;
 use super::task::Task;
 use super::{Objects, Rules};
-use crate::hosts::{Hosts, Then, Timer, Work, WorkKind};
+use crate::hosts::{Continuation, Hosts, Timer, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread, scrub_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 
@@ -171,7 +171,7 @@ impl<R: Rules> Objects<R> {
             breadcrumb,
             span,
             work_kind: WorkKind::Application,
-            then: Then::Daemon { job: id },
+            then: Continuation::Daemon { job: id },
         });
         hosts.set_waking(false);
     }
@@ -347,9 +347,9 @@ impl<R: Rules> Objects<R> {
                 }
                 stopped
             }
-            Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
+            Next::Send => self.comes_to_nothing(core, exchange, Continuation::Sent { exchange }),
             Next::ChoreArrived | Next::ChoreDecided => {
-                self.comes_to_nothing(core, exchange, Then::Taken { exchange })
+                self.comes_to_nothing(core, exchange, Continuation::Taken { exchange })
             }
             _ => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
         }
@@ -488,7 +488,7 @@ impl<R: Rules> Objects<R> {
         for task in round {
             if task & CHORE != 0 {
                 let (exchange, bytes) = (self.exchange_of(task), self.chore_bytes(task & !CHORE));
-                if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+                if self.comes_to_nothing(core, exchange, Continuation::Taken { exchange }) {
                     dropped.push(bytes);
                 } else {
                     self.chore_device(core, hosts, task & !CHORE, Op::Write);

@@ -7,7 +7,7 @@ use super::coalesce::JOINED;
 use super::{Errand, NO_PART, Objects, Pool, Rules, Shard, StoreAccess, Target};
 use crate::exchange::Purpose;
 use crate::failures::{Home, Recovery, Unit};
-use crate::hosts::{Hosts, Then};
+use crate::hosts::{Continuation, Hosts};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
@@ -108,7 +108,7 @@ impl<R: Rules> System for Objects<R> {
         if self.daemons.is_some() {
             self.task_stored(core, hosts, task);
         }
-        if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+        if self.comes_to_nothing(core, exchange, Continuation::Taken { exchange }) {
             return;
         }
         self.note_device(core, hosts, task);
@@ -213,7 +213,7 @@ impl<R: Rules> System for Objects<R> {
         self.unit_moves(core, hosts, what, joins);
     }
 
-    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Then) -> bool {
+    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Continuation) -> bool {
         self.comes_to_nothing(core, exchange, then)
     }
 

@@ -21,7 +21,7 @@ use foretell_scenarios::model::{Scenario, Scrub};
 use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
 
 use crate::failures::Unit;
-use crate::hosts::{Hosts, Then, Timer, Work, WorkKind};
+use crate::hosts::{Continuation, Hosts, Timer, Work, WorkKind};
 use crate::objects::Target;
 use crate::process::scrub_thread;
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
@@ -178,7 +178,7 @@ impl Core {
             breadcrumb: Breadcrumb::NONE,
             span,
             work_kind: WorkKind::Application,
-            then: Then::Scrubbed { scrubber: number },
+            then: Continuation::Scrubbed { scrubber: number },
         });
     }
 

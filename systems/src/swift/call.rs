@@ -9,7 +9,7 @@ use super::cluster::Cluster;
 use super::ledger::Osd;
 use super::outages::Wait;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Then, Work, WorkKind};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 
@@ -104,7 +104,7 @@ impl Cluster {
             breadcrumb: asked.breadcrumb,
             span,
             work_kind: WorkKind::Application,
-            then: Then::Step { exchange },
+            then: Continuation::Step { exchange },
         });
     }
 

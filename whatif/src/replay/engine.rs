@@ -9,7 +9,7 @@ use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_systems::{
-    Access, Adapters, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work,
+    Access, Adapters, Continuation, Exchange, Exchanges, Hosts, Phase, Request, Timer, Work,
 };
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime, Stream, Thread};
 
@@ -85,7 +85,7 @@ impl Engine<'_> {
     }
 
     /// Gives a processor work that is charged to no workload.
-    pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Then) {
+    pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Continuation) {
         let in_hand = self.in_hand.filter(|(owner, _)| *owner == host && !self.waking);
         let (now, cpu) = (self.now, &mut self.cpus[host.index()]);
         if let Some((_, core)) = in_hand {

@@ -3,7 +3,7 @@
 use foretell_algorithms::bursts::{Bursts, Phase};
 use foretell_scenarios::model::{Arrivals, Think};
 use foretell_systems::process::transaction_thread;
-use foretell_systems::{Issue, Then};
+use foretell_systems::{Continuation, Issue};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Stream};
 
 use super::agenda::Event;
@@ -390,7 +390,7 @@ impl Replay<'_> {
         let owed = engine.tracking.take_debt(client.0);
         let work = recorded.saturating_sub(besides).max(owed);
         let thread = transaction_thread(id, workload);
-        engine.work(client, thread, work, Then::Load { number: id });
+        engine.work(client, thread, work, Continuation::Load { number: id });
     }
 
     /// An instance's request for the protocol.

@@ -32,7 +32,9 @@ use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Host, Scenario, Scrub};
-use foretell_systems::{Adapters, Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
+use foretell_systems::{
+    Adapters, Continuation, Done, Issue, NO_EXCHANGE, Protocol, Software, Timer,
+};
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
 use crate::answer::Overload;
@@ -402,7 +404,7 @@ impl<'a> Replay<'a> {
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let end = self.engine.slice_ends(host, core);
         match end.done {
-            Some(Then::Load { number }) => self.issue(number),
+            Some(Continuation::Load { number }) => self.issue(number),
             Some(then) => self.protocol.resume(&mut self.engine, then),
             None => {}
         }

@@ -9,7 +9,7 @@ use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
 
 use super::group::Osd;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Then, Work, WorkKind};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::objects::daemon::{CHORE, Next, Place};
 use crate::objects::scheduler::Class;
 use crate::objects::{Objects, Rules, StoreAccess};
@@ -86,7 +86,7 @@ impl<R: Rules> Objects<R> {
                 breadcrumb: Breadcrumb::NONE,
                 span: self.chore_span(core, hosts, id),
                 work_kind: WorkKind::Application,
-                then: Then::Step { exchange },
+                then: Continuation::Step { exchange },
             });
         }
     }
@@ -292,9 +292,9 @@ impl<R: Rules> Objects<R> {
     }
 
     /// Whether a chore is cancelled. If so, it ends here.
-    pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Then) -> bool {
+    pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Continuation) -> bool {
         let duty = self.out().chores[id];
-        let at = if matches!(then, Then::Sent { .. }) { duty.from } else { duty.to };
+        let at = if matches!(then, Continuation::Sent { .. }) { duty.from } else { duty.to };
         let ends = self.is_over(&duty) || self.out().is_down(at);
         if ends {
             self.free_chore(core, id);

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::group::{Osd, State};
 use crate::exchange::{Exchange, Purpose};
 use crate::failures::Kind;
-use crate::hosts::{Fragments, Hosts, Then};
+use crate::hosts::{Continuation, Fragments, Hosts};
 use crate::objects::pool::{Piece, Target};
 use crate::objects::task::Task;
 use crate::objects::{Begun, Errand, NO_PART, Objects, Pool, Rules};
@@ -501,13 +501,13 @@ impl<R: Rules> Objects<R> {
         &mut self,
         core: &mut Core,
         exchange: u32,
-        then: Then,
+        then: Continuation,
     ) -> bool {
         let Some(out) = &self.outages else { return false };
         let asked = &core.exchanges[exchange];
         let at_node = match then {
-            Then::Sent { .. } => !asked.outbound,
-            Then::Answered { .. } => false,
+            Continuation::Sent { .. } => !asked.outbound,
+            Continuation::Answered { .. } => false,
             _ => true,
         };
         match asked.purpose {
@@ -535,7 +535,7 @@ impl<R: Rules> Objects<R> {
                     }
                     Some(_) => false,
                     // a part that was resent, or has failed; an answer is freed where it arrives
-                    None => !matches!(then, Then::Answered { .. }),
+                    None => !matches!(then, Continuation::Answered { .. }),
                 }
             }
             _ => false,
