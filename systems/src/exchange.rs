@@ -8,7 +8,7 @@ use foretell_algorithms::slab::Slab;
 use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, Thread};
 
 use crate::hosts::{Continuation, Hosts, Work, WorkKind, small};
-use crate::objects::Errand;
+use crate::objects::ObjectOp;
 use crate::process::{SERVER, TRACKER, application, exchange_thread};
 use crate::protocol::Core;
 use crate::ursa_minor::Fragment;
@@ -47,7 +47,7 @@ pub enum Purpose {
     /// A client writes or reads a fragment.
     Fragment(Fragment),
     /// A server is asked to read or write an object, or its part of it.
-    Object(Errand),
+    Object(ObjectOp),
     /// A client asks a gateway for an object; the number of the gateway's job.
     Gateway(u32),
     /// A message without an answer, in which a server reports to a monitor.

@@ -144,7 +144,7 @@ pub(crate) struct Objects<R> {
 
 /// The purpose of an exchange with a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Errand {
+pub struct ObjectOp {
     /// The server's task.
     task: u32,
     /// The part of the client's request that waits for the answer, or, marked with [`JOINED`], the write that
@@ -152,7 +152,7 @@ pub struct Errand {
     part: u32,
 }
 
-/// Stands for no part, in an errand between servers.
+/// Stands for no part, in an operation between servers.
 const NO_PART: u32 = u32::MAX;
 
 impl<R: Rules> Objects<R> {
@@ -223,10 +223,10 @@ impl<R: Rules> Objects<R> {
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
-        let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
+        let Purpose::Object(op) = core.exchanges[exchange].purpose else {
             unreachable!("servers are asked for objects only")
         };
-        errand.task
+        op.task
     }
 
     /// The server in front reads, and asks others to read.
@@ -291,7 +291,7 @@ impl<R: Rules> Objects<R> {
             let id = self.tasks.insert(Task { disk: target.disk, position, ..copy });
             children.push(id);
             let data = if op == Op::Write { shard.size } else { Bytes::ZERO };
-            let purpose = Purpose::Object(Errand { task: id, part: NO_PART });
+            let purpose = Purpose::Object(ObjectOp { task: id, part: NO_PART });
             let between = (host, target.host);
             let exchange = Exchange::new(purpose, Asks::Server, between, data, whose);
             let exchange = core.exchanges.insert(exchange);
@@ -516,7 +516,7 @@ impl<R: Rules> Objects<R> {
 }
 
 impl<R: Rules> Objects<R> {
-    /// A client sends a piece to the server in front, for these parts of requests. `errand`: the number that the
+    /// A client sends a piece to the server in front, for these parts of requests. `part`: the number that the
     /// answer reports.
     fn send_piece<H: Hosts>(
         &mut self,
@@ -524,7 +524,7 @@ impl<R: Rules> Objects<R> {
         hosts: &mut H,
         (op, piece): (Op, Piece),
         parts: &[u32],
-        errand: u32,
+        part: u32,
     ) {
         let request = core.parts[parts[0]].request;
         let Issue { client, volume, breadcrumb, workload, instance, .. } =
@@ -536,7 +536,7 @@ impl<R: Rules> Objects<R> {
         let shard = pool.shard(&piece);
         let task = self.tasks.insert(Task::in_front(op, volume, piece, shard, target.disk));
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
-        let purpose = Purpose::Object(Errand { task, part: errand });
+        let purpose = Purpose::Object(ObjectOp { task, part });
         let between = (client_machine, target.host);
         let whose = (breadcrumb, workload);
         let asks = core.requests[request].asks();

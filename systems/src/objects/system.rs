@@ -4,7 +4,7 @@ use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::coalesce::JOINED;
-use super::{Errand, NO_PART, Objects, Pool, Rules, Shard, StoreAccess, Target};
+use super::{NO_PART, ObjectOp, Objects, Pool, Rules, Shard, StoreAccess, Target};
 use crate::exchange::Purpose;
 use crate::failures::{Home, Recovery, Unit};
 use crate::hosts::{Continuation, Hosts};
@@ -63,7 +63,7 @@ impl<R: Rules> System for Objects<R> {
             let (receiving, copying) = cpu.receiving(carried);
             return (receiving + self.chore_work(core, cpu, duty), copying);
         }
-        let Purpose::Object(Errand { task, .. }) = core.exchanges[exchange].purpose else {
+        let Purpose::Object(ObjectOp { task, .. }) = core.exchanges[exchange].purpose else {
             return (SimSpan::ZERO, SimSpan::ZERO);
         };
         let task = &self.tasks[task];
@@ -136,7 +136,7 @@ impl<R: Rules> System for Objects<R> {
             let answered = core.exchanges.remove(exchange);
             (answered.purpose, answered.message())
         };
-        let Purpose::Object(Errand { task, part }) = purpose else {
+        let Purpose::Object(ObjectOp { task, part }) = purpose else {
             unreachable!("reports are not answered")
         };
         if part != NO_PART && part & JOINED != 0 {

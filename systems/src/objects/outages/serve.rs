@@ -17,7 +17,7 @@ use crate::failures::Kind;
 use crate::hosts::{Continuation, Fragments, Hosts};
 use crate::objects::pool::{Piece, Target};
 use crate::objects::task::Task;
-use crate::objects::{Begun, Errand, NO_PART, Objects, Pool, Rules};
+use crate::objects::{Begun, NO_PART, ObjectOp, Objects, Pool, Rules};
 use crate::protocol::Core;
 use crate::request::{Issue, Part};
 
@@ -111,7 +111,7 @@ impl<R: Rules> Objects<R> {
         let task = Task::in_front(op, volume, piece, shard, target.disk);
         let task = self.tasks.insert(Task { position, ..task });
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
-        let purpose = Purpose::Object(Errand { task, part });
+        let purpose = Purpose::Object(ObjectOp { task, part });
         let client_machine = core.machines[client.index()];
         let between = (client_machine, target.host);
         let whose = (breadcrumb, workload);
@@ -153,10 +153,10 @@ impl<R: Rules> Objects<R> {
 
     /// The part of a primary's task.
     fn part_of(core: &Core, exchange: u32) -> u32 {
-        let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
+        let Purpose::Object(op) = core.exchanges[exchange].purpose else {
             unreachable!("servers are asked for objects only")
         };
-        errand.part
+        op.part
     }
 
     /// The part of a task, whether its server is in front or not.
@@ -512,7 +512,7 @@ impl<R: Rules> Objects<R> {
         };
         match asked.purpose {
             Purpose::Own(duty) => self.ends_chore(core, duty, then),
-            Purpose::Object(Errand { task, part: NO_PART }) => {
+            Purpose::Object(ObjectOp { task, part: NO_PART }) => {
                 let task = &self.tasks[task];
                 if task.is_dead {
                     return true;
@@ -523,7 +523,7 @@ impl<R: Rules> Objects<R> {
                 let front = Target { host, disk: front.disk };
                 out.is_down(out.number(if at_node { own } else { front }))
             }
-            Purpose::Object(Errand { part, .. }) => {
+            Purpose::Object(ObjectOp { part, .. }) => {
                 let sent = out.ops.get(&part).filter(|op| op.exchange == Some(exchange));
                 match sent {
                     Some(op) if at_node && out.is_down(op.primary) => {
