@@ -354,8 +354,8 @@ impl Protocol {
         }
         match stage {
             Stage::Transfer => {
-                let stretch = system.range(core, volume, (offset, size));
-                self.send_range(hosts, id, op, stretch, has_guest);
+                let extent = system.range(core, volume, (offset, size));
+                self.send_range(hosts, id, op, extent, has_guest);
             }
             Stage::Fetch => {
                 let block = core.volumes[volume as usize].distribution.block();
@@ -375,14 +375,14 @@ impl Protocol {
         hosts: &mut H,
         id: u32,
         op: Op,
-        stretch: (Bytes, Bytes),
+        extent: (Bytes, Bytes),
         has_guest: bool,
     ) {
         let Self { core, system, .. } = self;
         if has_guest {
-            core.submit_to_guest(hosts, id, op, stretch);
+            core.submit_to_guest(hosts, id, op, extent);
         } else {
-            system.send_range(core, hosts, id, op, stretch, NO_OPERATION);
+            system.send_range(core, hosts, id, op, extent, NO_OPERATION);
         }
     }
 
@@ -392,8 +392,8 @@ impl Protocol {
         let mut operations = std::mem::take(&mut core.scratch.operations);
         core.take_from_guest(hosts, host, &mut operations);
         for &operation in &operations {
-            let (request, op, stretch) = core.operation(host, operation);
-            system.send_range(core, hosts, request, op, stretch, operation);
+            let (request, op, extent) = core.operation(host, operation);
+            system.send_range(core, hosts, request, op, extent, operation);
         }
         core.scratch.operations = operations;
     }

@@ -17,7 +17,7 @@ use crate::scrub::{Places, of_files};
 use crate::store::Access;
 
 /// A range of a volume: offset and length.
-pub(crate) type Stretch = (Bytes, Bytes);
+pub(crate) type VolumeExtent = (Bytes, Bytes);
 
 /// A requirement of a volume that a storage system cannot fulfil.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,8 +40,8 @@ pub(crate) trait System {
     }
 
     /// The range that a client reads or writes for a request.
-    fn range(&self, _core: &Core, _volume: u32, stretch: Stretch) -> Stretch {
-        stretch
+    fn range(&self, _core: &Core, _volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        extent
     }
 
     /// Sends the messages for a range of a request. `operation`: of its guest.
@@ -51,7 +51,7 @@ pub(crate) trait System {
         hosts: &mut H,
         request: u32,
         op: Op,
-        stretch: Stretch,
+        extent: VolumeExtent,
         operation: u32,
     );
 
@@ -359,8 +359,8 @@ impl System for AnySystem {
         each!(self, system => system.prepare(core, cpu, issue))
     }
 
-    fn range(&self, core: &Core, volume: u32, stretch: Stretch) -> Stretch {
-        each!(self, system => system.range(core, volume, stretch))
+    fn range(&self, core: &Core, volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        each!(self, system => system.range(core, volume, extent))
     }
 
     fn send_range<H: Hosts>(
@@ -369,10 +369,10 @@ impl System for AnySystem {
         hosts: &mut H,
         request: u32,
         op: Op,
-        stretch: Stretch,
+        extent: VolumeExtent,
         operation: u32,
     ) {
-        each!(self, system => system.send_range(core, hosts, request, op, stretch, operation));
+        each!(self, system => system.send_range(core, hosts, request, op, extent, operation));
     }
 
     fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {

@@ -17,7 +17,7 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
 use crate::store::Access;
-use crate::system::{FromScenario, Stretch, System, SystemError};
+use crate::system::{FromScenario, System, SystemError, VolumeExtent};
 use crate::volume::Volume;
 
 /// The state of the system: the copies that clients wait for.
@@ -89,7 +89,7 @@ impl System for Machine {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): Stretch,
+        (offset, size): VolumeExtent,
         operation: u32,
     ) {
         let issue = core.requests[request].issue;

@@ -13,7 +13,7 @@ use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
 use crate::scrub::Places;
 use crate::store::Access;
-use crate::system::{Stretch, System, SystemError};
+use crate::system::{System, SystemError, VolumeExtent};
 
 impl<R: Rules> System for Objects<R> {
     fn begin<H: Hosts>(&self, hosts: &mut H) {
@@ -26,7 +26,7 @@ impl<R: Rules> System for Objects<R> {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): Stretch,
+        (offset, size): VolumeExtent,
         operation: u32,
     ) {
         let Issue { volume, whole, .. } = core.requests[request].issue;

@@ -27,7 +27,7 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part, Request, Stage};
 use crate::store::Access;
-use crate::system::{FromScenario, Stretch, System, SystemError};
+use crate::system::{FromScenario, System, SystemError, VolumeExtent};
 use crate::volume::Volume;
 
 /// The system: all its state is in its requests and exchanges.
@@ -78,16 +78,16 @@ impl System for UrsaMinor {
         if issue.op == Op::Read {
             return (Stage::Transfer, SimSpan::ZERO);
         }
-        let stretch = (issue.offset, issue.size);
-        if !core.partial_blocks(issue.volume, stretch).is_empty() {
+        let extent = (issue.offset, issue.size);
+        if !core.partial_blocks(issue.volume, extent).is_empty() {
             return (Stage::Fetch, SimSpan::ZERO);
         }
-        let (_, whole) = core.covering(issue.volume, stretch);
+        let (_, whole) = core.covering(issue.volume, extent);
         (Stage::Transfer, core.volume_at(issue.volume, issue.offset).seal_time(cpu, whole))
     }
 
-    fn range(&self, core: &Core, volume: u32, stretch: Stretch) -> Stretch {
-        core.covering(volume, stretch)
+    fn range(&self, core: &Core, volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        core.covering(volume, extent)
     }
 
     fn send_range<H: Hosts>(
@@ -96,7 +96,7 @@ impl System for UrsaMinor {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): Stretch,
+        (offset, size): VolumeExtent,
         operation: u32,
     ) {
         let volume = core.requests[request].issue.volume;
@@ -234,7 +234,7 @@ impl System for UrsaMinor {
         let reader = u64::from(core.machines[client.index()].0) << 32 | u64::from(workload);
         let Core { volumes, scratch, .. } = core;
         let volume = &volumes[file as usize];
-        let mut ranges = |op: Op, (offset, size): Stretch| {
+        let mut ranges = |op: Op, (offset, size): VolumeExtent| {
             for piece in volume.distribution.pieces(offset, size) {
                 let distribution = &volume.distribution;
                 distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
