@@ -108,27 +108,27 @@ pub trait Machine {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// It was requested and in the cache.
-    ReadHit(Stretch),
+    ReadHit(FileExtent),
     /// It was requested and not in the cache.
-    ReadMiss(Stretch),
+    ReadMiss(FileExtent),
     /// It was written.
-    Write(Stretch),
+    Write(FileExtent),
     /// It is read ahead.
     ReadAhead {
         /// Whole pages.
-        at: Stretch,
+        at: FileExtent,
         /// Bytes of a page.
         page: u32,
     },
     /// It was dirty and is written to disk.
-    Flush(Stretch),
+    Flush(FileExtent),
     /// It left the cache.
-    Evict(Stretch),
+    Evict(FileExtent),
 }
 
 /// Consecutive bytes of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stretch {
+pub struct FileExtent {
     /// Which file.
     pub file: u32,
     /// The first byte.
@@ -346,14 +346,14 @@ impl Node {
     /// Passes an access directly to the disks. Returns the number of operations.
     fn pass(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
         let FileAccess { file, offset, size, .. } = *access;
-        let stretch = Stretch { file, offset: offset.get(), size: size.get() as u32 };
+        let extent = FileExtent { file, offset: offset.get(), size: size.get() as u32 };
         let run = self.run(access);
         let note = match access.op {
             Op::Read => {
                 self.hits.add(access.workload, u64::from(run.pages), 0);
-                Note::ReadMiss(stretch)
+                Note::ReadMiss(extent)
             }
-            Op::Write => Note::Write(stretch),
+            Op::Write => Note::Write(extent),
         };
         machine.note(access.thread, access.breadcrumb, note);
         let (mut done, mut started) = (Bytes::ZERO, 0);
@@ -535,7 +535,7 @@ impl Node {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
         self.buffer.write(machine.now(), run, access.owner(), dirty, &mut effects);
-        let note = Note::Write(Stretch {
+        let note = Note::Write(FileExtent {
             file: access.file,
             offset: access.offset.get(),
             size: access.size.get() as u32,
@@ -805,7 +805,7 @@ impl Node {
 }
 
 /// The bytes of a run.
-fn range(run: Run, page: Bytes) -> Stretch {
+fn range(run: Run, page: Bytes) -> FileExtent {
     let size = (page.get() * u64::from(run.pages)) as u32;
-    Stretch { file: run.first.file(), offset: run.first.index() * page.get(), size }
+    FileExtent { file: run.first.file(), offset: run.first.index() * page.get(), size }
 }

@@ -21,7 +21,7 @@
 use foretell_algorithms::cache::{AnyPolicy, Pages, Policy};
 use foretell_algorithms::mix;
 use foretell_algorithms::node::{
-    DiskOperation, FLUSHER, HitCounts, Machine, NO_CLIENT, Note, Stretch,
+    DiskOperation, FLUSHER, FileExtent, HitCounts, Machine, NO_CLIENT, Note,
 };
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Storage;
@@ -287,7 +287,7 @@ impl Stores {
         self.hits.add(access.workload, last - first, hits);
         if hits > 0 {
             let (file, offset, size) = (access.file, access.shard.key.get(), (hits * page) as u32);
-            let note = Note::ReadHit(Stretch { file, offset, size });
+            let note = Note::ReadHit(FileExtent { file, offset, size });
             machine.note(access.thread, access.breadcrumb, note);
         }
         let waits = reads.len() as u32;
@@ -354,7 +354,7 @@ impl Stores {
         let page = self.page;
         let bytes = (to - from) * page;
         let (file, offset, size) = (access.file, from * page, bytes as u32);
-        let note = Note::ReadMiss(Stretch { file, offset, size });
+        let note = Note::ReadMiss(FileExtent { file, offset, size });
         machine.note(access.thread, access.breadcrumb, note);
         let begin = access.shard.address.get() / page * page + (from - first) * page;
         DiskOperation {
@@ -366,7 +366,7 @@ impl Stores {
     fn write(&mut self, machine: &mut impl Machine, access: &StoreAccess) {
         let Shard { address, key, size } = access.shard;
         let (file, offset) = (access.file, key.get());
-        let note = Note::Write(Stretch { file, offset, size: size.get() as u32 });
+        let note = Note::Write(FileExtent { file, offset, size: size.get() as u32 });
         machine.note(access.thread, access.breadcrumb, note);
         if access.in_tables {
             let commit = Commit {
