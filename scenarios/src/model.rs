@@ -568,12 +568,17 @@ impl CpuProfile {
     }
 
     /// Time to encrypt and encode `size` bytes, which are whole blocks.
-    pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
+    pub fn encode_time(
+        &self,
+        cipher: codec::Cipher,
+        encoding: codec::Encoding,
+        size: Bytes,
+    ) -> SimSpan {
         cipher_time(self.encrypt, cipher, size) + self.coding(size, encoding.passes() as u64)
     }
 
     /// Time to decrypt and decode `size` bytes, with `missing` data fragments per block that were not read.
-    pub fn open(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
+    pub fn decode_time(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
         cipher_time(self.decrypt, cipher, size) + self.coding(size, missing)
     }
 

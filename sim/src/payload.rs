@@ -154,7 +154,7 @@ impl Vault {
             for chunk in plain[from..to].chunks_mut(8) {
                 chunk.copy_from_slice(&self.contents.bits().to_le_bytes()[..chunk.len()]);
             }
-            let fragments = self.seal(volume, block, version, &plain);
+            let fragments = self.encode(volume, block, version, &plain);
             let block = self.blocks.entry((volume, block)).or_default();
             block.push(version, plain, fragments);
             if self.may_be_stale {
@@ -189,7 +189,7 @@ impl Vault {
             let complete = known.map_or(0, |block| block.complete);
             let known = known.and_then(|block| block.version(complete));
             let plain = known.map_or_else(|| self.initial(from, number), |one| one.plain.clone());
-            let fragments = self.seal(to, number, complete, &plain);
+            let fragments = self.encode(to, number, complete, &plain);
             let mut block = Block { complete, ..Block::default() };
             block.push(complete, plain, fragments);
             self.blocks.insert((to, number), block);
@@ -214,7 +214,7 @@ impl Vault {
         block.to_le_bytes().iter().copied().cycle().take(size).collect()
     }
 
-    fn seal(&self, volume: u32, block: u64, version: u64, plain: &[u8]) -> Vec<Vec<u8>> {
+    fn encode(&self, volume: u32, block: u64, version: u64, plain: &[u8]) -> Vec<Vec<u8>> {
         let codec = &self.volumes[volume as usize];
         let iv = codec.cipher.iv(&self.key, VolumeId(volume), block, version as u32);
         codec.erasure.encode(&codec.cipher.encrypt(&self.key, &iv, plain))
@@ -539,7 +539,7 @@ impl Vault {
         }
         assert_eq!(pinned.version, 0, "pinned versions are kept");
         let initial = self.initial(volume, pinned.block);
-        self.seal(volume, pinned.block, 0, &initial).swap_remove(fragment)
+        self.encode(volume, pinned.block, 0, &initial).swap_remove(fragment)
     }
 
     /// A node's answer has arrived at the client.

@@ -121,8 +121,8 @@ impl Protocol {
         is_journal: bool,
     ) -> (u32, SimSpan) {
         let cpu = hosts.cpu(issue.client);
-        let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
-        let span = cpu.request.of(issue.size) + sealing;
+        let (stage, encoding) = self.system.prepare(&self.core, cpu, &issue);
+        let span = cpu.request.of(issue.size) + encoding;
         (self.core.insert_request(hosts, issue, stage, is_journal), span)
     }
 
@@ -134,8 +134,8 @@ impl Protocol {
             }
             let issue = self.core.requests[id].issue;
             let cpu = hosts.cpu(issue.client);
-            let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
-            let span = cpu.request.of(issue.size) + sealing;
+            let (stage, encoding) = self.system.prepare(&self.core, cpu, &issue);
+            let span = cpu.request.of(issue.size) + encoding;
             self.core.requests[id].stage = stage;
             self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
         }
@@ -433,7 +433,7 @@ impl Protocol {
             core.compute_request(hosts, id, span, Continuation::Decoded { request: id });
             return;
         }
-        let span = system.opening(core, hosts.cpu(request.issue.client), request);
+        let span = system.decode_time(core, hosts.cpu(request.issue.client), request);
         if span.is_zero() {
             self.decoded(hosts, id);
         } else {
@@ -461,7 +461,7 @@ impl Protocol {
         assert_eq!(request.stage, Stage::Fetch, "a write is opened only after a fetch");
         request.stage = Stage::Transfer;
         let (_, whole) = core.covering(volume, (offset, size));
-        let span = core.volume_at(volume, offset).seal_time(hosts.cpu(client), whole);
+        let span = core.volume_at(volume, offset).encode_time(hosts.cpu(client), whole);
         core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 

@@ -89,7 +89,7 @@ pub(crate) trait System {
     }
 
     /// The work of a client to decode and decrypt the data of a request.
-    fn opening(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
+    fn decode_time(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
         SimSpan::ZERO
     }
 
@@ -407,8 +407,8 @@ impl System for AnySystem {
         each!(self, system => system.next_answered())
     }
 
-    fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
-        each!(self, system => system.opening(core, cpu, request))
+    fn decode_time(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
+        each!(self, system => system.decode_time(core, cpu, request))
     }
 
     fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {

@@ -104,7 +104,7 @@ impl Volume {
     }
 
     /// Time to encrypt and encode `size` bytes.
-    pub(crate) fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
-        cpu.seal(self.cipher, self.distribution.encoding(), size)
+    pub(crate) fn encode_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
+        cpu.encode_time(self.cipher, self.distribution.encoding(), size)
     }
 }

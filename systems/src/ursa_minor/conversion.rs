@@ -262,7 +262,8 @@ impl Core {
         let (from, to, host) = (one.from as usize, one.to as usize, one.host);
         let (size, missing) = (self.requests[request].issue.size, self.requests[request].missing);
         let cpu = hosts.cpu(host);
-        cpu.open(self.volumes[from].cipher, missing, size) + self.volumes[to].seal_time(cpu, size)
+        cpu.decode_time(self.volumes[from].cipher, missing, size)
+            + self.volumes[to].encode_time(cpu, size)
     }
 
     /// A group has its new encoding: it is written.

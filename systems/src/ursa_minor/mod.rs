@@ -83,7 +83,7 @@ impl System for UrsaMinor {
             return (Stage::Fetch, SimSpan::ZERO);
         }
         let (_, whole) = core.covering(issue.volume, extent);
-        (Stage::Transfer, core.volume_at(issue.volume, issue.offset).seal_time(cpu, whole))
+        (Stage::Transfer, core.volume_at(issue.volume, issue.offset).encode_time(cpu, whole))
     }
 
     fn range(&self, core: &Core, volume: u32, extent: VolumeExtent) -> VolumeExtent {
@@ -211,7 +211,7 @@ impl System for UrsaMinor {
         core.membership_changes(hosts, what.host, joins);
     }
 
-    fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
+    fn decode_time(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
         let Issue { volume: id, offset, size, .. } = request.issue;
         let volume = core.volume_at(id, offset);
         let fetched = match request.stage {
@@ -220,7 +220,7 @@ impl System for UrsaMinor {
                 volume.distribution.block() * core.partial_blocks(id, (offset, size)).len() as u64
             }
         };
-        cpu.open(volume.cipher, request.missing, fetched)
+        cpu.decode_time(volume.cipher, request.missing, fetched)
     }
 
     fn touch(

@@ -228,7 +228,7 @@ impl Core {
         // fragments are multiplied and summed into one: m of them are one pass over the blocks
         let passes = u64::from(!encoding.is_replication() && !copies);
         let read = size * sources / encoding.m() as u64;
-        hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, read)
+        hosts.cpu(client).decode_time(foretell_algorithms::codec::Cipher::None, passes, read)
     }
 
     /// The missing fragment has been computed: it is written.

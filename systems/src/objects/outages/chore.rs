@@ -117,7 +117,7 @@ impl<R: Rules> Objects<R> {
         let m = volume.distribution.encoding().m() as u64;
         let lost = work.targets.len() as u64;
         // each missing shard is a combination of m others: one pass over the object for each
-        cpu.open(foretell_algorithms::codec::Cipher::None, lost, work.shard.size * m)
+        cpu.decode_time(foretell_algorithms::codec::Cipher::None, lost, work.shard.size * m)
     }
 
     /// The exchange of a chore.

@@ -421,7 +421,7 @@ impl<R: Rules> Objects<R> {
         let pool = &self.pools[task.volume as usize];
         let bytes = task.shard.size * pool.encoding.m() as u64;
         let cpu = hosts.cpu(core.exchanges[task.exchange].node);
-        cpu.open(foretell_algorithms::codec::Cipher::None, op.missing, bytes)
+        cpu.decode_time(foretell_algorithms::codec::Cipher::None, op.missing, bytes)
     }
 
     /// A server's device has finished a task's access: updates the real bytes.
