@@ -68,7 +68,7 @@ impl<W: Weight> S3Fifo<W> {
             if hits >= ENOUGH {
                 shelves.shift(oldest, MAIN);
             } else if shelves.make_room(GHOST, shelves.size(oldest), self.ghost_limit) {
-                return Some(shelves.haunt(oldest, GHOST));
+                return Some(shelves.add_ghost(oldest, GHOST));
             } else {
                 return shelves.forget(oldest);
             }
