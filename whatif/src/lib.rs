@@ -39,5 +39,5 @@ pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScor
 pub use observed::{CONFIGURATION_FACT, MIN_REQUESTS, Observed, measurement_fact};
 pub use outages::{OutageAnswer, PhaseAnswer, PhaseChange, PhaseWorkload, RecoveryAnswer};
 pub use predict::{Asked, Prediction, UnknownModel};
-pub use question::{Described, DescribedClient, Shelf};
+pub use question::{Described, DescribedClient, OperatorKnowledge};
 pub use replay::falls_behind;

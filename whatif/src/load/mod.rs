@@ -24,7 +24,7 @@ use foretell_units::{Bytes, SimSpan};
 
 use crate::error::WhatIfError;
 use crate::observed::{Observed, Recorded, Streams};
-use crate::question::{Described, Shelf};
+use crate::question::{Described, OperatorKnowledge};
 use law::Law;
 
 /// The name of the option for changes, for error messages.
@@ -107,7 +107,7 @@ impl Asked<'_> {
     pub(crate) fn load(
         &self,
         seen: &Observed,
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Option<Load>, WhatIfError> {
         let known = &seen.requests[self.recorded];
         let workload = &self.scenario.workloads[self.workload];
@@ -183,7 +183,7 @@ impl Asked<'_> {
         &self,
         known: &Streams,
         (before, volume): (Bytes, Bytes),
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Load, WhatIfError> {
         let name = &self.scenario.workloads[self.workload].name;
         let law = Law::of(&known.of_clients, before).map_err(|why| {
