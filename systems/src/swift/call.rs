@@ -116,12 +116,7 @@ impl Cluster {
     }
 
     /// The caller no longer waits for a call.
-    pub(super) fn hang_up<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        number: u32,
-    ) -> Call {
+    pub(super) fn cancel<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) -> Call {
         let call = self.out().calls.all.remove(&number).expect("it is outstanding");
         core.abandon(hosts, call.exchange);
         call

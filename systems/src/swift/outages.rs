@@ -365,7 +365,7 @@ impl Cluster {
         match what {
             Wait::Connect { op, osd } => self.not_connected(core, hosts, op, osd),
             Wait::Answer { call } if self.out().calls.all.contains_key(&call) => {
-                let call = self.hang_up(core, hosts, call);
+                let call = self.cancel(core, hosts, call);
                 match call.role {
                     Role::Client => unreachable!("proxies do not fail"),
                     Role::Proxy | Role::Version => {

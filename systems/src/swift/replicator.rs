@@ -541,7 +541,7 @@ impl Cluster {
             self.unlock(*id);
             let job = self.out().jobs.all.remove(id).expect("it was listed");
             if let Some(call) = job.call.filter(|call| self.out().calls.all.contains_key(call)) {
-                self.hang_up(core, hosts, call);
+                self.cancel(core, hosts, call);
             }
         }
         jobs.len() as u32
