@@ -419,7 +419,7 @@ impl Network {
             None => self.ports[to.index()].watch_all(&mut watch),
             Some(pool) => {
                 pool.doubtful = true;
-                for &port in pool.lively() {
+                for &port in pool.active() {
                     self.ports[port as usize].watch_all(&mut watch);
                 }
             }
