@@ -117,7 +117,7 @@ impl Checker<'_> {
             (Shape::Table(inner), Value::Table(table)) => self.table(table, inner, place),
             (Shape::Tagged { tag, branches }, Value::Table(table)) => {
                 let Some(inner) = self.branch(table, tag, branches, place) else { return false };
-                self.strangers(table, (tag, inner), branches);
+                self.unknown_keys(table, (tag, inner), branches);
                 self.table(table, inner, place)
             }
             _ => true,
@@ -259,7 +259,7 @@ impl Checker<'_> {
     }
 
     /// Reports and drops keys that only other branches have.
-    fn strangers(
+    fn unknown_keys(
         &mut self,
         table: &mut Table,
         (tag, inner): (&str, &TableShape),
