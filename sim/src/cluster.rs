@@ -184,7 +184,7 @@ impl Cluster {
             }
             let Some(next) = next else { break };
             if let Some(end) = self.end_at.filter(|end| next >= *end) {
-                if self.goes_on_beyond(end) || self.knows_too_little(end) {
+                if self.runs_past(end) || self.knows_too_little(end) {
                     continue;
                 }
                 break;
@@ -287,7 +287,7 @@ impl Cluster {
     ///
     /// Everything measured until then is discarded: a transient that is longer than the warm-up makes the
     /// first intervals differ, and would stay in the mean.
-    fn goes_on_beyond(&mut self, end: SimTime) -> bool {
+    fn runs_past(&mut self, end: SimTime) -> bool {
         let Some(spec) = self.scenario.intervals else { return false };
         let measured = (end - self.mark_at) * 2;
         // an instance that has ended could not be measured again
@@ -297,7 +297,7 @@ impl Cluster {
         let of_all = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
         let goes_on = of_all.into_iter().any(|intervals| !intervals.agree(&spec));
         if goes_on {
-            self.begin_anew(end, measured);
+            self.restart(end, measured);
         }
         goes_on
     }
@@ -316,18 +316,18 @@ impl Cluster {
     }
 
     /// Discards all measurements: measuring restarts now, and lasts for `measured`.
-    fn begin_anew(&mut self, now: SimTime, measured: SimSpan) {
+    fn restart(&mut self, now: SimTime, measured: SimSpan) {
         self.collect_before(now);
         self.engine.agenda.advance_to(now);
         for tally in &mut self.tallies {
             let spec = self.scenario.intervals.as_ref();
-            tally.begin_anew(now, spec.map(|spec| Intervals::new(spec, now, measured)));
+            tally.restart(now, spec.map(|spec| Intervals::new(spec, now, measured)));
         }
         for tally in self.transaction_tallies.iter_mut().flatten() {
-            tally.begin_anew(now);
+            tally.restart(now);
         }
         for job in &mut self.programs.jobs {
-            job.begin_anew(now);
+            job.restart(now);
         }
         (self.mark_at, self.end_at) = (now, Some(now + measured));
         self.mark();

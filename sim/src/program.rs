@@ -111,7 +111,7 @@ impl JobTally {
     }
 
     /// Measuring restarts.
-    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+    pub(crate) fn restart(&mut self, now: SimTime) {
         if self.from.is_some_and(|from| from < now) {
             (self.tally, self.from) = (OpTally::new(), Some(now));
         }

@@ -115,7 +115,7 @@ impl Tally {
     }
 
     /// Measuring restarts, with these intervals: only completions from now on count.
-    pub(crate) fn begin_anew(&mut self, now: SimTime, intervals: Option<Intervals>) {
+    pub(crate) fn restart(&mut self, now: SimTime, intervals: Option<Intervals>) {
         let (completed, failed) = (self.completed, self.failed);
         let (ledger, responses) = (std::mem::take(&mut self.ledger), self.responses.take());
         *self = Self { completed, failed, ledger, responses, ..Self::new(now, intervals) };

@@ -110,7 +110,7 @@ impl TransactionTally {
     }
 
     /// Measuring restarts: only completions from now on count.
-    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+    pub(crate) fn restart(&mut self, now: SimTime) {
         (self.from, self.completed, self.last) = (now, 0, now);
         (self.response_ns, self.max, self.reads) = (0, SimSpan::ZERO, [0; 2]);
         self.histogram.reset();
