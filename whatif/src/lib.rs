@@ -30,8 +30,8 @@ pub use answer::{
 };
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
-    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, LongWrites,
-    Measurement, Mixed, Positioning, QUANTILES, Random, Rewriting, TAIL, Trial, WriteBuffer,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Continued, LaneShape, LongWrites, Measurement,
+    Mixed, Positioning, QUANTILES, Random, ReadsBesideWrites, Rewriting, TAIL, Trial, WriteBuffer,
     WriteCacheFacts, trial,
 };
 pub use error::WhatIfError;

@@ -12,7 +12,7 @@ use foretell_sorted::SortedMap;
 use foretell_units::{SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
-use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random, TAIL};
+use super::measurement::{Measurement, Mixed, QUANTILES, Random, ReadsBesideWrites, TAIL};
 use super::rewrites::PAGE;
 
 /// Shortest time constant over which the share of time with writes is averaged, ns.
@@ -85,7 +85,7 @@ struct Distribution {
 }
 
 impl Distribution {
-    fn of(known: &Beside) -> Self {
+    fn of(known: &ReadsBesideWrites) -> Self {
         let share = |place: usize| place as f64 / (QUANTILES - 1) as f64;
         let mut points: Vec<(f64, f64)> =
             known.quantiles_ns.iter().enumerate().map(|(place, ns)| (share(place), *ns)).collect();

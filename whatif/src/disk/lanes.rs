@@ -290,7 +290,7 @@ fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
 mod tests {
     use foretell_units::Seed;
 
-    use super::super::measurement::{Beside, QUANTILES, WriteBuffer, nothing};
+    use super::super::measurement::{QUANTILES, ReadsBesideWrites, WriteBuffer, nothing};
     use super::*;
 
     const US: f64 = 1e3;
@@ -307,7 +307,7 @@ mod tests {
         let times = |longest: f64| {
             std::array::from_fn(|at| (100.0 + longest * at as f64 / (QUANTILES - 1) as f64) * US)
         };
-        let beside = |(write_share, longest): (f64, f64)| Beside {
+        let beside = |(write_share, longest): (f64, f64)| ReadsBesideWrites {
             bytes: 4096,
             write_share,
             quantiles_ns: times(longest),

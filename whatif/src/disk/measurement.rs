@@ -49,7 +49,7 @@ pub struct Measurement {
     pub write_buffer: Option<WriteBuffer>,
     /// For a device with such a buffer: reads beside writes.
     #[serde(default)]
-    pub beside: Vec<Beside>,
+    pub beside: Vec<ReadsBesideWrites>,
     /// For an array: its known facts.
     #[serde(default)]
     pub array: Option<Box<ArrayFacts>>,
@@ -115,7 +115,7 @@ impl Measurement {
         let random = |point: &Random| {
             held(point.depth) && time(point.mean_ns) && rate(point.per_s) && point.bytes < 1 << 40
         };
-        let beside = |point: &Beside| {
+        let beside = |point: &ReadsBesideWrites| {
             let tail = &point.tail_ns;
             point.quantiles_ns.iter().chain(tail).all(|ns| time(*ns))
                 && (tail.is_empty() || tail.len() == TAIL.len())
@@ -263,7 +263,7 @@ pub struct Rewriting {
 
 /// Reads one at a time beside writes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Beside {
+pub struct ReadsBesideWrites {
     /// Bytes of each read.
     pub bytes: u64,
     /// Rate of the writes, as a share of the highest rate that the device sustains.

@@ -26,8 +26,9 @@ use drive::Drive;
 pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
-    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LongWrites, Measurement,
-    Mixed, Positioning, QUANTILES, Random, Rewriting, TAIL, WriteBuffer, WriteCacheFacts,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Continued, LongWrites, Measurement, Mixed,
+    Positioning, QUANTILES, Random, ReadsBesideWrites, Rewriting, TAIL, WriteBuffer,
+    WriteCacheFacts,
 };
 pub use trial::{Trial, trial};
 
