@@ -17,7 +17,7 @@ const MAX_VALUES: usize = 24;
 /// Maximum number of strategies side by side.
 const MAX_SIDES: usize = 3;
 /// Maximum length of the time for which requests are shown, ms.
-const LONGEST_FILM_MS: f64 = 60_000.0;
+const MAX_ANIMATION_MS: f64 = 60_000.0;
 
 /// A lesson, checked.
 #[derive(Clone, Debug, Serialize)]
@@ -63,7 +63,7 @@ pub struct Settings {
     pub side: Vec<Side>,
     /// The requests that are shown on their way.
     #[serde(default)]
-    pub film: Film,
+    pub film: Animation,
 }
 
 /// A slider over settings.
@@ -113,16 +113,16 @@ pub struct Side {
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the unit of a bare number is in its name")]
-pub struct Film {
+pub struct Animation {
     /// Begin of the shown time, after the warm-up, ms.
     pub from_ms: f64,
     /// Length of the shown time, ms.
     pub for_ms: f64,
-    /// Simulated milliseconds in a second of the film.
+    /// Simulated milliseconds in a second of the animation.
     pub pace_ms: f64,
 }
 
-impl Default for Film {
+impl Default for Animation {
     fn default() -> Self {
         Self { from_ms: 0.0, for_ms: 400.0, pace_ms: 20.0 }
     }
@@ -207,10 +207,10 @@ impl Lesson {
         if side.len() > MAX_SIDES {
             return wrong(format!("at most {MAX_SIDES} of `side`; found {}", side.len()));
         }
-        let long = film.for_ms > 0.0 && film.for_ms <= LONGEST_FILM_MS;
+        let long = film.for_ms > 0.0 && film.for_ms <= MAX_ANIMATION_MS;
         if !(long && film.from_ms >= 0.0 && film.pace_ms > 0.0 && film.pace_ms.is_finite()) {
             return wrong(format!(
-                "`film` has `from_ms` of 0 or more, `for_ms` up to {LONGEST_FILM_MS}, and `pace_ms` above 0"
+                "`film` has `from_ms` of 0 or more, `for_ms` up to {MAX_ANIMATION_MS}, and `pace_ms` above 0"
             ));
         }
         for side in 0..side.len().max(1) {

@@ -15,7 +15,7 @@ const MAX_DOTS: usize = 6000;
 
 /// The exchanges of a period of a run.
 #[derive(Debug, Serialize)]
-pub(crate) struct Film {
+pub(crate) struct Animation {
     /// Begin of the period, µs since the start of the run.
     from_us: f64,
     /// End of the period.
@@ -40,7 +40,7 @@ struct Dot {
     write: bool,
     /// Whether it is the request itself, which waits at its client.
     whole: bool,
-    /// Its steps: µs since the film began, [`Step`], the host that recorded it, and the target host or the
+    /// Its steps: µs since the animation began, [`Step`], the host that recorded it, and the target host or the
     /// disk.
     steps: Vec<(f64, u8, u32, u32)>,
 }
@@ -67,8 +67,8 @@ enum Step {
     Complete = 7,
 }
 
-/// The film of a run between two times in ns.
-pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, String> {
+/// The animation of a run between two times in ns.
+pub(crate) fn animation(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Animation, String> {
     let facts = run.facts().map_err(|error| error.to_string())?;
     let host = |known: &foretell_core::records::Host| Host {
         name: known.name.clone(),
@@ -134,7 +134,7 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
     for dot in &mut dots {
         dot.write = writes.get(&dot.of).copied().unwrap_or(false);
     }
-    Ok(Film { from_us: from_ns as f64 / 1000.0, to_us: end_ns as f64 / 1000.0, hosts, dots })
+    Ok(Animation { from_us: from_ns as f64 / 1000.0, to_us: end_ns as f64 / 1000.0, hosts, dots })
 }
 
 /// Quantiles of the response times, ms, of a workload's requests that completed from this time on, at equal
