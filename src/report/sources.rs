@@ -7,7 +7,7 @@ use foretell_datasets::{FollowedSweep, numbers, texts};
 use foretell_input::Limit;
 use foretell_report::chart::Column;
 use foretell_report::{
-    Completed, Observed, Picture, Reproduction, Run, Source, Step, Sweep, UnderWay, observe,
+    Completed, Observed, PathStep, Picture, Reproduction, Run, Source, Sweep, UnderWay, observe,
 };
 use serde_json::Value;
 
@@ -160,13 +160,13 @@ fn paths(
     db: &RunDb,
     observed: &Observed,
     requests: &[Completed],
-) -> Result<Vec<(Completed, Vec<Step>)>, Failure> {
+) -> Result<Vec<(Completed, Vec<PathStep>)>, Failure> {
     let ms = |ns: u64| ns as f64 / 1e6;
     let mut paths = Vec::new();
     for request in requests {
         let records = observed.records.get(&request.breadcrumb).map(Vec::as_slice);
         let steps = path::steps(db, &observed.facts, records.unwrap_or_default())?;
-        let steps = steps.into_iter().map(|step| Step {
+        let steps = steps.into_iter().map(|step| PathStep {
             at_ms: ms(step.at_ns),
             host: step.host,
             resource: step.resource,

@@ -11,7 +11,7 @@ const MAX_STEP_CHARS: usize = 160;
 
 /// Something that happened to a request.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct PathStep {
     /// Milliseconds after the request was issued.
     pub at_ms: f64,
     /// The host.
@@ -26,7 +26,7 @@ pub struct Step {
     pub service_ms: Option<f64>,
 }
 
-impl Step {
+impl PathStep {
     /// Whether the waiting ends, rather than begins, at the step's time. Processors and caches are recorded
     /// when the waiting is over; messages and disk operations when they are handed over.
     fn waited_before(&self) -> bool {
@@ -54,9 +54,9 @@ impl Step {
 }
 
 /// Draws the steps of a request that took `response_ms`; `open`: initially unfolded.
-pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool) -> Markup {
+pub(crate) fn waterfall(name: &str, steps: &[PathStep], response_ms: f64, open: bool) -> Markup {
     let mut order: Vec<usize> = (0..steps.len()).collect();
-    let lasts = |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
+    let lasts = |step: &PathStep| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
     if steps.len() > MAX_STEPS {
         order.sort_by(|a, b| lasts(&steps[*b]).total_cmp(&lasts(&steps[*a])).then(a.cmp(b)));
         order.truncate(MAX_STEPS);

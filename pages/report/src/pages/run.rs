@@ -8,7 +8,7 @@ use super::outages;
 use crate::chart::{Axis, Chart, Scale, Series, View};
 use crate::cluster;
 use crate::page::{Part, Section, Table};
-use crate::path::{Step, waterfall};
+use crate::path::{PathStep, waterfall};
 use crate::run::{Breakdown, Charged, Completed, Observed, Requests, Resources, Seen, What};
 use crate::words::{at, count, cut, entries, known, number, of_all, percent, short_name};
 
@@ -38,7 +38,7 @@ pub struct Run {
     /// `truth.json`, if the run has it.
     pub truth: Option<Value>,
     /// Paths of single requests, in the order of [`Observed::wanted`].
-    pub paths: Vec<(Completed, Vec<Step>)>,
+    pub paths: Vec<(Completed, Vec<PathStep>)>,
 }
 
 impl Run {
@@ -685,7 +685,7 @@ fn paths(run: &Run) -> Section {
         }
         let longest = steps.iter().max_by(|a, b| {
             let lasts =
-                |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
+                |step: &PathStep| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
             lasts(a).total_cmp(&lasts(b))
         });
         let summary = longest.map_or_else(String::new, |step| {
