@@ -49,7 +49,7 @@ pub struct Cluster {
     pub(crate) programs: Programs,
     pub(crate) transactions: Slab<Transaction>,
     /// Memory of a transaction that has ended, for reuse by the next one.
-    pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
+    pub(crate) spare_steps: Vec<foretell_workloads::transaction::TransactionStep>,
     /// Tallies by workload.
     pub(crate) tallies: Vec<Tally>,
     /// Tallies by workload; `None` where requests do not form transactions.

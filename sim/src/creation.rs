@@ -20,7 +20,7 @@ use foretell_scenarios::device::{Array, Device};
 use foretell_scenarios::model::{Arrivals, WorkloadKind};
 use foretell_units::{Bytes, HostId, Op};
 use foretell_workloads::Access;
-use foretell_workloads::transaction::{Step, Transactions};
+use foretell_workloads::transaction::{TransactionStep, Transactions};
 
 use crate::cluster::Cluster;
 use crate::error::SimError;
@@ -47,7 +47,7 @@ struct Files {
     count: u64,
     operations: Box<dyn Transactions>,
     /// Remaining steps of each thread.
-    threads: Vec<std::vec::IntoIter<Step>>,
+    threads: Vec<std::vec::IntoIter<TransactionStep>>,
 }
 
 impl Files {
@@ -55,8 +55,8 @@ impl Files {
     fn next(&mut self, thread: usize) -> Option<Access> {
         loop {
             match self.threads[thread].next() {
-                Some(Step::Io(access)) => return Some(access),
-                Some(Step::Cached(_)) => {}
+                Some(TransactionStep::Io(access)) => return Some(access),
+                Some(TransactionStep::Cached(_)) => {}
                 None => self.begin(thread, 0)?,
             }
         }
