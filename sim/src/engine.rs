@@ -23,7 +23,7 @@ use crate::error::SimError;
 use crate::event::{Event, HostTask};
 use crate::ledger::Ledger;
 use crate::metrics::{self, Collectors};
-use crate::network::{Network, Step};
+use crate::network::{Network, NetworkStep};
 use crate::node::{Node, Surroundings, Tag, call_disk};
 use crate::payload::Vault;
 use crate::tracker::Tracker;
@@ -128,16 +128,16 @@ fn disks(scenario: &Scenario, hosts: &[Host], clocks: &Clocks) -> Vec<Vec<Device
 }
 
 /// Schedules the events that the network asks for.
-pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
+pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, NetworkStep) {
     |at, step| {
         let event = match step {
-            Step::Forward { train } => Event::Forward { train },
-            Step::Climb { climb } => Event::Climb { climb },
-            Step::Wake { connection } => {
+            NetworkStep::Forward { train } => Event::Forward { train },
+            NetworkStep::Climb { climb } => Event::Climb { climb },
+            NetworkStep::Wake { connection } => {
                 let wake = Event::Wake { connection };
                 return agenda.schedule_ranked(at, connection, wake);
             }
-            Step::Deliver { number } => Event::Deliver { exchange: number },
+            NetworkStep::Deliver { number } => Event::Deliver { exchange: number },
         };
         agenda.schedule(at, event);
     }

@@ -161,7 +161,7 @@ enum Cargo {
 
 /// Steps that the network schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum NetworkStep {
     /// A train has arrived at the switch or at its receiver: [`Network::forward`].
     Forward {
         /// The train.
@@ -258,7 +258,7 @@ impl Network {
 
     /// Sends a message of `wire` bytes on the wire from one host to another, on another machine.
     ///
-    /// `number` is returned once, by [`Network::forward`] or [`Step::Deliver`]. `schedule` is called with each step and
+    /// `number` is returned once, by [`Network::forward`] or [`NetworkStep::Deliver`]. `schedule` is called with each step and
     /// its time. Steps at equal times must be taken in the order of these calls, except that wakes come after all
     /// others, in the order of their connections: a wake may be scheduled early or late.
     pub fn send(
@@ -267,7 +267,7 @@ impl Network {
         (from, to): (HostId, HostId),
         wire: Bytes,
         number: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         self.counts.messages_sent += 1;
         let run = Run::message(wire);
@@ -310,7 +310,7 @@ impl Network {
         now: SimTime,
         host: HostId,
         rate: Rate,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let machine = self.machine(host);
         self.walk(now, machine, schedule);
@@ -329,7 +329,7 @@ impl Network {
         (from, to): (HostId, HostId),
         connection: u32,
         (cargo, run, again): (Cargo, Run, bool),
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let (from, to) = (self.machine(from), self.machine(to));
         self.counts.segments_sent += u64::from(run.segments);
@@ -352,17 +352,22 @@ impl Network {
         if let Some(uplinks) = &mut self.uplinks
             && let Some(climb) = uplinks.enter((from, to), train, run, passage)
         {
-            schedule(passage.head, Step::Climb { climb });
+            schedule(passage.head, NetworkStep::Climb { climb });
             return;
         }
         self.announce(now, train, passage, schedule);
     }
 
     /// A train has arrived at the switch before an uplink.
-    pub fn climb(&mut self, now: SimTime, climb: u32, schedule: &mut impl FnMut(SimTime, Step)) {
+    pub fn climb(
+        &mut self,
+        now: SimTime,
+        climb: u32,
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
+    ) {
         let uplinks = self.uplinks.as_mut().expect("trains climb only with uplinks");
         match uplinks.pass(now, climb) {
-            Next::Climbs(at) => schedule(at, Step::Climb { climb }),
+            Next::Climbs(at) => schedule(at, NetworkStep::Climb { climb }),
             Next::Descends { train, passage } => {
                 self.trains[train].tail = passage.tail;
                 self.announce(now, train, passage, schedule);
@@ -376,7 +381,7 @@ impl Network {
         now: SimTime,
         train: u32,
         passage: Passage,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let Train { to, run, .. } = self.trains[train];
         let times = (passage.head, passage.tail);
@@ -387,7 +392,7 @@ impl Network {
             pool.note(to.index());
         }
         if self.eager {
-            schedule(passage.head, Step::Forward { train });
+            schedule(passage.head, NetworkStep::Forward { train });
             return;
         }
         if !self.is_safe(now, to) {
@@ -396,7 +401,7 @@ impl Network {
         }
         if self.is_safe(now, to) {
             let port = &self.ports[to.index()];
-            schedule(port.earliest(train) + port.latency, Step::Forward { train });
+            schedule(port.earliest(train) + port.latency, NetworkStep::Forward { train });
             return;
         }
         self.watch(train, to, schedule);
@@ -409,11 +414,11 @@ impl Network {
     }
 
     /// Plans an examination for each train that could be dropped, at its arrival; `train` is new.
-    fn watch(&mut self, train: u32, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn watch(&mut self, train: u32, to: HostId, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         let trains = &mut self.trains;
         let mut watch = |other: u32, tail| {
             trains[other].looks += u32::from(other != train);
-            schedule(tail, Step::Forward { train: other });
+            schedule(tail, NetworkStep::Forward { train: other });
         };
         match &mut self.pool {
             None => self.ports[to.index()].watch_all(&mut watch),
@@ -431,7 +436,7 @@ impl Network {
         &mut self,
         now: SimTime,
         train: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) -> Option<u32> {
         if !self.outcomes.is_empty() {
             // outcomes were found on the way
@@ -445,7 +450,7 @@ impl Network {
         let Some(arrival) = entry.arrival else {
             assert!(self.eager, "a train is looked at when it has arrived");
             let next = self.ports[to.index()].next_of(train).expect("it has not arrived");
-            schedule(next, Step::Forward { train });
+            schedule(next, NetworkStep::Forward { train });
             return None;
         };
         let mut delivered = None;
@@ -456,7 +461,7 @@ impl Network {
             if arrival == now {
                 delivered = Some(number);
             } else {
-                schedule(arrival, Step::Deliver { number });
+                schedule(arrival, NetworkStep::Deliver { number });
             }
         }
         entry.looks -= 1;
@@ -472,7 +477,7 @@ impl Network {
         now: SimTime,
         train: u32,
         to: HostId,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         if self.pool.is_some() || self.eager {
             self.walk(now, to, schedule);
@@ -490,13 +495,13 @@ impl Network {
     }
 
     /// Finds the outcome of the segments that arrive at a port by `now`.
-    fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         self.look(now, to);
         self.act(now, schedule);
     }
 
     /// Acts on the outcomes found.
-    fn act(&mut self, now: SimTime, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn act(&mut self, now: SimTime, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         let mut outcomes = std::mem::take(&mut self.outcomes);
         for outcome in outcomes.drain(..) {
             match outcome {
@@ -545,7 +550,7 @@ impl Network {
         id: u32,
         passed: u32,
         finish: SimTime,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let train = &mut self.trains[id];
         let arrival = finish + self.ports[train.to.index()].latency;
@@ -578,7 +583,7 @@ impl Network {
         let delivered = &mut self.counts.messages_delivered;
         tcp.passed(id, message, segments, arrival, |number, at| {
             *delivered += 1;
-            schedule(at, Step::Deliver { number });
+            schedule(at, NetworkStep::Deliver { number });
         });
         self.plan(now, id, schedule);
     }
@@ -587,7 +592,7 @@ impl Network {
     ///
     /// The result depends on the known past and future, not on when they became known. A plan based on less knowledge
     /// is given up.
-    fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &tcp.connections[id as usize];
         let due = connection.next_wake(&tcp.settings);
@@ -601,7 +606,7 @@ impl Network {
         });
         tcp.connections[id as usize].wake = wake;
         if let Some(Wake { at, .. }) = wake {
-            schedule(at, Step::Wake { connection: id });
+            schedule(at, NetworkStep::Wake { connection: id });
         }
     }
 
@@ -610,7 +615,7 @@ impl Network {
         &mut self,
         now: SimTime,
         connection: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let sender = &mut tcp.connections[connection as usize];
@@ -626,7 +631,7 @@ impl Network {
         now: SimTime,
         due: SimTime,
         id: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &mut tcp.connections[id as usize];
