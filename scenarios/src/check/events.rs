@@ -19,7 +19,7 @@ fn disk_number(text: &str) -> Option<usize> {
 }
 
 /// An event at one host, and its place in the text.
-pub(super) struct Step {
+pub(super) struct EventStep {
     pub(super) event: Event,
     pub(super) place: Place,
     /// Whether it is the end of the event, after the time in `for`.
@@ -143,7 +143,7 @@ impl Context<'_> {
     /// Reports clients on hosts that fail.
     fn without_clients(
         &mut self,
-        steps: &[Step],
+        steps: &[EventStep],
         hosts: &Hosts,
         workloads: &[workloads::CheckedWorkload],
     ) -> bool {
@@ -170,9 +170,14 @@ impl Context<'_> {
     }
 
     /// Reports gateways on hosts that fail.
-    fn without_relays(&mut self, steps: &[Step], hosts: &Hosts, system: Option<&System>) -> bool {
+    fn without_relays(
+        &mut self,
+        steps: &[EventStep],
+        hosts: &Hosts,
+        system: Option<&System>,
+    ) -> bool {
         let relays = system.map_or(&[][..], |system| system.traits().relays());
-        let fails = |step: &&Step| {
+        let fails = |step: &&EventStep| {
             let is_disk = matches!(step.event.part, Part::Disk(_));
             matches!(step.event.action, Action::Fail { .. }) && !is_disk
         };
@@ -197,7 +202,7 @@ impl Context<'_> {
         raw: &RawEvent,
         (tree, hosts): (&Table, &Hosts),
         duration: Option<SimSpan>,
-    ) -> Option<Vec<Step>> {
+    ) -> Option<Vec<EventStep>> {
         let (name, what) = (&entry.key, *raw.what.get());
         if self.is_swift() && self.is_not_of_swift(name, raw) {
             return None;
@@ -261,9 +266,9 @@ impl Context<'_> {
         let mut steps = Vec::new();
         for (host, part) in targets {
             let event = |at, action| Event { name: name.clone(), at, host, part, action };
-            steps.push(Step { event: event(at, action), place, is_end: false });
+            steps.push(EventStep { event: event(at, action), place, is_end: false });
             if let Some(lasts) = lasts {
-                steps.push(Step { event: event(at + lasts, ends), place, is_end: true });
+                steps.push(EventStep { event: event(at + lasts, ends), place, is_end: true });
             }
         }
         Some(steps)
@@ -313,7 +318,7 @@ impl Context<'_> {
         raw: &RawEvent,
         at: Option<SimSpan>,
         duration: Option<SimSpan>,
-    ) -> Option<Vec<Step>> {
+    ) -> Option<Vec<EventStep>> {
         let name = &entry.key;
         let whose = [
             raw.host.as_ref().map(|raw| ("host", raw.place())),
@@ -506,13 +511,14 @@ impl Context<'_> {
     /// is drained belongs to one.
     fn enough_members(
         &mut self,
-        steps: &[Step],
+        steps: &[EventStep],
         hosts: &Hosts,
         volumes: &[volumes::CheckedVolume],
     ) -> bool {
-        let moves = |step: &&Step| matches!(step.event.action, Action::Add | Action::Drain);
+        let moves = |step: &&EventStep| matches!(step.event.action, Action::Add | Action::Drain);
         let joins = |host: &HostId| {
-            let is_it = |step: &&Step| step.event.action == Action::Add && step.event.host == *host;
+            let is_it =
+                |step: &&EventStep| step.event.action == Action::Add && step.event.host == *host;
             steps.iter().find(is_it)
         };
         let models: Option<Vec<_>> = volumes.iter().map(|found| found.model.as_ref()).collect();
