@@ -48,7 +48,7 @@ use disks::{Disks, Tag};
 use engine::Engine;
 pub(crate) use fill::KeptFills;
 use instance::Instance;
-use links::{Links, Step};
+use links::{LinkStep, Links};
 use node::Node;
 use outages::Outages;
 pub(crate) use outages::{OutageOutcome, PhaseWorkloadOutcome};
@@ -366,7 +366,8 @@ impl<'a> Replay<'a> {
         match event {
             Event::Issue { instance } => return self.issue(instance),
             Event::Slice { host, core } => return self.slice_ends(HostId(host), core),
-            Event::Network(Step::Arrived { message: exchange }) | Event::Delivered { exchange } => {
+            Event::Network(LinkStep::Arrived { message: exchange })
+            | Event::Delivered { exchange } => {
                 let at = engine.let_in_at(&protocol.exchanges()[exchange]);
                 if at > engine.now {
                     engine.agenda.schedule(at, Event::LetIn { exchange });
