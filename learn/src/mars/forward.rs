@@ -24,7 +24,7 @@ struct Slot {
 
 /// The state after a step.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ForwardStep {
     /// Number of slots after the step.
     slots: usize,
     /// Number of used terms after the step.
@@ -37,7 +37,7 @@ struct Step {
 /// The terms in the order in which they were added.
 pub(crate) struct Forward {
     terms: Vec<Basis>,
-    steps: Vec<Step>,
+    steps: Vec<ForwardStep>,
 }
 
 struct Choice {
@@ -88,7 +88,7 @@ impl Forward {
             }
             let now = 1.0 - pass.rss / null;
             let terms = pass.orthonormal.len() + 1;
-            let step = Step {
+            let step = ForwardStep {
                 slots: pass.slots.len(),
                 terms,
                 r2: now,
@@ -140,7 +140,7 @@ enum End {
     Accept,
 }
 
-fn ends(step: &Step, threshold: f64) -> Option<End> {
+fn ends(step: &ForwardStep, threshold: f64) -> Option<End> {
     if threshold > 0.0 && (step.growth < threshold || step.grsq < MIN_GRSQ) {
         Some(End::Reject)
     } else if step.r2 >= 1.0 - threshold {
