@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::devices::Down;
 use crate::failures::{Failures, Home, Recovery, Unit};
 use crate::hosts::{Continuation, Hosts};
-use crate::objects::{Settings, Target};
+use crate::objects::{StoreSettings, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
 use crate::scrub::{Places, of_files};
@@ -263,7 +263,7 @@ pub(crate) trait FromScenario: Sized {
     }
 
     /// Settings of its nodes' object stores; `None` if they store files.
-    fn object_store(_system: &model::System) -> Option<Settings> {
+    fn object_store(_system: &model::System) -> Option<StoreSettings> {
         None
     }
 }
@@ -315,7 +315,7 @@ macro_rules! any_system {
             }
 
             /// [`FromScenario::object_store`] of a system.
-            pub(crate) fn object_store(system: &model::System) -> Option<Settings> {
+            pub(crate) fn object_store(system: &model::System) -> Option<StoreSettings> {
                 match system {
                     $(
                         $(#[cfg(feature = $feature)])?

@@ -18,7 +18,8 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Hosts, Timer};
 use crate::objects::{
-    Finding, Groups, Later, Mapper, Objects, Pool, Rules, Settings, Target, Task, What, capacities,
+    Finding, Groups, Later, Mapper, Objects, Pool, Rules, StoreSettings, Target, Task, What,
+    capacities,
 };
 use crate::protocol::{Clocks, Core};
 use crate::system::{FromScenario, SystemError};
@@ -72,17 +73,27 @@ impl Ceph {
     }
 
     /// Settings for how its stores write.
-    fn store(ceph: &model::Ceph) -> Settings {
+    fn store(ceph: &model::Ceph) -> StoreSettings {
         let metadata = ceph.metadata.get();
         // assumed: metadata are written once from memory to level 0, and once more to a lower level
         let rewrites = 2;
         match ceph.store {
-            OsdStore::BlueStore { deferred_below: log_below } => {
-                Settings { log_below, metadata, cache_writes: false, rewrites, later: BLUESTORE }
-            }
+            OsdStore::BlueStore { deferred_below: log_below } => StoreSettings {
+                log_below,
+                metadata,
+                cache_writes: false,
+                rewrites,
+                later: BLUESTORE,
+            },
             OsdStore::FileStore => {
                 let log_below = Bytes(u64::MAX);
-                Settings { log_below, metadata, cache_writes: true, rewrites, later: FILESTORE }
+                StoreSettings {
+                    log_below,
+                    metadata,
+                    cache_writes: true,
+                    rewrites,
+                    later: FILESTORE,
+                }
             }
         }
     }
@@ -102,7 +113,7 @@ impl FromScenario for Machine {
         Some(placing.groups(scenario, volume).ok()?.targets)
     }
 
-    fn object_store(system: &model::System) -> Option<Settings> {
+    fn object_store(system: &model::System) -> Option<StoreSettings> {
         Some(Ceph::store(settings(system)))
     }
 }

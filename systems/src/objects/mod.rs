@@ -45,7 +45,7 @@ pub(crate) use outages::{Mapper, What};
 use pipeline::Pipeline;
 pub(crate) use pool::{Finding, Groups, Piece, Pool, capacities};
 pub use pool::{Shard, Target};
-pub(crate) use store::{Later, Settings};
+pub(crate) use store::{Later, StoreSettings};
 pub use store::{StoreAccess, Stores};
 pub(crate) use task::Task;
 

@@ -33,7 +33,7 @@ use crate::scrub::ScrubAccess;
 
 /// Settings of all stores of a cluster.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct StoreSettings {
     /// Writes shorter than this go into the log as a whole.
     pub(crate) log_below: Bytes,
     pub(crate) metadata: u64,
@@ -94,7 +94,7 @@ pub struct StoreAccess {
 /// The stores of a node.
 #[derive(Clone, Debug)]
 pub struct Stores {
-    settings: Settings,
+    settings: StoreSettings,
     page: u64,
     devices: Vec<Store>,
     operations: Slab<Operation>,
@@ -185,7 +185,7 @@ struct HeldReads {
 impl Stores {
     /// The stores of a node whose cache lacks `reserved` bytes; `clocks`: the source of the phases of their clocks.
     pub(crate) fn new(
-        settings: Settings,
+        settings: StoreSettings,
         storage: &Storage,
         reserved: Bytes,
         clocks: &Owner,

@@ -28,7 +28,9 @@ use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
 use crate::devices::Down;
-use crate::objects::{Finding, Groups, Objects, Pool, Rules, Settings, Target, Task, capacities};
+use crate::objects::{
+    Finding, Groups, Objects, Pool, Rules, StoreSettings, Target, Task, capacities,
+};
 use crate::protocol::Clocks;
 use crate::system::{FromScenario, SystemError};
 use crate::volume::Volume;
@@ -92,8 +94,8 @@ impl Swift {
     }
 
     /// Settings for how its stores write: nothing is deferred.
-    fn store(swift: &model::Swift) -> Settings {
-        Settings {
+    fn store(swift: &model::Swift) -> StoreSettings {
+        StoreSettings {
             log_below: Bytes::ZERO,
             metadata: swift.metadata.get(),
             cache_writes: false,
@@ -159,7 +161,7 @@ impl FromScenario for Machine {
         Some(Down { hosts: least(&host), devices: least(&device) })
     }
 
-    fn object_store(system: &model::System) -> Option<Settings> {
+    fn object_store(system: &model::System) -> Option<StoreSettings> {
         Some(Swift::store(settings(system)))
     }
 }
