@@ -35,13 +35,13 @@ pub struct Lesson {
     /// Its name for `foretell run`: a file, or the name of a shipped scenario.
     pub command: String,
     /// Further settings.
-    pub settings: Settings,
+    pub settings: LessonSettings,
 }
 
 /// The block `toml lesson`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct LessonSettings {
     /// The question at the beginning.
     pub question: String,
     /// Possible answers.
@@ -149,10 +149,11 @@ impl Lesson {
         let settings = block("lesson").ok_or_else(|| {
             missing("settings", "a block of code that begins with ```toml lesson")
         })?;
-        let settings: Settings = toml::from_str(settings).map_err(|error| LessonError::Toml {
-            lesson: name.to_owned(),
-            error: ScenarioError::of_toml("toml lesson", settings, &error).line(),
-        })?;
+        let settings: LessonSettings =
+            toml::from_str(settings).map_err(|error| LessonError::Toml {
+                lesson: name.to_owned(),
+                error: ScenarioError::of_toml("toml lesson", settings, &error).line(),
+            })?;
         let mut lesson = Self {
             name: name.to_owned(),
             title: parts.title,
@@ -181,7 +182,7 @@ impl Lesson {
 
     fn check(&mut self) -> Result<(), LessonError> {
         let wrong = |what: String| Err(LessonError::Setting { lesson: self.name.clone(), what });
-        let Settings { choices, answer, slider, side, film, workload, .. } = &self.settings;
+        let LessonSettings { choices, answer, slider, side, film, workload, .. } = &self.settings;
         if !(2..=9).contains(&choices.len()) {
             return wrong(format!("`choices` are 2 to 9 answers; found {}", choices.len()));
         }
