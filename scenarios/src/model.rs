@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, PoolKind, Workspace};
 use foretell_algorithms::distribution::Distribution;
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
-use foretell_algorithms::node::Settings;
+use foretell_algorithms::node::NodeSettings;
 pub use foretell_algorithms::node::WritePolicy;
 use foretell_algorithms::{codec, placement};
 use foretell_sorted::SortedMap;
@@ -441,10 +441,10 @@ impl Storage {
     /// # Panics
     ///
     /// If the policy is unknown: the scenario must have been checked.
-    pub fn settings(&self, reserved: Bytes) -> Settings {
+    pub fn settings(&self, reserved: Bytes) -> NodeSettings {
         let cache = &self.cache;
         let capacity = self.capacities().min();
-        Settings {
+        NodeSettings {
             policy: cache.policy.parse().expect("the scenario was checked"),
             cache: cache.size.saturating_sub(reserved),
             page: cache.page,

@@ -7,7 +7,7 @@
 //! pages with their neighbours. A timer that runs from the host's start looks for old pages, as
 //! Linux's periodic write-back did (`wb_timer` of `mm/page-writeback.c` up to 2.6.31), so each node
 //! has its own phase. With NVRAM the same pages survive a power cut, and the dirty limit is its
-//! size. Without a cache (`Settings::cache` is zero) each access goes directly to the disks. The
+//! size. Without a cache (`NodeSettings::cache` is zero) each access goes directly to the disks. The
 //! software runs on a [`Machine`], which has the clock and the disks. Left out: metadata, journals,
 //! failures.
 
@@ -63,7 +63,7 @@ impl WritePolicy {
 
 /// Settings of a node.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
+pub struct NodeSettings {
     /// Replacement policy of the cache.
     pub policy: PolicyKind,
     /// Memory for pages, rounded up to at least one page. Zero: no cache.
@@ -293,7 +293,7 @@ impl Node {
     /// `file_sizes`: what each file needs on this node; zero if the node holds none of it.
     /// `flusher_phase`: when the flusher first looks. Each host's timer was started at its own
     /// time, so a caller with several nodes should draw a phase for each.
-    pub fn new(settings: &Settings, file_sizes: &[Bytes], flusher_phase: SimSpan) -> Self {
+    pub fn new(settings: &NodeSettings, file_sizes: &[Bytes], flusher_phase: SimSpan) -> Self {
         let page = settings.page;
         let pages = |bytes: Bytes| bytes.get() / page.get();
         let capacity = usize::try_from(pages(settings.cache).max(1)).expect("a 64-bit machine");
