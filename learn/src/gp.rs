@@ -73,7 +73,7 @@ impl Mean {
 /// Settings of the fit. Hyperparameters given here are where the fit starts, or the values used if nothing
 /// is fitted.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct GpSettings {
     pub(crate) kernel: Kernel,
     pub(crate) mean: Mean,
     pub(crate) length_scale: Option<f64>,
@@ -163,7 +163,7 @@ impl Gp {
         x: &Matrix,
         y: &[f64],
         owners: &[usize],
-        settings: &Settings,
+        settings: &GpSettings,
     ) -> Result<Self, LearnError> {
         let firsts = firsts(owners);
         let raw = with_firsts(x, &firsts);
@@ -463,7 +463,7 @@ pub(crate) fn choice(rows: usize, wanted: usize) -> Vec<usize> {
     all
 }
 
-fn start(settings: &Settings, inputs: usize, length: f64, noise: f64) -> Hyperparameters {
+fn start(settings: &GpSettings, inputs: usize, length: f64, noise: f64) -> Hyperparameters {
     Hyperparameters {
         signal_variance: settings.signal.unwrap_or(1.0),
         noise_variance: settings.noise.unwrap_or(noise),
@@ -476,7 +476,7 @@ fn start(settings: &Settings, inputs: usize, length: f64, noise: f64) -> Hyperpa
 }
 
 /// The hyperparameters with the largest likelihood found.
-fn maximise(x: &Matrix, z: &[f64], settings: &Settings) -> Option<Hyperparameters> {
+fn maximise(x: &Matrix, z: &[f64], settings: &GpSettings) -> Option<Hyperparameters> {
     let has_linear = settings.mean == Mean::Linear;
     let ln = |(low, high): (f64, f64)| (libm::log(low), libm::log(high));
     let mut bounds = vec![ln(SIGNAL), ln(NOISE)];

@@ -645,8 +645,8 @@ impl Spec {
         }
     }
 
-    pub(crate) fn gp(&self) -> gp::Settings {
-        gp::Settings {
+    pub(crate) fn gp(&self) -> gp::GpSettings {
+        gp::GpSettings {
             kernel: gp::Kernel::ALL[self.count("kernel").unwrap_or(0)],
             mean: gp::Mean::ALL[self.count("mean").unwrap_or(0)],
             length_scale: self.value("length_scale"),
