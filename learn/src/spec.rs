@@ -624,8 +624,8 @@ impl Spec {
         self.value(name).is_some_and(|value| value > 0.0)
     }
 
-    pub(crate) fn mars(&self) -> mars::Settings {
-        mars::Settings {
+    pub(crate) fn mars(&self) -> mars::MarsSettings {
+        mars::MarsSettings {
             degree: self.count("degree").unwrap_or(2),
             nnodes: self.count("nnodes"),
             threshold: self.value("threshold").unwrap_or(0.001),

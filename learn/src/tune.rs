@@ -192,7 +192,8 @@ impl Prepared {
         let nnodes = settings.nodes(self.train.x.columns());
         let sweep = self.sweep.get_or_init(|| {
             let most = self.nnodes.map_or(nnodes, |most| most.max(nnodes));
-            let widest = crate::mars::Settings { nnodes: Some(most), threshold: 0.0, ..settings };
+            let widest =
+                crate::mars::MarsSettings { nnodes: Some(most), threshold: 0.0, ..settings };
             Sweep::new(&self.train.x, &self.train.y, &widest)
         });
         let terms = sweep.terms(nnodes, settings.threshold);

@@ -1,7 +1,7 @@
 //! The forward pass: adds pairs of hinges until a limit is reached.
 
 use super::candidates::{Candidates, FeatureOrder, Offer, Spans};
-use super::{Basis, Hinge, Settings, Shape, gcv};
+use super::{Basis, Hinge, MarsSettings, Shape, gcv};
 use crate::matrix::{Matrix, add_scaled, dot, mean};
 
 /// Reductions of the squared error that differ by less than this are equal; the target's deviation is 1.
@@ -51,7 +51,7 @@ struct Choice {
 
 struct Pass<'a> {
     x: &'a Matrix,
-    settings: &'a Settings,
+    settings: &'a MarsSettings,
     orders: Vec<FeatureOrder>,
     /// The target with mean 0 and deviation 1.
     y: Vec<f64>,
@@ -67,7 +67,7 @@ struct Pass<'a> {
 }
 
 impl Forward {
-    pub(crate) fn run(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+    pub(crate) fn run(x: &Matrix, y: &[f64], settings: &MarsSettings) -> Self {
         let mut pass = Pass::new(x, y, settings);
         let intercept = Basis { hinges: Vec::new() };
         let null = pass.rss;
@@ -151,7 +151,7 @@ fn ends(step: &ForwardStep, threshold: f64) -> Option<End> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(x: &'a Matrix, y: &[f64], settings: &'a Settings) -> Self {
+    fn new(x: &'a Matrix, y: &[f64], settings: &'a MarsSettings) -> Self {
         let middle = mean(y);
         let mut y: Vec<f64> = y.iter().map(|y| y - middle).collect();
         let deviation = (dot(&y, &y) / (y.len().max(2) - 1) as f64).sqrt();
