@@ -702,7 +702,7 @@ impl Spec {
             &alone
         };
         let (lambda, relative) = (self.value("lambda"), self.yes("relative"));
-        let penalty = |alpha| penalized::Settings { lambda, alpha, relative };
+        let penalty = |alpha| penalized::PenalizedSettings { lambda, alpha, relative };
         Ok(match self.kind {
             Kind::Lrm => Model::Linear(LinearModel::fit(x, y, self.yes("interactions"), owners)),
             Kind::Ridge => Model::Linear(penalized::fit(x, y, &penalty(0.0), rows)),
