@@ -659,9 +659,9 @@ impl Spec {
         }
     }
 
-    pub(crate) fn boost(&self) -> boost::Settings {
-        let usual = boost::Settings::default();
-        boost::Settings {
+    pub(crate) fn boost(&self) -> boost::BoostSettings {
+        let usual = boost::BoostSettings::default();
+        boost::BoostSettings {
             trees: self.count("ntrees").unwrap_or(usual.trees),
             rate: self.value("rate").unwrap_or(usual.rate),
             depth: self.value("depth").map_or(usual.depth, |depth| depth as u32),

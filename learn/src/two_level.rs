@@ -114,7 +114,7 @@ pub(crate) fn fit(
             Model::Linear(fitter.fit(&kept, choice.lambda, LASSO))
         }
         Second::Boost => {
-            let model = boost::fit(&x.take_columns(&kept), y, &boost::Settings::default());
+            let model = boost::fit(&x.take_columns(&kept), y, &boost::BoostSettings::default());
             Model::Selected(Selected { columns: kept, model: Box::new(Model::Boost(model)) })
         }
     })
