@@ -37,7 +37,7 @@ const EXACT: f64 = 1e-12;
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct M5Settings {
     /// Maximum number of splits of the grown tree; `None`: no limit.
     pub(crate) nsplits: Option<usize>,
     /// Quinlan's k of the smoothing.
@@ -92,7 +92,7 @@ struct Grower<'a> {
 }
 
 impl M5 {
-    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &M5Settings) -> Self {
         let mut grower = Grower { x, y, segments: Segments::new(x), nodes: Vec::new() };
         grower.grow(settings.nsplits.unwrap_or(usize::MAX));
         for node in (0..grower.nodes.len()).rev() {
@@ -368,7 +368,7 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
 mod tests {
     use super::*;
 
-    const SETTINGS: Settings = Settings { nsplits: None, smoothing: 0.0, prune: true };
+    const SETTINGS: M5Settings = M5Settings { nsplits: None, smoothing: 0.0, prune: true };
 
     fn fitted(y: impl Fn(f64, f64) -> f64) -> (M5, f64) {
         let a: Vec<f64> = (0..200).map(f64::from).collect();

@@ -730,7 +730,7 @@ impl Spec {
             Kind::M5 => Model::M5(M5::fit(
                 x,
                 y,
-                &m5::Settings {
+                &m5::M5Settings {
                     nsplits: self.count("nsplits"),
                     smoothing: self.value("smoothing").unwrap_or(15.0),
                     prune: self.yes("prune"),
