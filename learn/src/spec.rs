@@ -637,8 +637,8 @@ impl Spec {
         }
     }
 
-    pub(crate) fn cubist(&self) -> cubist::Settings {
-        cubist::Settings {
+    pub(crate) fn cubist(&self) -> cubist::CubistSettings {
+        cubist::CubistSettings {
             nsplits: self.count("nsplits").unwrap_or(100),
             ntrees: self.count("ntrees").unwrap_or(1),
             ninstances: self.count("ninstances").unwrap_or(0),

@@ -219,7 +219,7 @@ impl Prepared {
         let serving = || lock().iter().find(|known| known.serves(settings.nsplits)).cloned();
         let committee = serving().unwrap_or_else(|| {
             let ntrees = self.ntrees.max(settings.ntrees);
-            let widest = crate::cubist::Settings { ntrees, ninstances: 0, ..settings };
+            let widest = crate::cubist::CubistSettings { ntrees, ninstances: 0, ..settings };
             let made =
                 Arc::new(Committee::new(&self.train.x, &self.train.y, &self.test.x, &widest));
             lock().push(Arc::clone(&made));
