@@ -484,7 +484,7 @@ impl Cluster {
     fn ship_records(&mut self, host: HostId) {
         let cost = self.engine.tracker.cost().expect("only what costs is shipped");
         let (store, batch) = (cost.store, cost.batch);
-        self.protocol.ship_records(&mut self.engine, (host, store), batch);
+        self.protocol.ship_records(&mut self.engine, host, store, batch);
     }
 
     /// A guest writes the changes in its file system to its journal.

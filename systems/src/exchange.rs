@@ -74,9 +74,11 @@ impl Exchange {
     pub(crate) fn new(
         purpose: Purpose,
         asks: Asks,
-        (client, node): (HostId, HostId),
+        client: HostId,
+        node: HostId,
         data: Bytes,
-        (breadcrumb, workload): (Breadcrumb, u32),
+        breadcrumb: Breadcrumb,
+        workload: u32,
     ) -> Self {
         let message = small(data + MESSAGE_HEADER);
         let (outbound, awaiting) = (true, 0);
@@ -177,7 +179,8 @@ impl Core {
         &mut self,
         hosts: &mut H,
         id: u32,
-        (handling, copying): (SimSpan, SimSpan),
+        handling: SimSpan,
+        copying: SimSpan,
     ) {
         let exchange = &self.exchanges[id];
         let host = exchange.receiver();

@@ -237,9 +237,11 @@ impl Protocol {
         let exchange = Exchange::new(
             Purpose::Gateway(job),
             Asks::Application,
-            (core.machines[client.index()], gateway),
+            core.machines[client.index()],
+            gateway,
             data,
-            (breadcrumb, workload),
+            breadcrumb,
+            workload,
         );
         let exchange = core.exchanges.insert(exchange);
         gateways.jobs[job].exchange = exchange;

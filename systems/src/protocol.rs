@@ -16,7 +16,7 @@ use crate::hosts::{Continuation, Hosts, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
 use crate::scrub::{self, Scrubbed, Scrubs};
 use crate::store::Access;
-use crate::system::{AnySystem, System, SystemError};
+use crate::system::{AnySystem, System, SystemError, VolumeExtent};
 use crate::volume::Volume;
 
 /// The software of a cluster.
@@ -199,7 +199,7 @@ impl Protocol {
         }
         let nothing = (SimSpan::ZERO, SimSpan::ZERO);
         let asked = &core.exchanges[exchange];
-        let handling = match asked.purpose {
+        let (handling, copying) = match asked.purpose {
             Purpose::Records => nothing,
             _ if !asked.outbound => nothing,
             Purpose::Gateway(job) => {
@@ -208,7 +208,7 @@ impl Protocol {
             }
             _ => system.handling(core, hosts.cpu(asked.node), exchange),
         };
-        core.receive(hosts, exchange, handling);
+        core.receive(hosts, exchange, handling, copying);
     }
 
     /// A store has completed one of the accesses that an exchange waits for.
@@ -316,13 +316,14 @@ impl Protocol {
     pub fn ship_records<H: Hosts>(
         &mut self,
         hosts: &mut H,
-        between: (HostId, HostId),
+        host: HostId,
+        store: HostId,
         batch: Bytes,
     ) {
-        if self.is_down(between.0) {
+        if self.is_down(host) {
             return;
         }
-        self.core.ship_records(hosts, between, batch);
+        self.core.ship_records(hosts, host, store, batch);
     }
 
     /// The next completed request of a client. Before that, jobs of gateways go on whose requests have completed.
@@ -354,13 +355,14 @@ impl Protocol {
         }
         match stage {
             Stage::Transfer => {
-                let extent = system.range(core, volume, (offset, size));
+                let extent = system.range(core, volume, VolumeExtent { offset, size });
                 self.send_range(hosts, id, op, extent, has_guest);
             }
             Stage::Fetch => {
                 let block = core.volumes[volume as usize].distribution.block();
-                for number in core.partial_blocks(volume, (offset, size)) {
-                    self.send_range(hosts, id, Op::Read, (block * number, block), has_guest);
+                for number in core.partial_blocks(volume, VolumeExtent { offset, size }) {
+                    let extent = VolumeExtent { offset: block * number, size: block };
+                    self.send_range(hosts, id, Op::Read, extent, has_guest);
                 }
             }
         }
@@ -375,7 +377,7 @@ impl Protocol {
         hosts: &mut H,
         id: u32,
         op: Op,
-        extent: (Bytes, Bytes),
+        extent: VolumeExtent,
         has_guest: bool,
     ) {
         let Self { core, system, .. } = self;
@@ -460,7 +462,7 @@ impl Protocol {
         // the fetched blocks are modified, and sent as a whole
         assert_eq!(request.stage, Stage::Fetch, "a write is opened only after a fetch");
         request.stage = Stage::Transfer;
-        let (_, whole) = core.covering(volume, (offset, size));
+        let whole = core.covering(volume, VolumeExtent { offset, size }).size;
         let span = core.volume_at(volume, offset).encode_time(hosts.cpu(client), whole);
         core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }

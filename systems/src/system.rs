@@ -16,8 +16,12 @@ use crate::request::{Issue, Request, Stage};
 use crate::scrub::{Places, of_files};
 use crate::store::Access;
 
-/// A range of a volume: offset and length.
-pub(crate) type VolumeExtent = (Bytes, Bytes);
+/// A range of a volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct VolumeExtent {
+    pub(crate) offset: Bytes,
+    pub(crate) size: Bytes,
+}
 
 /// A requirement of a volume that a storage system cannot fulfil.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -247,9 +247,15 @@ impl Rules for Ceph {
             hosts.set_timer(next, Timer::System { host: host.0 });
             return;
         }
-        let between = (node, monitor);
-        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
-        let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_no_client);
+        let report = Exchange::new(
+            Purpose::Report,
+            Asks::Server,
+            node,
+            monitor,
+            REPORT,
+            Breadcrumb::NONE,
+            NO_CLIENT,
+        );
         let report = core.exchanges.insert(report);
         core.send(hosts, report);
         hosts.set_timer(next, Timer::System { host: host.0 });

@@ -26,14 +26,15 @@ impl<R: Rules> System for Objects<R> {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): VolumeExtent,
+        extent: VolumeExtent,
         operation: u32,
     ) {
+        let VolumeExtent { offset, size } = extent;
         let Issue { volume, whole, .. } = core.requests[request].issue;
         let pieces = self.pools[volume as usize].pieces(offset, size, whole);
         for piece in pieces {
             if self.outages.is_some() {
-                self.begin_op(core, hosts, request, (op, piece), operation);
+                self.begin_op(core, hosts, request, op, piece, operation);
                 continue;
             }
             let part = core.begin_part(Part {
@@ -47,9 +48,9 @@ impl<R: Rules> System for Objects<R> {
             // librbd joins writes, and gateways do not use it
             let joins = !whole && core.requests[request].is_of_client();
             if self.coalescer.is_some() && joins {
-                self.send_joined(core, hosts, (op, piece), part);
+                self.send_joined(core, hosts, op, piece, part);
             } else {
-                self.send_piece(core, hosts, (op, piece), &[part], part);
+                self.send_piece(core, hosts, op, piece, &[part], part);
             }
         }
     }

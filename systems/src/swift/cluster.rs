@@ -48,8 +48,8 @@ impl System for Cluster {
             return self.plain.send_range(core, hosts, request, op, extent, operation);
         }
         let Issue { volume, whole, .. } = core.requests[request].issue;
-        for piece in self.plain.pools()[volume as usize].pieces(extent.0, extent.1, whole) {
-            self.begin_op(core, hosts, request, (op, piece), operation);
+        for piece in self.plain.pools()[volume as usize].pieces(extent.offset, extent.size, whole) {
+            self.begin_op(core, hosts, request, op, piece, operation);
         }
     }
 

@@ -178,9 +178,12 @@ impl Outages {
     /// at the beginning; that of another server has any.
     pub(super) fn copies(
         &self,
-        (partition, osd): (usize, Osd),
-        (request, version): (u32, u64),
-        (first_block, blocks): (u64, u64),
+        partition: usize,
+        osd: Osd,
+        request: u32,
+        version: u64,
+        first_block: u64,
+        blocks: u64,
     ) -> Fragments {
         let first = &self.ledger.partitions[partition].first;
         let position = first.iter().position(|other| *other == osd);

@@ -78,11 +78,11 @@ impl System for UrsaMinor {
         if issue.op == Op::Read {
             return (Stage::Transfer, SimSpan::ZERO);
         }
-        let extent = (issue.offset, issue.size);
+        let extent = VolumeExtent { offset: issue.offset, size: issue.size };
         if !core.partial_blocks(issue.volume, extent).is_empty() {
             return (Stage::Fetch, SimSpan::ZERO);
         }
-        let (_, whole) = core.covering(issue.volume, extent);
+        let whole = core.covering(issue.volume, extent).size;
         (Stage::Transfer, core.volume_at(issue.volume, issue.offset).encode_time(cpu, whole))
     }
 
@@ -96,16 +96,17 @@ impl System for UrsaMinor {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): VolumeExtent,
+        extent: VolumeExtent,
         operation: u32,
     ) {
         let volume = core.requests[request].issue.volume;
         if core.failures.is_some() {
-            for (volume, piece) in core.pieces(volume, (offset, size)) {
-                degraded::begin(core, hosts, request, op, (volume, &piece), operation);
+            for (volume, piece) in core.pieces(volume, extent) {
+                degraded::begin(core, hosts, request, op, volume, &piece, operation);
             }
             return;
         }
+        let VolumeExtent { offset, size } = extent;
         let pieces = core.volumes[volume as usize].distribution.pieces(offset, size);
         for piece in pieces {
             send_part(core, hosts, request, op, &piece, operation);
@@ -214,10 +215,11 @@ impl System for UrsaMinor {
     fn decode_time(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
         let Issue { volume: id, offset, size, .. } = request.issue;
         let volume = core.volume_at(id, offset);
+        let extent = VolumeExtent { offset, size };
         let fetched = match request.stage {
-            Stage::Transfer => core.covering(id, (offset, size)).1,
+            Stage::Transfer => core.covering(id, extent).size,
             Stage::Fetch => {
-                volume.distribution.block() * core.partial_blocks(id, (offset, size)).len() as u64
+                volume.distribution.block() * core.partial_blocks(id, extent).len() as u64
             }
         };
         cpu.decode_time(volume.cipher, request.missing, fetched)
@@ -234,7 +236,7 @@ impl System for UrsaMinor {
         let reader = u64::from(core.machines[client.index()].0) << 32 | u64::from(workload);
         let Core { volumes, scratch, .. } = core;
         let volume = &volumes[file as usize];
-        let mut ranges = |op: Op, (offset, size): VolumeExtent| {
+        let mut ranges = |op: Op, (offset, size): (Bytes, Bytes)| {
             for piece in volume.distribution.pieces(offset, size) {
                 let distribution = &volume.distribution;
                 distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
@@ -343,9 +345,8 @@ fn send_part<H: Hosts>(
             is_own: false,
         });
         let node = core.volumes[file as usize].nodes[place.node as usize];
-        let between = (client, node);
-        let whose = (breadcrumb, workload);
-        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        let exchange =
+            Exchange::new(purpose, Asks::Application, client, node, data, breadcrumb, workload);
         scratch.exchanges.push(core.exchanges.insert(exchange));
     }
     for &exchange in &scratch.exchanges {

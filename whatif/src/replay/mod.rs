@@ -423,7 +423,7 @@ impl<'a> Replay<'a> {
     fn ship_records(&mut self, host: u32) {
         let cost = self.engine.tracking.cost().expect("only what costs is shipped");
         let (store, batch) = (cost.store, cost.batch);
-        self.protocol.ship_records(&mut self.engine, (HostId(host), store), batch);
+        self.protocol.ship_records(&mut self.engine, HostId(host), store, batch);
     }
 
     /// A call of a machine's disk is due.

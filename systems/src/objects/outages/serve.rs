@@ -17,7 +17,7 @@ use crate::failures::Kind;
 use crate::hosts::{Continuation, Fragments, Hosts};
 use crate::objects::pool::{Piece, Target};
 use crate::objects::task::Task;
-use crate::objects::{Begun, NO_PART, ObjectOp, Objects, Pool, Rules};
+use crate::objects::{Begun, NO_PART, ObjectOp, Objects, Pool, Rules, ShardOp};
 use crate::protocol::Core;
 use crate::request::{Issue, Part};
 
@@ -55,12 +55,12 @@ impl<R: Rules> Objects<R> {
         core: &mut Core,
         hosts: &mut H,
         request: u32,
-        (op, piece): (Op, Piece),
+        op: Op,
+        piece: Piece,
         operation: u32,
     ) {
         let volume = core.requests[request].issue.volume;
-        let Begun { part, deadline, .. } =
-            core.begin_piece(hosts, request, (op, &piece), operation);
+        let Begun { part, deadline, .. } = core.begin_piece(hosts, request, op, &piece, operation);
         let number = self.pools[volume as usize].group(piece.object);
         let out = self.out();
         let group = out.first_group[volume as usize] + number;
@@ -113,10 +113,9 @@ impl<R: Rules> Objects<R> {
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
         let purpose = Purpose::Object(ObjectOp { task, part });
         let client_machine = core.machines[client.index()];
-        let between = (client_machine, target.host);
-        let whose = (breadcrumb, workload);
         let asks = core.requests[request].asks();
-        let exchange = Exchange::new(purpose, asks, between, data, whose);
+        let exchange =
+            Exchange::new(purpose, asks, client_machine, target.host, data, breadcrumb, workload);
         let exchange = core.exchanges.insert(exchange);
         self.tasks[task].exchange = exchange;
         let sent = self.out().ops.get_mut(&part).expect("it is there");
@@ -233,7 +232,7 @@ impl<R: Rules> Objects<R> {
         op.missing = if is_coded { (m - data) as u64 } else { 0 };
         op.sources.clone_from(&sources);
         let shard = crate::objects::Shard { size, ..task.shard };
-        self.ask_servers(core, hosts, id, (Op::Read, shard), &sources);
+        self.ask_servers(core, hosts, id, ShardOp { op: Op::Read, shard }, &sources);
     }
 
     /// The primary writes, and asks others to write.
@@ -271,7 +270,8 @@ impl<R: Rules> Objects<R> {
                 *out.open.entry(holder.key).or_default() += 1;
             }
         }
-        self.ask_servers(core, hosts, id, (Op::Write, task.shard), &written);
+        let what = ShardOp { op: Op::Write, shard: task.shard };
+        self.ask_servers(core, hosts, id, what, &written);
     }
 
     /// The primary asks these servers to read or write, possibly including itself.
@@ -280,7 +280,7 @@ impl<R: Rules> Objects<R> {
         core: &mut Core,
         hosts: &mut H,
         id: u32,
-        (op, shard): (Op, crate::objects::Shard),
+        what: ShardOp,
         servers: &[(u8, Osd)],
     ) {
         let part = Self::part_of(core, self.tasks[id].exchange);
@@ -298,7 +298,7 @@ impl<R: Rules> Objects<R> {
             self.tasks[id].position = servers[place].0;
         }
         self.tasks[id].needed = servers.len() as u32;
-        let children = self.ask(core, hosts, id, (op, shard), place.is_some(), &others);
+        let children = self.ask(core, hosts, id, what, place.is_some(), &others);
         let op = self.out().ops.get_mut(&part);
         op.expect("it is there").children.extend(children);
     }
