@@ -492,8 +492,9 @@ impl Cluster {
         let of_it = |instance: &Instance| instance.client == HostId(host);
         let owner = self.instances.iter().position(of_it).expect("somebody has written");
         self.commits += 1;
-        let stretch = (Op::Write, Bytes::ZERO, Bytes::ZERO);
-        let issue = self.request_of(owner as u32, stretch, Breadcrumb::NONE, JOURNAL);
+        let nothing = Bytes::ZERO;
+        let issue =
+            self.request_of(owner as u32, Op::Write, nothing, nothing, Breadcrumb::NONE, JOURNAL);
         self.protocol.timer(&mut self.engine, Timer::Journal { host }, Some(issue));
     }
 
@@ -508,7 +509,7 @@ impl Cluster {
     ) {
         self.last_breadcrumb += 1;
         let breadcrumb = Breadcrumb(self.last_breadcrumb);
-        let issue = self.request_of(instance, (op, offset, size), breadcrumb, transaction);
+        let issue = self.request_of(instance, op, offset, size, breadcrumb, transaction);
         self.instances[instance as usize].issued += 1;
         self.tallies[issue.workload as usize].issued(self.engine.now());
         self.protocol.start(&mut self.engine, issue);
@@ -518,7 +519,9 @@ impl Cluster {
     fn request_of(
         &self,
         instance: u32,
-        (op, offset, size): (Op, Bytes, Bytes),
+        op: Op,
+        offset: Bytes,
+        size: Bytes,
         breadcrumb: Breadcrumb,
         transaction: u32,
     ) -> Issue {
@@ -558,7 +561,7 @@ impl Cluster {
         }
         self.last_completion = now;
         if let Some(outages) = &mut self.outages {
-            outages.ended(now, workload, (done.issued, size), done.failed);
+            outages.ended(now, workload, done.issued, size, done.failed);
         }
         if done.failed {
             self.tallies[workload as usize].given_up(now, done.issued);
@@ -566,7 +569,7 @@ impl Cluster {
             self.tallies[workload as usize].completed(now, done.issued, op, size);
         }
         if let Some(collectors) = &mut self.engine.collectors {
-            collectors.completed(workload, client, op, (size, now - done.issued));
+            collectors.completed(workload, client, op, size, now - done.issued);
         }
         if owner == NO_TRANSACTION {
             self.count_for_job(instance, op as usize, done.issued, size);

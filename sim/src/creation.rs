@@ -170,7 +170,7 @@ impl Cluster {
                 let host = &self.engine.hosts[host.index()];
                 let node = host.node.as_ref().expect("it stores fragments");
                 let disks = &mut self.engine.disks[host.physical.index()];
-                node.touch(disks, volume, op, (place.base + piece.start, piece.stored));
+                node.touch(disks, volume, op, place.base + piece.start, piece.stored);
             }
         }
     }

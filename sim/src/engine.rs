@@ -90,7 +90,7 @@ impl Host {
                 let storage = host.role.storage();
                 let node = storage
                     .zip(software)
-                    .map(|(storage, software)| Node::new((storage, place), software));
+                    .map(|(storage, software)| Node::new(storage, place, software));
                 let cpu = &host.cpu;
                 let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
                 let profile = known.unwrap_or_else(|| {
@@ -287,7 +287,14 @@ impl Engine {
             return;
         }
         self.note_transmission(exchange, id, wire);
-        self.network.send(now, adapters, wire, id, &mut network_events(&mut self.agenda));
+        self.network.send(
+            now,
+            adapters.0,
+            adapters.1,
+            wire,
+            id,
+            &mut network_events(&mut self.agenda),
+        );
         self.note_repetitions(exchanges);
     }
 
@@ -322,7 +329,7 @@ impl Engine {
             return now;
         };
         let (wire, adapters) = (exchange.wire(), self.adapters.between(exchange));
-        limit.let_in(now, wire, self.network.link_time(adapters.1, adapters, wire))
+        limit.let_in(now, wire, self.network.link_time(adapters.1, adapters.0, adapters.1, wire))
     }
 }
 
@@ -388,7 +395,11 @@ impl Hosts for Engine {
         let mut at = now;
         if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
             let (wire, adapters) = (exchange.wire(), self.adapters.between(exchange));
-            at = limit.let_out(now, wire, self.network.link_time(adapters.0, adapters, wire));
+            at = limit.let_out(
+                now,
+                wire,
+                self.network.link_time(adapters.0, adapters.0, adapters.1, wire),
+            );
         }
         if at > now {
             self.agenda.schedule(at, Event::LetOut { exchange: id });
@@ -560,12 +571,13 @@ impl Hosts for Engine {
     fn payload_converted(
         &mut self,
         volume: u32,
-        from_to: (u32, u32),
+        from: u32,
+        to: u32,
         first_block: u64,
         blocks: u64,
     ) {
         if let Some(vault) = &mut self.vault {
-            vault.convert(volume, from_to, first_block..first_block + blocks);
+            vault.convert(volume, from, to, first_block..first_block + blocks);
         }
     }
 

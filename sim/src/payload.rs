@@ -178,7 +178,7 @@ impl Vault {
 
     /// Blocks of a volume move to another volume. The other volume gets its own fragments of their content, which
     /// are not stored yet. If it already has content for a block, that content stays.
-    pub(crate) fn convert(&mut self, volume: u32, (from, to): (u32, u32), blocks: Range<u64>) {
+    pub(crate) fn convert(&mut self, volume: u32, from: u32, to: u32, blocks: Range<u64>) {
         for number in blocks {
             self.converted.insert((volume, number), to);
             if to == volume || self.blocks.contains_key(&(to, number)) {
@@ -471,7 +471,7 @@ impl Vault {
                 whole.push(0);
             }
             for version in whole {
-                self.copy_version((volume, number, version), sources, targets)?;
+                self.copy_version(volume, number, version, sources, targets)?;
             }
         }
         Ok(())
@@ -479,7 +479,9 @@ impl Vault {
 
     fn copy_version(
         &mut self,
-        (volume, block, version): (u32, u64, u64),
+        volume: u32,
+        block: u64,
+        version: u64,
         sources: &[(u8, HostId)],
         targets: &[(u8, HostId)],
     ) -> Result<(), SimError> {

@@ -107,7 +107,8 @@ pub trait Hosts {
     fn payload_converted(
         &mut self,
         _volume: u32,
-        _from_to: (u32, u32),
+        _from: u32,
+        _to: u32,
         _first_block: u64,
         _blocks: u64,
     ) {

@@ -272,7 +272,8 @@ impl Connection {
     /// The switch has dropped a segment of a train that was sent at `sent` and ends there at `tail`.
     pub(super) fn drop(
         &mut self,
-        (sent, tail): (SimTime, SimTime),
+        sent: SimTime,
+        tail: SimTime,
         message: u32,
         run: Run,
         again: bool,

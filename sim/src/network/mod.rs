@@ -159,6 +159,18 @@ enum Cargo {
     Done,
 }
 
+/// A train that goes onto its sender's link.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    from: HostId,
+    to: HostId,
+    connection: u32,
+    cargo: Cargo,
+    run: Run,
+    /// Whether it was sent before.
+    again: bool,
+}
+
 /// Steps that the network schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NetworkStep {
@@ -239,7 +251,7 @@ impl Network {
 
     /// Time of a message on the link of a host. Between two virtual machines of one machine it goes over the bridge
     /// and takes no time.
-    pub fn link_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+    pub fn link_time(&self, of: HostId, from: HostId, to: HostId, wire: Bytes) -> SimSpan {
         let together = self.machine(from) == self.machine(to);
         if together { SimSpan::ZERO } else { self.wire_time(of, wire) }
     }
@@ -264,7 +276,8 @@ impl Network {
     pub fn send(
         &mut self,
         now: SimTime,
-        (from, to): (HostId, HostId),
+        from: HostId,
+        to: HostId,
         wire: Bytes,
         number: u32,
         schedule: &mut impl FnMut(SimTime, NetworkStep),
@@ -300,7 +313,8 @@ impl Network {
 
         self.whole_messages += 1;
         let cargo = Cargo::Whole { number, order: self.counts.messages_sent };
-        self.transmit(now, (from, to), connection, (cargo, run, false), schedule);
+        let departure = Departure { from, to, connection, cargo, run, again: false };
+        self.transmit(now, departure, schedule);
     }
 
     /// Sets the rate of a host's link from now on. Data that its adapter has taken, and data that wait in the switch
@@ -326,11 +340,10 @@ impl Network {
     fn transmit(
         &mut self,
         now: SimTime,
-        (from, to): (HostId, HostId),
-        connection: u32,
-        (cargo, run, again): (Cargo, Run, bool),
+        departure: Departure,
         schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
+        let Departure { from, to, connection, cargo, run, again } = departure;
         let (from, to) = (self.machine(from), self.machine(to));
         self.counts.segments_sent += u64::from(run.segments);
         let out = &mut self.ports[from.index()];
@@ -350,7 +363,7 @@ impl Network {
         });
         let passage = Passage { head: times.0, tail: times.1, spacing };
         if let Some(uplinks) = &mut self.uplinks
-            && let Some(climb) = uplinks.enter((from, to), train, run, passage)
+            && let Some(climb) = uplinks.enter(from, to, train, run, passage)
         {
             schedule(passage.head, NetworkStep::Climb { climb });
             return;
@@ -384,8 +397,7 @@ impl Network {
         schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let Train { to, run, .. } = self.trains[train];
-        let times = (passage.head, passage.tail);
-        let coming = Coming::new(train, self.sequence, run, times, passage.spacing);
+        let coming = Coming::new(train, self.sequence, run, passage);
         self.sequence += 1;
         self.ports[to.index()].announce(coming, run);
         if let Some(pool) = &mut self.pool {
@@ -539,8 +551,13 @@ impl Network {
             Cargo::Done => unreachable!("it has not arrived"),
         };
         train.cargo = Cargo::Part { message };
-        let times = (train.sent, train.tail);
-        tcp.connections[train.connection as usize].drop(times, message, segment, train.again);
+        tcp.connections[train.connection as usize].drop(
+            train.sent,
+            train.tail,
+            message,
+            segment,
+            train.again,
+        );
     }
 
     /// A train has arrived at the switch; `passed` further segments of it, up to its last, have passed.
@@ -635,8 +652,8 @@ impl Network {
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &mut tcp.connections[id as usize];
-        let hosts = (connection.from, connection.to);
-        let machine = self.machines[hosts.0.index()].index();
+        let (from, to) = (connection.from, connection.to);
+        let machine = self.machines[from.index()].index();
         connection.settle(due, &tcp.settings);
         let fast = connection.find_losses(due, &tcp.settings);
         let late = connection.time_out(due, &tcp.settings);
@@ -655,7 +672,9 @@ impl Network {
                 self.ports[machine].resent += u64::from(run.segments);
                 self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
             }
-            self.transmit(now, hosts, id, (Cargo::Part { message }, run, again), schedule);
+            let (connection, cargo) = (id, Cargo::Part { message });
+            let departure = Departure { from, to, connection, cargo, run, again };
+            self.transmit(now, departure, schedule);
         }
         self.plan(now, id, schedule);
     }

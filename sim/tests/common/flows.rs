@@ -121,7 +121,7 @@ impl Flows {
             let arrived = match event {
                 Event::Ask(sender) => {
                     let wire = wire_bytes(Bytes(128));
-                    network.send(now, (receiver, HostId(sender)), wire, sender, &mut later);
+                    network.send(now, receiver, HostId(sender), wire, sender, &mut later);
                     None
                 }
                 Event::Step(NetworkStep::Forward { train }) => {
@@ -141,7 +141,7 @@ impl Flows {
                 None => {}
                 Some(asked) if asked < 1 << 16 => {
                     let wire = wire_bytes(self.message);
-                    network.send(now, (HostId(asked), receiver), wire, asked | 1 << 16, &mut later);
+                    network.send(now, HostId(asked), receiver, wire, asked | 1 << 16, &mut later);
                 }
                 Some(answer) => {
                     let sender = answer & 0xffff;

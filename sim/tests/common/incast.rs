@@ -88,8 +88,8 @@ impl Incast {
         let ask = |network: &mut Network, agenda: &mut Agenda<Role>| {
             for server in 1..=self.servers {
                 let now = agenda.now();
-                let hosts = (client, HostId(server));
-                network.send(now, hosts, wire_bytes(Bytes(128)), server, &mut |at, step| {
+                let (to, wire) = (HostId(server), wire_bytes(Bytes(128)));
+                network.send(now, client, to, wire, server, &mut |at, step| {
                     plan(agenda, at, step);
                 });
             }
@@ -125,8 +125,15 @@ impl Incast {
                     }
                 }
                 Role::Answer(server) => {
-                    let hosts = (HostId(server), client);
-                    network.send(now, hosts, wire_bytes(BLOCK), server | 1 << 16, &mut later);
+                    let from = HostId(server);
+                    network.send(
+                        now,
+                        from,
+                        client,
+                        wire_bytes(BLOCK),
+                        server | 1 << 16,
+                        &mut later,
+                    );
                 }
             }
         }

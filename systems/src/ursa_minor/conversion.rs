@@ -284,7 +284,7 @@ impl Core {
         let piece = { pieces }.next().expect("it is not empty");
         if hosts.has_payload() {
             hosts.payload_opened(request, from);
-            hosts.payload_converted(volume, (from, to), piece.first_block, piece.blocks);
+            hosts.payload_converted(volume, from, to, piece.first_block, piece.blocks);
         }
         let part = degraded::begin(self, hosts, request, Op::Write, to, &piece, NO_OPERATION);
         self.set_stage((volume, group), ConversionStage::Writing { request, part });
@@ -402,7 +402,7 @@ impl Core {
                 if hosts.has_payload() {
                     let blocks = self.blocks_of(one.to, one.group);
                     let count = blocks.end - blocks.start;
-                    hosts.payload_converted(one.volume, (one.to, one.from), blocks.start, count);
+                    hosts.payload_converted(one.volume, one.to, one.from, blocks.start, count);
                 }
                 self.catch_up_with_group(hosts, one.from, one.group);
             }

@@ -118,8 +118,8 @@ fn run_changing(network: &mut Network, messages: &[Sent], rates: &[RateChange]) 
             }
             Event::Send(number) => {
                 let Sent { from, to, data, .. } = messages[number as usize];
-                let hosts = (HostId(from), HostId(to));
-                network.send(now, hosts, wire_bytes(Bytes(data)), number, &mut later);
+                let (from, to) = (HostId(from), HostId(to));
+                network.send(now, from, to, wire_bytes(Bytes(data)), number, &mut later);
                 None
             }
             Event::Step(NetworkStep::Forward { train }) => network.forward(now, train, &mut later),
