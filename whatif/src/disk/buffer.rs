@@ -221,7 +221,8 @@ impl Buffer {
     pub(super) fn take(
         &mut self,
         now: SimTime,
-        (from, bytes): (u64, u64),
+        from: u64,
+        bytes: u64,
         share: f64,
     ) -> (SimTime, SimSpan) {
         self.look(now);

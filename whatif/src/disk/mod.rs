@@ -48,6 +48,14 @@ pub(crate) struct Done {
     pub(crate) taken: Taken,
 }
 
+/// What a host asks of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Operation {
+    pub(crate) op: Op,
+    pub(crate) lbn: Sectors,
+    pub(crate) sectors: Sectors,
+}
+
 /// The cost of an operation on a device.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Taken {
@@ -92,7 +100,8 @@ impl Disk {
     }
 
     /// An operation that takes no time; only the caches of an array change.
-    pub(crate) fn touch(&mut self, now: SimTime, (op, lbn, sectors): (Op, Sectors, Sectors)) {
+    pub(crate) fn touch(&mut self, now: SimTime, what: Operation) {
+        let Operation { op, lbn, sectors } = what;
         match self {
             Self::Drive(_) => {}
             Self::Array(array) => array.touch(now, op, lbn, sectors),

@@ -118,7 +118,7 @@ impl Asked<'_> {
             return Ok(None);
         }
         match kind {
-            Some("ssio") => self.by_law(known, (before, volume), parts).map(Some),
+            Some("ssio") => self.by_law(known, before, volume, parts).map(Some),
             Some(kind) if STAY.contains(&kind) => {
                 let end = known.of_clients.iter().flat_map(|all| all.iter()).map(Recorded::end);
                 if end.max().unwrap_or(0) > volume.get() {
@@ -182,7 +182,8 @@ impl Asked<'_> {
     fn by_law(
         &self,
         known: &Streams,
-        (before, volume): (Bytes, Bytes),
+        before: Bytes,
+        volume: Bytes,
         parts: &mut dyn OperatorKnowledge,
     ) -> Result<Load, WhatIfError> {
         let name = &self.scenario.workloads[self.workload].name;

@@ -122,7 +122,7 @@ impl Observed {
         };
         let kinds = scenario.workloads.iter().map(kind).collect();
         let requests::Read { streams: requests, completed, outstanding } =
-            requests::read(run, &scenario, (warmup, duration), kind)?;
+            requests::read(run, &scenario, warmup, duration, kind)?;
         for (workload, outstanding) in scenario.workloads.iter().zip(outstanding) {
             if kind(workload).as_deref().is_some_and(has_own_concurrency) && outstanding > 0 {
                 let path = format!("workload.{}.outstanding", workload.name);

@@ -165,7 +165,8 @@ fn issuing_threads(
 pub(super) fn read(
     run: &impl Records,
     scenario: &Scenario,
-    (warmup, duration): (SimSpan, SimSpan),
+    warmup: SimSpan,
+    duration: SimSpan,
     kind: impl Fn(&Workload) -> Option<String>,
 ) -> Result<Read, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =

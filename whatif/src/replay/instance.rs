@@ -119,7 +119,8 @@ impl Instance {
             let all: Vec<(usize, u32, Requests)> = if let Some(count) = threads {
                 let of_client = |place: usize| {
                     let threads = Requests::of_threads(
-                        (&workload.name, known),
+                        &workload.name,
+                        known,
                         place,
                         count as usize,
                         volume,
@@ -130,7 +131,8 @@ impl Instance {
                 (0..workload.clients.len()).flat_map(of_client).collect()
             } else {
                 let all = Requests::of_clients(
-                    (&workload.name, known),
+                    &workload.name,
+                    known,
                     workload.clients.len(),
                     volume,
                     |place| stream(place, "begin"),

@@ -206,7 +206,8 @@ impl Links {
     pub(super) fn send(
         &mut self,
         now: SimTime,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         message: u32,
         wire: Bytes,
         steps: &mut Steps,
@@ -391,7 +392,7 @@ impl Links {
             steps.push((first, LinkStep::Climbs { climb }));
             return;
         }
-        self.at_receivers_port((number, wire, message), (first_at_port, last_at_port), steps);
+        self.at_receivers_port(number, wire, message, first_at_port, last_at_port, steps);
     }
 
     /// The first segment of a train is at the switch before an uplink.
@@ -418,15 +419,18 @@ impl Links {
             return self.climbs(number, steps);
         }
         let Climb { connection, wire, message, first, last, .. } = *self.climbs.remove(number);
-        self.at_receivers_port((connection, wire, message), (first, last), steps);
+        self.at_receivers_port(connection, wire, message, first, last, steps);
     }
 
     /// The segments of a train arrive at the receiver's port between these times. Schedules its arrival at the
     /// receiver.
     fn at_receivers_port(
         &mut self,
-        (number, wire, message): (u32, u64, u32),
-        (first_at_port, last_at_port): (SimTime, SimTime),
+        number: u32,
+        wire: u64,
+        message: u32,
+        first_at_port: SimTime,
+        last_at_port: SimTime,
         steps: &mut Steps,
     ) {
         let connection = &self.connections[number as usize];

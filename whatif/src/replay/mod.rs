@@ -156,7 +156,7 @@ impl<'a> Replay<'a> {
             let owner = clocks(id);
             let software = Software::of(scenario, id, protocol.volumes(), reserved, &owner)?;
             let place = host.machine.map_or(0, |machine| machine.place);
-            Some(Node::new((storage, place), software))
+            Some(Node::new(storage, place, software))
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
@@ -432,7 +432,7 @@ impl<'a> Replay<'a> {
         let mut finished = std::mem::take(&mut self.finished);
         let engine = &mut self.engine;
         let disks = &mut engine.disks[machine.index()];
-        disks.complete(engine.now, &mut engine.agenda, (machine.0, disk), &mut finished);
+        disks.complete(engine.now, &mut engine.agenda, machine.0, disk, &mut finished);
         for (Tag { host, number }, done) in finished.drain(..) {
             let (node, mut around) = engine.node(host).expect("it has asked a disk");
             let done = disk::Done { number, ..done };

@@ -266,7 +266,7 @@ impl Replay<'_> {
             let whole = until.saturating_since(SimTime::ZERO);
             self.work_goes_on(whole)?;
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
-            self.append_batches(&mut appends, (first, until), touch_node)?;
+            self.append_batches(&mut appends, first, until, touch_node)?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.engine.skipped = at.saturating_since(now);
             self.tick_all();
@@ -338,7 +338,8 @@ impl Replay<'_> {
     pub(super) fn append_batches(
         &mut self,
         appends: &mut Appends,
-        (first, until): (SimTime, SimTime),
+        first: SimTime,
+        until: SimTime,
         mut serve: impl FnMut(&mut Engine, HostId, &Access),
     ) -> Result<(), WhatIfError> {
         while appends.next < until && appends.next <= first {

@@ -170,7 +170,9 @@ impl Sample {
     /// counted from its beginning and again from there at its end.
     pub(super) fn next(
         &self,
-        (like, stream, index): (&[Recorded], usize, usize),
+        like: &[Recorded],
+        stream: usize,
+        index: usize,
         recent: &mut Recent,
         draws: &mut Stream,
     ) -> NextRequest {
@@ -390,7 +392,7 @@ impl Choices {
                 Some(next) if counts.len() > 1 => next.offset - 1,
                 _ => chosen[end - 1].offset,
             };
-            ranges.push(AddressRange::of((from, last), grain, &counts));
+            ranges.push(AddressRange::of(from, last, grain, &counts));
             first = end;
         }
         Self { chosen, ranges, until }
@@ -410,7 +412,7 @@ impl Choices {
 
 impl AddressRange {
     /// `counts`: the number of requests to each recorded address.
-    fn of((from, last): (u64, u64), grain: u64, counts: &[usize]) -> Self {
+    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
         // expected number of distinct addresses if all places were equally likely
