@@ -258,8 +258,10 @@ impl Gp {
         let (point, scaled_point) = self.point(row);
         let with = self.hyperparameters.with_points(
             self.kernel,
-            (&point, &scaled_point),
-            (x, scaled),
+            &point,
+            &scaled_point,
+            x,
+            scaled,
             x.rows(),
         );
         self.target.mean + self.target.deviation * crate::matrix::dot(&with, &self.weights)
@@ -284,7 +286,7 @@ impl Gp {
     fn by_all(&self, point: &[f64], scaled_point: &[f64]) -> (f64, f64) {
         let Prepared { x, scaled, cholesky } = self.prepared();
         let at = &self.hyperparameters;
-        let with = at.with_points(self.kernel, (point, scaled_point), (x, scaled), x.rows());
+        let with = at.with_points(self.kernel, point, scaled_point, x, scaled, x.rows());
         let mean = crate::matrix::dot(&with, &self.weights);
         let prior = at.prior(point.iter().map(|value| value * value).sum());
         let cholesky = cholesky.get_or_init(|| Cholesky::new(at.of_points(self.kernel, x)));
@@ -315,7 +317,7 @@ impl Gp {
         rows.sort_unstable();
         let (x, scaled) = (x.take_rows(&rows), scaled.take_rows(&rows));
         let z: Vec<f64> = rows.iter().map(|&row| self.weights[row]).collect();
-        let with = at.with_points(self.kernel, (point, scaled_point), (&x, &scaled), count);
+        let with = at.with_points(self.kernel, point, scaled_point, &x, &scaled, count);
         let prior = at.prior(point.iter().map(|value| value * value).sum());
         let Some(cholesky) = Cholesky::new(at.of_points(self.kernel, &x)) else {
             return (0.0, prior);

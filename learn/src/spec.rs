@@ -741,7 +741,7 @@ impl Spec {
             Kind::TwoLevel => {
                 let first = First::ALL[self.count("first").unwrap_or(0)];
                 let second = Second::ALL[self.count("second").unwrap_or(0)];
-                two_level::fit(x, y, (first, second), self.value("alpha"), rows)?
+                two_level::fit(x, y, first, second, self.value("alpha"), rows)?
             }
             Kind::Gp => Model::Gp(Gp::fit(x, y, owners, &self.gp())?),
             Kind::Boost => Model::Boost(boost::fit(x, y, &self.boost())),

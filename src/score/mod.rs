@@ -92,7 +92,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         let scores = Scores { notes, assumed, comparisons, overload, model, changes };
         crate::output::json(&scores)
     } else {
-        let about = about((model, overload), &assumed, &comparisons, runs.len());
+        let about = about(model, overload, &assumed, &comparisons, runs.len());
         crate::output::notes(&notes) + &table(&comparisons) + &about
     };
     crate::output::print(&text)
@@ -107,7 +107,8 @@ fn figure(mean: f64, deviation: Option<f64>) -> String {
 /// Further information on a score: the model, its assumptions, and which figures lie outside the answer's
 /// intervals. Means over several runs have no interval.
 fn about(
-    (model, overload): (Model, Option<Verdict>),
+    model: Model,
+    overload: Option<Verdict>,
     assumed: &[String],
     comparisons: &[Comparison],
     runs: usize,

@@ -101,8 +101,7 @@ impl Path<'_> {
             Body::KernelProcessSwitch { .. } | Body::UserThreadSwitch { .. } => self.runs(&header),
             Body::NetworkTransmit { sender, receiver, numbytes } => {
                 let what = format!("{numbytes} bytes to {}", self.host(receiver));
-                let between = (sender, receiver);
-                let service = self.transfer_ns(header.pid, between, Bytes(numbytes));
+                let service = self.transfer_ns(header.pid, sender, receiver, Bytes(numbytes));
                 let step = self.add(&header, "network", what, None, service);
                 self.flying.insert((receiver, header.tid), (step, ts));
             }
@@ -225,12 +224,7 @@ impl Path<'_> {
 
     /// Minimum time of a transfer that a process sends: the bytes at the rate of the slower link, and the latencies of
     /// both links.
-    fn transfer_ns(
-        &self,
-        process: u32,
-        (sender, receiver): (u32, u32),
-        bytes: Bytes,
-    ) -> Option<u64> {
+    fn transfer_ns(&self, process: u32, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
         let fact = |host: u32, name: &str| {
             let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;
             let path = format!("{}.{}.{name}", known.kind.table(), known.name);

@@ -231,7 +231,7 @@ struct Operation {
 
 impl Operation {
     /// An access's operation at a place; `waits`: whether the access's leg waits for it.
-    fn of(access: &FileAccess, op: Op, (run, place): (Run, Extent), waits: bool) -> Self {
+    fn of(access: &FileAccess, op: Op, run: Run, place: Extent, waits: bool) -> Self {
         let what = DiskOperation {
             disk: place.disk,
             lbn: place.lbn,
@@ -360,7 +360,7 @@ impl Node {
         while done < size {
             let extent = self.locate(file, offset + done, size.saturating_sub(done));
             done += extent.bytes;
-            let operation = Operation::of(access, access.op, (run, extent), true);
+            let operation = Operation::of(access, access.op, run, extent, true);
             let operation = self.operations.insert(Operation { direct: true, ..operation });
             self.start(machine, operation);
             started += 1;
@@ -451,7 +451,7 @@ impl Node {
                 let place = Extent { bytes: page * u64::from(pages), ..extent };
                 let run = Run { first: rest.first, pages };
                 let operation =
-                    self.operations.insert(Operation::of(access, Op::Read, (run, place), wait));
+                    self.operations.insert(Operation::of(access, Op::Read, run, place, wait));
                 let ticket = self.buffer.reading(effects, slot, pages, operation);
                 self.operations[operation].ticket = Some(ticket);
                 self.start(machine, operation);
@@ -509,7 +509,7 @@ impl Node {
             let extent = self.addresses.locate(first, size);
             let (run, place) = (Run { first, pages: 1 }, Extent { bytes: size, ..extent });
             let operation =
-                self.operations.insert(Operation::of(access, Op::Read, (run, place), true));
+                self.operations.insert(Operation::of(access, Op::Read, run, place, true));
             self.operations[operation].ticket = Some(self.buffer.filling(operation));
             self.start(machine, operation);
             started += 1;

@@ -25,7 +25,8 @@ const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 
 pub(super) fn fit(
     dice: &mut Dice,
     document: &mut Document,
-    (cluster, system): (&Cluster, System),
+    cluster: &Cluster,
+    system: System,
 ) -> Option<()> {
     let nodes = cluster.nodes();
     let fitting: Vec<(u64, u64)> =

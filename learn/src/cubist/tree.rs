@@ -285,12 +285,15 @@ impl Grower<'_> {
         };
         let slack = self.shared.slack;
         let mut all = Sums::default();
-        (0..n).for_each(|place| all.add(at(place)));
+        for (x, r) in (0..n).map(at) {
+            all.add(x, r);
+        }
         let deviation = all.deviation_alone(slack);
         let mut low = Sums::default();
         let mut best: Option<(f64, usize)> = None;
         for place in 0..n - edge {
-            low.add(at(place));
+            let (x, r) = at(place);
+            low.add(x, r);
             let left = place + 1;
             if left < edge || values[order[left] as usize] <= values[order[place] as usize] {
                 continue;
@@ -595,7 +598,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, (x, r): (f64, f64)) {
+    fn add(&mut self, x: f64, r: f64) {
         self.n += 1.0;
         self.x += x;
         self.xx += x * x;

@@ -77,8 +77,7 @@ pub(super) fn page(
     };
     let (before, kept) = (of(&first, &initial), of(&second, &initial));
     let rebuilt = of(&second, &later);
-    page.claim(
-        ("Fig. 8", "a model that is built anew has learned the new behaviour"),
+    page.claim("Fig. 8", "a model that is built anew has learned the new behaviour",
         (
             rebuilt > kept,
             format!(

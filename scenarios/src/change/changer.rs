@@ -159,7 +159,7 @@ impl Changer<'_> {
             (Shape::Table(inner), Value::Table(table)) => self.table(table, inner, steps, path),
             (Shape::Map(inner), Value::Table(_)) => self.entries(node, inner, steps, path),
             (Shape::Tagged { tag, branches }, Value::Table(table)) => {
-                self.tagged(table, (tag, branches), steps, path)
+                self.tagged(table, tag, branches, steps, path)
             }
             (Shape::List { item, .. }, Value::List(list)) => self.list(list, item, steps, path),
             (Shape::List { .. }, _) => Err(self
@@ -205,7 +205,8 @@ impl Changer<'_> {
     fn tagged(
         &mut self,
         table: &mut Table,
-        (tag, branches): (&str, &[(String, TableShape)]),
+        tag: &str,
+        branches: &[(String, TableShape)],
         steps: &[KeyStep],
         path: &str,
     ) -> Outcome {

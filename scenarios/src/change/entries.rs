@@ -65,7 +65,8 @@ impl Changer<'_> {
         };
         let shipped = profile.and_then(|kind| Some((kind, self.profile(kind, steps)?)));
         if let Some((kind, (name, count))) = shipped {
-            return self.fetched(table, inner, kind, &name, steps.split_at(count));
+            let (way, rest) = steps.split_at(count);
+            return self.fetched(table, inner, kind, &name, way, rest);
         }
         let whole: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
         let whole = whole.join(".");
@@ -99,7 +100,8 @@ impl Changer<'_> {
         inner: &Shape,
         kind: ProfileKind,
         name: &str,
-        (way, rest): (&[KeyStep], &[KeyStep]),
+        way: &[KeyStep],
+        rest: &[KeyStep],
     ) -> Outcome {
         let Ok(Some((file, text))) = profiles::text_of(kind, name, self.sources.beside(self.base))
         else {

@@ -31,11 +31,9 @@ impl Context<'_> {
     pub(super) fn events(
         &mut self,
         tree: &Table,
-        (hosts, volumes, workloads): (
-            &Hosts,
-            &[volumes::CheckedVolume],
-            &[workloads::CheckedWorkload],
-        ),
+        hosts: &Hosts,
+        volumes: &[volumes::CheckedVolume],
+        workloads: &[workloads::CheckedWorkload],
         system: Option<&System>,
         duration: Option<SimSpan>,
     ) -> Result<Option<Outages>, ()> {
@@ -51,7 +49,7 @@ impl Context<'_> {
         for entry in entries {
             let broken = self.broken.entry("event", &entry.key);
             let raw: Option<RawEvent> = if broken { None } else { self.read(&entry.node) };
-            let found = raw.and_then(|raw| self.event(entry, &raw, (tree, hosts), duration));
+            let found = raw.and_then(|raw| self.event(entry, &raw, tree, hosts, duration));
             good &= found.is_some();
             steps.extend(found.into_iter().flatten());
         }
@@ -200,7 +198,8 @@ impl Context<'_> {
         &mut self,
         entry: &Entry,
         raw: &RawEvent,
-        (tree, hosts): (&Table, &Hosts),
+        tree: &Table,
+        hosts: &Hosts,
         duration: Option<SimSpan>,
     ) -> Option<Vec<EventStep>> {
         let (name, what) = (&entry.key, *raw.what.get());
@@ -257,7 +256,7 @@ impl Context<'_> {
             _ => Action::Fail { keeps: lasts.flatten().is_some() || raw.link.is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
-        self.within(entry, (at, raw.at.place()), duration)?;
+        self.within(entry, at, raw.at.place(), duration)?;
         let ends = match action {
             Action::Slow { .. } => Action::Slow { factor: 1.0 },
             _ => Action::Return,
@@ -300,7 +299,8 @@ impl Context<'_> {
     fn within(
         &mut self,
         entry: &Entry,
-        (at, place): (SimSpan, Place),
+        at: SimSpan,
+        place: Place,
         duration: Option<SimSpan>,
     ) -> Option<()> {
         let Some(end) = duration.filter(|end| at >= *end) else { return Some(()) };
@@ -339,7 +339,7 @@ impl Context<'_> {
             }
             return None;
         }
-        self.within(entry, (at?, raw.at.place()), duration)?;
+        self.within(entry, at?, raw.at.place(), duration)?;
         Some(Vec::new())
     }
 
@@ -587,7 +587,7 @@ impl Context<'_> {
     }
 
     /// Minimum copies or shards with which a placement group serves requests.
-    pub(super) fn min_size(&mut self, raw: &RawVolume, (m, n): (u8, u8)) -> Option<u8> {
+    pub(super) fn min_size(&mut self, raw: &RawVolume, m: u8, n: u8) -> Option<u8> {
         if let Some(least) = &raw.min_write {
             let message = "`min_write` has no effect with Ceph, which reads no more than it writes \
                            when too few are left";
@@ -610,12 +610,7 @@ impl Context<'_> {
     }
 
     /// Minimum fragments with which a write proceeds. `m`: those that are needed to read; `n`: all.
-    pub(super) fn min_write(
-        &mut self,
-        raw: &RawVolume,
-        quorum: u8,
-        (m, n): (u8, u8),
-    ) -> Option<u8> {
+    pub(super) fn min_write(&mut self, raw: &RawVolume, quorum: u8, m: u8, n: u8) -> Option<u8> {
         if let Some(least) = &raw.min_size {
             let message = "`min_size` has no effect: it is Ceph's";
             let help = if self.is_swift() {

@@ -281,8 +281,8 @@ impl Context<'_> {
         };
         let warmup = self.warmup(tree, &workloads);
         let duration_found = duration.flatten();
-        let found = (&hosts, &volumes[..], &workloads[..]);
-        let outages = self.events(tree, found, system.as_ref(), duration_found);
+        let system_found = system.as_ref();
+        let outages = self.events(tree, &hosts, &volumes, &workloads, system_found, duration_found);
         if let (Some(system), Ok(outages)) = (&system, &outages) {
             self.adapters_are_used(tree, &hosts, system, outages.is_some());
         }

@@ -111,9 +111,9 @@ impl Context<'_> {
         };
         let least = n - narrow(encoding.tolerates());
         let min_write = if self.disks_are_servers {
-            self.min_size(raw, (m, n))
+            self.min_size(raw, m, n)
         } else {
-            self.min_write(raw, quorum?, (least, n))
+            self.min_write(raw, quorum?, least, n)
         };
         Some(Volume {
             name: name.to_owned(),

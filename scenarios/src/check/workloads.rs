@@ -33,7 +33,11 @@ pub(crate) struct CheckedWorkload {
 }
 
 /// The hosts and volumes that workloads refer to.
-type Around<'a> = (&'a Hosts, &'a [volumes::CheckedVolume]);
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    hosts: &'a Hosts,
+    volumes: &'a [volumes::CheckedVolume],
+}
 
 /// The volume and the clients of a workload, if they are valid.
 struct Placed<'v> {
@@ -46,7 +50,8 @@ impl Placed<'_> {
         self,
         name: &str,
         kind: WorkloadKind,
-        (arrivals, times): (Arrivals, Option<PathBuf>),
+        arrivals: Arrivals,
+        times: Option<PathBuf>,
         requests: Option<u64>,
     ) -> Option<Workload> {
         let (volume, clients) = (self.volume?.0, self.clients?);
@@ -78,7 +83,7 @@ impl Context<'_> {
                 || at_times == Some("times")
                 || ["requests", "transactions", "operations"].into_iter().any(has)
                 || matches!(kind, Some("iozone" | "fio" | "cosbench" | "recorded"));
-            let around = (hosts, volumes);
+            let around = Around { hosts, volumes };
             let model = if broken {
                 None
             } else {
@@ -152,7 +157,8 @@ impl Context<'_> {
             access: access?,
             working_set: working_set?,
         };
-        placed.workload(name, kind, arrivals?, requests(raw.requests.as_ref()))
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, requests(raw.requests.as_ref()))
     }
 
     fn oltp(&mut self, name: &str, raw: &RawOltp, around: Around) -> Option<Workload> {
@@ -181,7 +187,8 @@ impl Context<'_> {
             server_cache: server_cache?,
             transactions: requests(raw.transactions.as_ref()),
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     fn postmark(&mut self, name: &str, raw: &RawPostmark, around: Around) -> Option<Workload> {
@@ -214,7 +221,8 @@ impl Context<'_> {
             create_share: create_share?,
             server_cache: server_cache?,
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     fn iozone(&mut self, name: &str, raw: &RawIozone, around: Around) -> Option<Workload> {
@@ -231,7 +239,8 @@ impl Context<'_> {
             passes: u64::try_from(*raw.passes.get()).ok()?,
             server_cache: server_cache?,
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     fn ffsb(&mut self, name: &str, raw: &RawFfsb, around: Around) -> Option<Workload> {
@@ -263,7 +272,8 @@ impl Context<'_> {
             sequential: *raw.pattern.get() == RawWithin::Sequential,
             operations: requests(raw.operations.as_ref()),
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     /// The size of a workload's requests.
@@ -307,11 +317,11 @@ impl Context<'_> {
         name: &str,
         volume: &At<String>,
         client: &At<HostPatterns>,
-        (hosts, volumes): (&Hosts, &'v [volumes::CheckedVolume]),
+        around: Around<'v>,
     ) -> Placed<'v> {
         Placed {
-            volume: self.volume_of(volume, volumes),
-            clients: self.clients(name, client, hosts),
+            volume: self.volume_of(volume, around.volumes),
+            clients: self.clients(name, client, around.hosts),
         }
     }
 
@@ -403,7 +413,7 @@ impl Context<'_> {
                 None => None,
             },
         };
-        placed.workload(name, kind, (arrivals?, None), requests(raw.requests.as_ref()))
+        placed.workload(name, kind, arrivals?, None, requests(raw.requests.as_ref()))
     }
 
     fn fio(&mut self, name: &str, raw: &RawFio, around: Around) -> Option<Workload> {
@@ -411,7 +421,7 @@ impl Context<'_> {
         let path = self.input_file("job file", name, "file", &raw.file)?;
         // the jobs define their own outstanding requests
         let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
-        placed.workload(name, WorkloadKind::Fio { path }, (arrivals, None), None)
+        placed.workload(name, WorkloadKind::Fio { path }, arrivals, None, None)
     }
 
     fn cosbench(&mut self, name: &str, raw: &RawCosbench, around: Around) -> Option<Workload> {
@@ -419,13 +429,20 @@ impl Context<'_> {
         let path = self.input_file("workload file", name, "file", &raw.file)?;
         // the works define their own workers
         let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
-        placed.workload(name, WorkloadKind::Cosbench { path }, (arrivals, None), None)
+        placed.workload(name, WorkloadKind::Cosbench { path }, arrivals, None, None)
     }
 
     fn recorded(&mut self, name: &str, raw: &RawRecorded, around: Around) -> Option<Workload> {
         let placed = self.placed(name, &raw.volume, &raw.client, around);
         let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
-        placed.workload(name, WorkloadKind::Recorded, arrivals?, requests(raw.requests.as_ref()))
+        let (arrivals, times) = arrivals?;
+        placed.workload(
+            name,
+            WorkloadKind::Recorded,
+            arrivals,
+            times,
+            requests(raw.requests.as_ref()),
+        )
     }
 
     /// The number of a volume, and the volume if it is valid.

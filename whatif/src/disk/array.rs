@@ -167,7 +167,7 @@ impl Array {
         let range = self.layout.range(io.lbn, io.sectors);
         let id = self.parts.arrives(now, &io, range);
         if io.op == Op::Read {
-            self.controller.read(now, id, (range, io.thread), &mut self.parts);
+            self.controller.read(now, id, range, io.thread, &mut self.parts);
         }
         self.next(now)
     }
@@ -193,7 +193,7 @@ impl Array {
                 ArrayStep::Member(member) => self.call(at, member),
                 ArrayStep::Arrived(id) => {
                     let Request { range, thread, .. } = self.parts.requests[id];
-                    self.controller.write(at, id, (range, thread), &mut self.parts);
+                    self.controller.write(at, id, range, thread, &mut self.parts);
                 }
                 ArrayStep::Done(id) => {
                     self.present -= 1;
@@ -350,14 +350,14 @@ impl Hardware for Parts {
 
     fn read(&mut self, now: SimTime, range: Range, thread: u64) -> u32 {
         let present = |member: u32| self.members[member as usize].present() as u64;
-        let job = self.jobs.read(&self.layout, range, (thread, Spent::default()), present);
+        let job = self.jobs.read(&self.layout, range, thread, Spent::default(), present);
         self.begin(now, job);
         job
     }
 
     fn write(&mut self, now: SimTime, stripe: u64, ranges: &[Range], thread: u64) -> u32 {
-        let about = (thread, Spent::default());
-        let (job, may_begin) = self.jobs.write(&self.layout, stripe, ranges, about);
+        let (job, may_begin) =
+            self.jobs.write(&self.layout, stripe, ranges, thread, Spent::default());
         if may_begin {
             self.begin(now, job);
         }

@@ -55,14 +55,15 @@ impl Bench {
         let end = (self.sectors - self.sectors / 64).cast_signed();
         distances.extend([end, -end]);
         distances.sort_unstable();
-        let mut measured = |&distance: &i64| self.distance((op, buffered), distance, bytes_per_s);
+        let mut measured = |&distance: &i64| self.distance(op, buffered, distance, bytes_per_s);
         distances.iter().map(&mut measured).collect()
     }
 
     /// Times of operations at a distance from the previous operation.
     fn distance(
         &mut self,
-        (op, buffered): (Op, u32),
+        op: Op,
+        buffered: u32,
         distance_sectors: i64,
         bytes_per_s: &[f64],
     ) -> Positioning {
