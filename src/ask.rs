@@ -22,8 +22,13 @@ pub(crate) fn ask(arguments: &AskArguments) -> Result<(), Failure> {
     let experience = experience(arguments.history.as_deref())?;
     if let Some(path) = &arguments.questions {
         let (observed, experience, prices) = (&observed, &experience, &prices);
-        let desk = questions::Desk { observed, experience, prices, model: arguments.model.asked() };
-        return desk.answer_all(path);
+        let context = questions::AnswerContext {
+            observed,
+            experience,
+            prices,
+            model: arguments.model.asked(),
+        };
+        return context.answer_all(path);
     }
     let asked = arguments.model.asked();
     let (answer, scenario) =

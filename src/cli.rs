@@ -28,7 +28,7 @@ use foretell_scenarios::Change;
 use foretell_units::SimSpan;
 
 /// The largest whole number of TOML, and so the largest `seed` of a scenario.
-pub(crate) const MOST_SEED: u64 = i64::MAX.cast_unsigned();
+pub(crate) const MAX_SEED: u64 = i64::MAX.cast_unsigned();
 
 pub use crate::prices::PriceArguments;
 pub use ask::{AskArguments, GeneratorChoice, ModelChoice, ScoreArguments, SystemChoice};
@@ -78,8 +78,8 @@ pub struct Cli {
 
 /// A seed of a scenario or of random draws.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    let seed = text.parse().ok().filter(|seed| *seed <= MOST_SEED);
-    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {MOST_SEED}"))
+    let seed = text.parse().ok().filter(|seed| *seed <= MAX_SEED);
+    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {MAX_SEED}"))
 }
 
 /// The command line, with an example at the end of each command's help.

@@ -13,7 +13,7 @@ use crate::cli::ReportArguments;
 use crate::failure::Failure;
 
 /// Maximum number of results on a page; more lines in one chart cannot be told apart.
-const MOST_RESULTS: usize = 6;
+const MAX_RESULTS: usize = 6;
 
 /// A page: it names its generator in its head.
 pub(crate) const FILE: FileKind<'_> =
@@ -23,9 +23,9 @@ pub(crate) const FILE: FileKind<'_> =
 /// Runs the command.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let output = arguments.output.as_path();
-    if arguments.results.len() > MOST_RESULTS {
+    if arguments.results.len() > MAX_RESULTS {
         return Err(Failure::Usage(format!(
-            "{} results are too many for a page; give {MOST_RESULTS} at most, or make a data set of them with \
+            "{} results are too many for a page; give {MAX_RESULTS} at most, or make a data set of them with \
              `foretell sweep`",
             arguments.results.len()
         )));

@@ -10,13 +10,13 @@ use comfy_table::{Cell, Table};
 use foretell_input::one_line;
 
 /// Minimum width; no table fits a narrower screen.
-const LEAST: usize = 20;
+const MIN_WIDTH: usize = 20;
 
 /// Width of the screen in characters, if known.
 fn columns() -> Option<usize> {
     let from_environment = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
     let known = from_environment.or_else(|| Table::new().width().map(usize::from));
-    known.filter(|columns| *columns >= LEAST)
+    known.filter(|columns| *columns >= MIN_WIDTH)
 }
 
 /// The text of a table, without spaces at the ends of lines and without a final line end. `keys`: how
@@ -45,7 +45,7 @@ pub(crate) fn wrapped(head: &str, text: &str) -> String {
 fn wrap(head: &str, text: &str, columns: Option<usize>) -> String {
     let indent = head.chars().count();
     // if the head leaves no room, lines are not wrapped
-    let most = columns.filter(|columns| *columns > indent + LEAST).unwrap_or(usize::MAX);
+    let most = columns.filter(|columns| *columns > indent + MIN_WIDTH).unwrap_or(usize::MAX);
     let below = " ".repeat(indent);
     let lines = textwrap::Options::new(most)
         .initial_indent(head)

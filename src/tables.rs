@@ -10,7 +10,7 @@ use std::time::Duration;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use foretell_ati::Summary;
-use foretell_report::{LEAST_OF_A_BOTTLENECK, STORES_RECORDS};
+use foretell_report::{MIN_BOTTLENECK_UTILIZATION, STORES_RECORDS};
 use foretell_scenarios::model::{Arrivals, Scenario, Workload, WorkloadKind};
 use foretell_sim::truth::{
     OutageTruth, RecoveryTruth, ResourceTruth, ScrubTruth, TraceTruth, Truth, Unfinished,
@@ -24,7 +24,7 @@ use foretell_units::{Bytes, by_name};
 use crate::screen::fitted;
 
 /// With more hosts than this, resources are shown by group.
-const MOST_HOSTS: usize = 24;
+const MAX_HOSTS: usize = 24;
 
 /// Latency and throughput of clients, and utilization of resources.
 ///
@@ -214,7 +214,7 @@ fn remarks(scenario: &Scenario, name: &str, workload: &WorkloadTruth, seconds: f
 
 /// What ended in the warm-up, and what to do about it.
 fn ended_in_warmup(scenario: &Scenario, name: &str, workload: &WorkloadTruth) -> String {
-    const MOST: usize = 4;
+    const MAX_NAMED: usize = 4;
     let ended = &workload.ended_in_warmup;
     let jobs: Vec<String> = ended
         .iter()
@@ -226,8 +226,8 @@ fn ended_in_warmup(scenario: &Scenario, name: &str, workload: &WorkloadTruth) ->
         .collect();
     let what = if jobs.is_empty() {
         "the workload".to_owned()
-    } else if jobs.len() > MOST {
-        format!("{} and {} more", jobs[..MOST].join(", "), jobs.len() - MOST)
+    } else if jobs.len() > MAX_NAMED {
+        format!("{} and {} more", jobs[..MAX_NAMED].join(", "), jobs.len() - MAX_NAMED)
     } else {
         jobs.join(", ")
     };
@@ -435,7 +435,7 @@ fn uplinks(truth: &Truth) -> Option<Table> {
 }
 
 fn resources(scenario: &Scenario, truth: &Truth) -> Table {
-    let grouped = scenario.hosts.len() > MOST_HOSTS;
+    let grouped = scenario.hosts.len() > MAX_HOSTS;
     let mut rows: SortedMap<(usize, &str), Vec<&str>> = SortedMap::new();
     let mut order = Vec::new();
     for host in &scenario.hosts {
@@ -576,7 +576,7 @@ fn bottleneck(truth: &Truth) -> String {
     };
     let share = percent(Some(bottleneck.utilization));
     let what =
-        if bottleneck.utilization < LEAST_OF_A_BOTTLENECK { "Busiest" } else { "Bottleneck" };
+        if bottleneck.utilization < MIN_BOTTLENECK_UTILIZATION { "Busiest" } else { "Bottleneck" };
     let all = truth.hosts.values().chain(truth.uplinks.values()).flat_map(SortedMap::values);
     let nearly = NEARLY_AS_BUSY * bottleneck.utilization;
     let as_busy = all.filter(|other| other.utilization >= nearly).count();

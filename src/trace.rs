@@ -9,7 +9,7 @@ use foretell_ati::{Requests, RunDb, open_run};
 use foretell_units::Breadcrumb;
 use serde_json::json;
 
-use self::path::Step;
+use self::path::PathStep;
 use crate::cli::TraceArguments;
 use crate::failure::Failure;
 use crate::screen;
@@ -29,7 +29,7 @@ pub(crate) fn document(directory: &Path, breadcrumb: u64) -> Result<String, Fail
     Ok(as_json(breadcrumb, &steps(directory, breadcrumb)?))
 }
 
-fn steps(directory: &Path, breadcrumb: u64) -> Result<Vec<Step>, Failure> {
+fn steps(directory: &Path, breadcrumb: u64) -> Result<Vec<PathStep>, Failure> {
     if breadcrumb == Breadcrumb::NONE.0 {
         return Err(Failure::Usage(
             "breadcrumb 0 marks work of hosts that belongs to no request; breadcrumbs of requests begin at \
@@ -65,7 +65,7 @@ fn nothing_of(db: &RunDb, breadcrumb: u64) -> Result<String, Failure> {
     })
 }
 
-fn as_table(steps: &[Step]) -> String {
+fn as_table(steps: &[PathStep]) -> String {
     let mut table = tables::table(&["ms", "host", "resource", "what", "waiting ms", "service ms"]);
     let ms = |ns: u64| format!("{:.3}", ns as f64 / 1e6);
     for step in steps {
@@ -85,7 +85,7 @@ fn as_table(steps: &[Step]) -> String {
     format!("{}\n", screen::fitted(&table, 1))
 }
 
-fn as_json(breadcrumb: u64, steps: &[Step]) -> String {
+fn as_json(breadcrumb: u64, steps: &[PathStep]) -> String {
     let ms = |ns: u64| ns as f64 / 1e6;
     let steps: Vec<_> = steps
         .iter()

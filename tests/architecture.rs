@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use foretell_input::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
+use foretell_input::{Limit, MAX_CELLS, MAX_COLUMNS, MAX_NAMES, MAX_RECORD};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -374,8 +374,8 @@ fn documented_limits_are_those_there_are() {
     let limits =
         Limit::ALL.map(|limit| format!("| {} MiB | {} |", limit.bytes() >> 20, limit.of()));
     assert_eq!(rows, limits);
-    for number in [MOST_CELLS, MOST_COLUMNS as u64, MOST_NAMES as u64] {
+    for number in [MAX_CELLS, MAX_COLUMNS as u64, MAX_NAMES as u64] {
         assert!(docs.contains(&format!("{number} ")), "{number}");
     }
-    assert!(docs.contains(&format!("a row has {} MiB at most", MOST_RECORD >> 20)));
+    assert!(docs.contains(&format!("a row has {} MiB at most", MAX_RECORD >> 20)));
 }

@@ -197,7 +197,7 @@ impl<T: Copy> Cores<T> {
         let core = word * 64 + self.idle[word].trailing_zeros() as usize;
         self.idle[word] &= self.idle[word] - 1;
         self.idle_count -= 1;
-        Some(self.take_up(now, core, waiting, (Thread::IDLE, Breadcrumb::NONE)))
+        Some(self.take_up(now, core, waiting, Thread::IDLE, Breadcrumb::NONE))
     }
 
     /// The running slice of `core` ends.
@@ -235,17 +235,17 @@ impl<T: Copy> Cores<T> {
     pub fn go_on(&mut self, now: SimTime, core: u32, ran: Breadcrumb) -> Option<Slice> {
         let index = core as usize;
         let core = &mut self.cores[index];
-        let from = (core.thread, ran);
+        let from = core.thread;
         if core.follows.first != NONE {
             let Following { thread, job, next } = *self.following.remove(core.follows.first);
             core.follows.first = next;
             if core.quantum.is_zero() {
                 return Some(self.interrupt(now, index, thread, job, ran));
             }
-            return Some(self.run(now, index, thread, job, from));
+            return Some(self.run(now, index, thread, job, from, ran));
         }
         if let Some(waiting) = self.ready.pop_front() {
-            return Some(self.take_up(now, index, waiting, from));
+            return Some(self.take_up(now, index, waiting, from, ran));
         }
         self.idle[index / 64] |= 1 << (index % 64);
         self.idle_count += 1;
@@ -262,13 +262,13 @@ impl<T: Copy> Cores<T> {
         ran: Breadcrumb,
     ) -> Slice {
         let core = &mut self.cores[index];
-        let from = (core.thread, ran);
+        let from = core.thread;
         let mut next = Waiting { thread, job, follows: core.follows };
         if let Some(first) = self.ready.pop_front() {
             self.ready.push_back(next);
             next = first;
         }
-        self.take_up(now, index, next, from)
+        self.take_up(now, index, next, from, ran)
     }
 
     /// A core starts to run a thread, with a new quantum.
@@ -277,11 +277,12 @@ impl<T: Copy> Cores<T> {
         now: SimTime,
         index: usize,
         waiting: Waiting<T>,
-        from: (Thread, Breadcrumb),
+        from: Thread,
+        from_breadcrumb: Breadcrumb,
     ) -> Slice {
         let core = &mut self.cores[index];
         (core.quantum, core.follows) = (self.quantum, waiting.follows);
-        self.run(now, index, waiting.thread, waiting.job, from)
+        self.run(now, index, waiting.thread, waiting.job, from, from_breadcrumb)
     }
 
     fn run(
@@ -290,7 +291,8 @@ impl<T: Copy> Cores<T> {
         index: usize,
         thread: Thread,
         mut job: Job<T>,
-        (from, from_breadcrumb): (Thread, Breadcrumb),
+        from: Thread,
+        from_breadcrumb: Breadcrumb,
     ) -> Slice {
         let slice = job.left.min(self.cores[index].quantum);
         let lasts = self.stretched(slice);

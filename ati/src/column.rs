@@ -9,7 +9,7 @@ use crate::record::Phase;
 
 /// Largest time, last byte and size that a row may contain: 146 years, 4 EiB. So sums of a few of them
 /// fit in 64 bits.
-pub(crate) const MOST: u64 = 1 << 62;
+pub(crate) const MAX_VALUE: u64 = 1 << 62;
 
 /// Description of the number of something.
 pub(crate) const ID: &str = "a whole number from 0 to 2^32 - 1";
@@ -43,8 +43,8 @@ impl Range {
     pub(crate) const fn most(self) -> u64 {
         match self {
             Self::Id => u32::MAX as u64,
-            Self::Bytes => MOST,
-            Self::Sector => MOST / SECTOR_BYTES,
+            Self::Bytes => MAX_VALUE,
+            Self::Sector => MAX_VALUE / SECTOR_BYTES,
             Self::Flag => 1,
         }
     }

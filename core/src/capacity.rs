@@ -143,7 +143,8 @@ fn serves(scenario: &Scenario, index: usize) -> SortedMap<String, usize> {
     [("device", devices), ("host", hosts)].map(|(kind, count)| (kind.to_owned(), count)).into()
 }
 
-fn disk(scenario: &Scenario, (host, disk): Place) -> Option<&foretell_scenarios::model::Disk> {
+fn disk(scenario: &Scenario, place: Place) -> Option<&foretell_scenarios::model::Disk> {
+    let (host, disk) = place;
     scenario.host(host).role.storage()?.disks.get(disk as usize)
 }
 

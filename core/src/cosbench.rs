@@ -37,7 +37,7 @@ const BEFORE: [&str; 6] = ["waiting", "booting", "submitting", "authing", "launc
 
 /// Width of a bucket of response times, ms, and the longest response time that is reported.
 const BUCKET_MS: f64 = 10.0;
-const MOST_MS: f64 = 500_000.0;
+const MAX_MS: f64 = 500_000.0;
 
 /// The files of the archive, with their paths in the run's directory. Empty if the run has no such workload.
 pub fn archive(scenario: &Scenario, truth: &Truth) -> Result<Vec<(String, String)>, Error> {
@@ -160,7 +160,7 @@ fn states(job: &JobTruth, last: &str) -> String {
 
 /// The upper end of the bucket that a response time falls into.
 fn bucket(ms: f64) -> String {
-    if ms >= MOST_MS {
+    if ms >= MAX_MS {
         // the bucket of all longer times has no upper end
         return i64::MAX.to_string();
     }

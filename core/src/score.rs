@@ -122,7 +122,8 @@ pub fn compare(answer: &Answer, truth: &Truth) -> Vec<Comparison> {
         }
     }
     if let Some((predicted, measured)) = answer.outages.as_ref().zip(truth.outages.as_ref()) {
-        outages::compare(answer, predicted, (measured, truth.simulated_seconds), &mut comparisons);
+        let lasted = truth.simulated_seconds;
+        outages::compare(answer, predicted, measured, lasted, &mut comparisons);
     }
     comparisons
 }

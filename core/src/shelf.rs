@@ -9,7 +9,9 @@ use foretell_scenarios::model::{Scenario, Storage};
 use foretell_sim::Drawn;
 use foretell_sorted::SortedMap;
 use foretell_units::Seed;
-use foretell_whatif::{Described, DescribedClient, Measurement, Shelf, measurement_fact};
+use foretell_whatif::{
+    Described, DescribedClient, Measurement, OperatorKnowledge, measurement_fact,
+};
 
 /// Number of requests of a described workload that are drawn for each client.
 const DRAWN: usize = 200_000;
@@ -35,7 +37,7 @@ pub(crate) fn measure_devices(facts: &mut Facts, scenario: &Scenario) {
 #[derive(Debug, Default)]
 pub struct PartsShelf;
 
-impl Shelf for PartsShelf {
+impl OperatorKnowledge for PartsShelf {
     fn measure(&mut self, name: &str, device: &Device) -> Option<Measurement> {
         Some(bench::measure(name, device))
     }

@@ -9,8 +9,8 @@ use std::fs::File;
 use cpu_time::ProcessTime;
 use foretell_learn::metrics::Scores;
 use foretell_learn::{
-    Cells, Dataset, Folds, SearchSettings, Spec, Table, Transform, default_ranges, out_of_fold,
-    tuned_out_of_fold,
+    Cells, Dataset, Folds, InnerFolds, SearchSettings, Spec, Table, Transform, default_ranges,
+    out_of_fold, tuned_out_of_fold,
 };
 use foretell_units::Seed;
 
@@ -49,7 +49,7 @@ fn main() {
                     Transform::of_target(log),
                     ranges,
                     &settings,
-                    (10, Seed(1)),
+                    InnerFolds { count: 10, seed: Seed(1) },
                 )
                 .expect("it can be searched");
                 let seconds = start.elapsed().as_secs_f64();

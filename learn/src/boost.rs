@@ -13,7 +13,7 @@ use crate::matrix::{Matrix, mean};
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct BoostSettings {
     /// Number of trees.
     pub(crate) trees: usize,
     /// Weight of each tree (the learning rate).
@@ -30,7 +30,7 @@ pub(crate) struct Settings {
     pub(crate) columns: Option<f64>,
 }
 
-impl Default for Settings {
+impl Default for BoostSettings {
     fn default() -> Self {
         Self { trees: 300, rate: 0.1, depth: 5, leaf: 5, leaves: None, rows: 0.5, columns: None }
     }
@@ -48,7 +48,7 @@ pub struct Boost {
 }
 
 /// Fits the trees for squared error.
-pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
+pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &BoostSettings) -> Boost {
     let base = mean(y);
     let mut left: Vec<f64> = y.iter().map(|y| y - base).collect();
     let trees = add_trees(x, settings, |grow| {
@@ -63,7 +63,7 @@ pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Boost {
 
 /// Fits the trees for the quantile at `share`. Trees are grown on the gradient of the pinball loss; each
 /// leaf's value is then set to the quantile of its residuals (Friedman 2001, section 4.4).
-pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f64) -> Boost {
+pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &BoostSettings, share: f64) -> Boost {
     let quantile = |values: &mut Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);
         let rank = (share * values.len() as f64).ceil().max(1.0) as usize;
@@ -72,7 +72,8 @@ pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f6
     let base = quantile(&mut y.to_vec());
     let mut left: Vec<f64> = y.iter().map(|y| y - base).collect();
     // a leaf needs enough rows to estimate a quantile far out
-    let settings = Settings { leaf: settings.leaf.max(20).min(y.len() / 4).max(1), ..*settings };
+    let settings =
+        BoostSettings { leaf: settings.leaf.max(20).min(y.len() / 4).max(1), ..*settings };
     let trees = add_trees(x, &settings, |grow| {
         let slopes: Vec<f64> =
             left.iter().map(|left| if *left < 0.0 { share - 1.0 } else { share }).collect();
@@ -97,7 +98,7 @@ pub(crate) fn fit_quantile(x: &Matrix, y: &[f64], settings: &Settings, share: f6
 /// Adds trees one after the other; `add` grows each of them on targets of its choice.
 fn add_trees(
     x: &Matrix,
-    settings: &Settings,
+    settings: &BoostSettings,
     mut add: impl FnMut(&mut dyn FnMut(&[f64]) -> Vec<grow::Node>) -> Tree,
 ) -> Vec<Tree> {
     let sorted = Sorted::new(x);
@@ -153,7 +154,7 @@ mod tests {
         let y: Vec<f64> = (0..2000).map(|row| columns[0][row] * columns[1][row]).collect();
         let x = Matrix::from_columns(&columns).unwrap();
         let train: Vec<usize> = (0..1500).collect();
-        let model = fit(&x.take_rows(&train), &y[..1500], &Settings::default());
+        let model = fit(&x.take_rows(&train), &y[..1500], &BoostSettings::default());
         let squares: f64 = (1500..2000)
             .map(|row| (model.predict_row(|column| x.get(row, column)) - y[row]).powi(2))
             .sum();

@@ -71,7 +71,8 @@ impl Candidate {
     /// If the model cannot be fitted, or a test lacks a feature or has a name that the model does not know.
     pub fn of<'t>(
         spec: &Spec,
-        (data, parts): (&Dataset, &Parts),
+        data: &Dataset,
+        parts: &Parts,
         training: &Training,
         tests: impl IntoIterator<Item = &'t Dataset>,
         jobs: NonZeroUsize,
@@ -144,7 +145,7 @@ mod tests {
             .map(|spec| {
                 let spec = spec.parse().unwrap();
                 let tests = [&other, &data];
-                Candidate::of(&spec, (&data, &parts), &training, tests, NonZeroUsize::MIN).unwrap()
+                Candidate::of(&spec, &data, &parts, &training, tests, NonZeroUsize::MIN).unwrap()
             })
             .collect();
         assert_eq!(Candidate::best(&candidates), 1);

@@ -9,9 +9,9 @@ use crate::dataset::Dataset;
 use crate::validate::{Part, Parts};
 
 /// An input with more values than this counts as continuous.
-const MOST_LEVELS: usize = 20;
+const MAX_LEVELS: usize = 20;
 /// Minimum number of different input combinations per level, for an input to count as having few levels.
-const LEAST_REPEATS: usize = 3;
+const MIN_REPEATS: usize = 3;
 
 /// Which part of the input space the rows cover.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -32,8 +32,8 @@ impl Coverage {
         let levels = (0..data.x.columns()).filter(numeric).filter_map(|column| {
             let values = data.x.column(column);
             let levels = levels(values);
-            let few = (2..=MOST_LEVELS).contains(&levels.len())
-                && levels.len() * LEAST_REPEATS <= inputs.different
+            let few = (2..=MAX_LEVELS).contains(&levels.len())
+                && levels.len() * MIN_REPEATS <= inputs.different
                 && levels.windows(2).any(|pair| pair[1] - pair[0] > 1.0 || pair[0].fract() != 0.0);
             let untested = parts.is_none_or(|parts| learned_all(values, parts));
             let name = &data.schema.features[owners[column]].name;

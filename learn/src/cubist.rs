@@ -28,7 +28,7 @@ pub use rules::{Condition, Rule};
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct CubistSettings {
     /// Maximum number of rules of a member.
     pub(crate) nsplits: usize,
     /// Number of members of the committee.
@@ -79,12 +79,12 @@ pub struct Cubist {
 }
 
 impl Cubist {
-    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &CubistSettings) -> Self {
         Self::fit_and_count(x, y, settings).0
     }
 
     /// The model, and the number of leaves of its largest tree before `nsplits` limited them.
-    fn fit_and_count(x: &Matrix, y: &[f64], settings: &Settings) -> (Self, usize) {
+    fn fit_and_count(x: &Matrix, y: &[f64], settings: &CubistSettings) -> (Self, usize) {
         let segments = Segments::new(x);
         let range = Range::of(y.iter().copied());
         let all = mean(y);
@@ -176,7 +176,7 @@ pub(crate) struct Committee {
 }
 
 impl Committee {
-    pub(crate) fn new(x: &Matrix, y: &[f64], test_x: &Matrix, settings: &Settings) -> Self {
+    pub(crate) fn new(x: &Matrix, y: &[f64], test_x: &Matrix, settings: &CubistSettings) -> Self {
         let (model, leaves) = Cubist::fit_and_count(x, y, settings);
         let sums = |x: &Matrix| -> Vec<Vec<f64>> {
             let mut sum = vec![0.0; x.rows()];

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroUsize;
 
-use foretell_input::{MOST_CELLS, MOST_COLUMNS};
+use foretell_input::{MAX_CELLS, MAX_COLUMNS};
 use foretell_sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ impl Schema {
     /// The features of other rows as a matrix. Columns are found by name; others are ignored.
     pub fn encode(&self, table: &Table) -> Result<Matrix, LearnError> {
         let (rows, wide) = (table.rows(), self.column_features().len());
-        if wide > MOST_COLUMNS || (rows as u64).saturating_mul(wide as u64) > MOST_CELLS {
+        if wide > MAX_COLUMNS || (rows as u64).saturating_mul(wide as u64) > MAX_CELLS {
             return Err(LearnError::TooLarge { rows, columns: wide });
         }
         let mut columns = Vec::new();

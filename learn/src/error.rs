@@ -67,7 +67,7 @@ pub enum LearnError {
     /// A column with more different names than are kept.
     #[error(
         "`{file}` line {line}, column `{column}`: it holds more than {} different names",
-        foretell_input::MOST_NAMES
+        foretell_input::MAX_NAMES
     )]
     TooManyNames {
         /// The file.
@@ -81,8 +81,8 @@ pub enum LearnError {
     #[error(
         "{rows} rows of {columns} columns, one for each name of a factor but the first, are more than \
          is learned from: {} columns and {} cells at most",
-        foretell_input::MOST_COLUMNS,
-        foretell_input::MOST_CELLS
+        foretell_input::MAX_COLUMNS,
+        foretell_input::MAX_CELLS
     )]
     TooLarge {
         /// Rows.

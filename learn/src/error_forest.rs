@@ -143,7 +143,7 @@ mod tests {
         let x = Matrix::from_columns(&columns).unwrap();
         let y: Vec<f64> =
             (0..200).map(|row| libm::log(1.0 + x.get(row, 0) * x.get(row, 1))).collect();
-        let (whole, _) = forest::out_of_bag(&x, &y, None, (20, 5));
+        let (whole, _) = forest::out_of_bag(&x, &y, None, 20, 5);
         let small = ErrorForest::of(whole.clone());
         for row in 0..200 {
             let at = |column| x.get(row, column);

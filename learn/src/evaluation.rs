@@ -13,7 +13,7 @@ use crate::model::Training;
 use crate::search::{SearchRange, SearchSettings};
 use crate::spec::Spec;
 use crate::transform::{Transform, View};
-use crate::tune::{Tuned, tuned_out_of_fold};
+use crate::tune::{InnerFolds, Tuned, tuned_out_of_fold};
 use crate::validate::{LeftOut, Part, Parts, left_out};
 
 /// Number of folds in which a search validates, inside the training rows of a fold.
@@ -63,7 +63,7 @@ impl HeldOut {
         seed: Seed,
     ) -> Result<Self, LearnError> {
         let ranges = |rows: usize| ranges(rows - rows / INNER_FOLDS);
-        let inner = (INNER_FOLDS, seed);
+        let inner = InnerFolds { count: INNER_FOLDS, seed };
         let tuned = tuned_out_of_fold(spec, data, folds, transform, ranges, settings, inner)?;
         let of_part = |(part, of): (usize, &Part)| -> Vec<LeftOut> {
             let of_row = |&row: &usize| {

@@ -223,7 +223,8 @@ pub fn learning_curve(
     data: &Dataset,
     parts: &Parts,
     training: &Training,
-    (shares, seed): (&[f64], Seed),
+    shares: &[f64],
+    seed: Seed,
     jobs: NonZeroUsize,
 ) -> Result<Vec<Learned>, LearnError> {
     let parts_count = parts.0.len();
@@ -323,7 +324,8 @@ mod tests {
             &data,
             &Parts::from(&folds),
             &Transform::None.into(),
-            (&[0.1, 1.0], Seed(1)),
+            &[0.1, 1.0],
+            Seed(1),
             NonZeroUsize::MIN,
         )
         .unwrap();

@@ -36,7 +36,8 @@ impl Explanation {
     /// If the model cannot be fitted, or there is no such feature.
     pub fn of(
         spec: &Spec,
-        (data, parts): (&Dataset, &Parts),
+        data: &Dataset,
+        parts: &Parts,
         training: &Training,
         features: &[String],
         seed: Seed,
@@ -52,7 +53,7 @@ impl Explanation {
             let of_feature = dependence(&trained, data, &feature)?;
             dependences.push((feature, of_feature));
         }
-        let curve = learning_curve(spec, data, parts, training, (&SHARES, seed), jobs)?;
+        let curve = learning_curve(spec, data, parts, training, &SHARES, seed, jobs)?;
         Ok(Self { importances, dependences, curve })
     }
 }

@@ -44,18 +44,23 @@ fn draw(rows: usize, groups: Option<&[Vec<usize>]>, stream: &mut Stream) -> Vec<
     counts
 }
 
+/// Limits of trees that grow to any depth.
+fn of_any_depth(min_split: usize, min_leaf: usize) -> Limits {
+    Limits { deepest: u32::MAX, ..Limits::new(min_split, min_leaf, 0.0) }
+}
+
 /// Grows trees and passes each on, with the number of times it drew each row.
 fn grow_trees(
     x: &Matrix,
     y: &[f64],
     groups: Option<&[Vec<usize>]>,
-    (trees, mtry): (usize, Option<usize>),
-    (min_split, min_leaf): (usize, usize),
+    trees: usize,
+    mtry: Option<usize>,
+    limits: Limits,
     mut show: impl FnMut(&Tree, &[u32]),
 ) -> Forest {
     let sorted = Sorted::new(x);
     let columns = mtry.unwrap_or_else(|| x.columns().div_ceil(3).max(8)).clamp(1, x.columns());
-    let limits = Limits { deepest: u32::MAX, ..Limits::new(min_split, min_leaf, 0.0) };
     let seed = Seed(0);
     let tree = |index: usize| {
         let mut stream = seed.child(index as u64).stream("learn/forest");
@@ -75,13 +80,14 @@ pub(crate) fn out_of_bag(
     x: &Matrix,
     y: &[f64],
     groups: Option<&[i64]>,
-    (trees, leaf): (usize, usize),
+    trees: usize,
+    leaf: usize,
 ) -> (Forest, Vec<f64>) {
     // a single group would be in every bag
     let groups = groups.map(folds::members).filter(|groups| groups.len() > 1);
     let mut sums = vec![(0.0, 0_u32); y.len()];
-    let sizes = (2 * leaf, leaf);
-    let forest = grow_trees(x, y, groups.as_deref(), (trees, None), sizes, |tree, counts| {
+    let limits = of_any_depth(2 * leaf, leaf);
+    let forest = grow_trees(x, y, groups.as_deref(), trees, None, limits, |tree, counts| {
         for (row, (sum, count)) in sums.iter_mut().enumerate() {
             if counts[row] == 0 {
                 *sum += tree.predict_row(|column| x.get(row, column));
@@ -115,9 +121,9 @@ impl Quantiles {
     /// whatever `minsplit` is.
     pub(crate) fn fit(x: &Matrix, y: &[f64], spec: &Spec) -> Self {
         let count = |name: &str| spec.value(name).map(|value| value as usize);
-        let wanted = (count("ntrees").unwrap_or(500), count("mtry"));
+        let (trees, mtry) = (count("ntrees").unwrap_or(500), count("mtry"));
         let leaf = QUANTILE_LEAF;
-        let forest = grow_trees(x, y, None, wanted, (2 * leaf, leaf), |_, _| {});
+        let forest = grow_trees(x, y, None, trees, mtry, of_any_depth(2 * leaf, leaf), |_, _| {});
         let rows = forest
             .trees
             .iter()
@@ -183,7 +189,7 @@ impl Forest {
         mtry: Option<usize>,
         min_split: usize,
     ) -> Self {
-        grow_trees(x, y, None, (trees, mtry), (min_split, 1), |_, _| {})
+        grow_trees(x, y, None, trees, mtry, of_any_depth(min_split, 1), |_, _| {})
     }
 
     /// Whether there are trees and all their columns exist.

@@ -73,7 +73,7 @@ impl Mean {
 /// Settings of the fit. Hyperparameters given here are where the fit starts, or the values used if nothing
 /// is fitted.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct GpSettings {
     pub(crate) kernel: Kernel,
     pub(crate) mean: Mean,
     pub(crate) length_scale: Option<f64>,
@@ -163,7 +163,7 @@ impl Gp {
         x: &Matrix,
         y: &[f64],
         owners: &[usize],
-        settings: &Settings,
+        settings: &GpSettings,
     ) -> Result<Self, LearnError> {
         let firsts = firsts(owners);
         let raw = with_firsts(x, &firsts);
@@ -258,8 +258,10 @@ impl Gp {
         let (point, scaled_point) = self.point(row);
         let with = self.hyperparameters.with_points(
             self.kernel,
-            (&point, &scaled_point),
-            (x, scaled),
+            &point,
+            &scaled_point,
+            x,
+            scaled,
             x.rows(),
         );
         self.target.mean + self.target.deviation * crate::matrix::dot(&with, &self.weights)
@@ -284,7 +286,7 @@ impl Gp {
     fn by_all(&self, point: &[f64], scaled_point: &[f64]) -> (f64, f64) {
         let Prepared { x, scaled, cholesky } = self.prepared();
         let at = &self.hyperparameters;
-        let with = at.with_points(self.kernel, (point, scaled_point), (x, scaled), x.rows());
+        let with = at.with_points(self.kernel, point, scaled_point, x, scaled, x.rows());
         let mean = crate::matrix::dot(&with, &self.weights);
         let prior = at.prior(point.iter().map(|value| value * value).sum());
         let cholesky = cholesky.get_or_init(|| Cholesky::new(at.of_points(self.kernel, x)));
@@ -315,7 +317,7 @@ impl Gp {
         rows.sort_unstable();
         let (x, scaled) = (x.take_rows(&rows), scaled.take_rows(&rows));
         let z: Vec<f64> = rows.iter().map(|&row| self.weights[row]).collect();
-        let with = at.with_points(self.kernel, (point, scaled_point), (&x, &scaled), count);
+        let with = at.with_points(self.kernel, point, scaled_point, &x, &scaled, count);
         let prior = at.prior(point.iter().map(|value| value * value).sum());
         let Some(cholesky) = Cholesky::new(at.of_points(self.kernel, &x)) else {
             return (0.0, prior);
@@ -463,7 +465,7 @@ pub(crate) fn choice(rows: usize, wanted: usize) -> Vec<usize> {
     all
 }
 
-fn start(settings: &Settings, inputs: usize, length: f64, noise: f64) -> Hyperparameters {
+fn start(settings: &GpSettings, inputs: usize, length: f64, noise: f64) -> Hyperparameters {
     Hyperparameters {
         signal_variance: settings.signal.unwrap_or(1.0),
         noise_variance: settings.noise.unwrap_or(noise),
@@ -476,7 +478,7 @@ fn start(settings: &Settings, inputs: usize, length: f64, noise: f64) -> Hyperpa
 }
 
 /// The hyperparameters with the largest likelihood found.
-fn maximise(x: &Matrix, z: &[f64], settings: &Settings) -> Option<Hyperparameters> {
+fn maximise(x: &Matrix, z: &[f64], settings: &GpSettings) -> Option<Hyperparameters> {
     let has_linear = settings.mean == Mean::Linear;
     let ln = |(low, high): (f64, f64)| (libm::log(low), libm::log(high));
     let mut bounds = vec![ln(SIGNAL), ln(NOISE)];

@@ -238,8 +238,7 @@ impl Intervals {
                     predicted[row] = fitted.predict_row(&values);
                     own[row] = fitted.deviation_row(&values).unwrap_or(1.0);
                     if let Some(unit) = &unit {
-                        locals[row] =
-                            Some(unit.at(fitted, &values, predicted[row], (level, floor)));
+                        locals[row] = Some(unit.at(fitted, &values, predicted[row], level, floor));
                     }
                 }
                 rows.extend(&test);
@@ -267,7 +266,7 @@ impl Intervals {
                 let sizes: Vec<f64> = misses.iter().map(|miss| libm::log(miss + least)).collect();
                 let groups = data.groups_of(&rows);
                 let (forest, expected) =
-                    forest::out_of_bag(&inputs, &sizes, groups.as_deref(), (TREES, LEAF));
+                    forest::out_of_bag(&inputs, &sizes, groups.as_deref(), TREES, LEAF);
                 for ((&row, miss), expected) in rows.iter().zip(&misses).zip(expected) {
                     errors[row] = miss / libm::exp(expected);
                 }
@@ -313,7 +312,7 @@ impl Intervals {
     /// The interval of a row in the model's unit; `seen` is the row as the model sees it, `row` as given.
     pub(crate) fn of_row(&self, model: &Model, seen: &[f64], row: &[f64], level: f64) -> Interval {
         let predicted = model.predict_row(seen);
-        let local = self.unit.at(model, seen, predicted, (self.level, self.floor));
+        let local = self.unit.at(model, seen, predicted, self.level, self.floor);
         let interval = if self.of_folds.is_empty() {
             let reach = quantile(self.errors(row, predicted), level) * local.unit;
             Interval {
@@ -373,7 +372,7 @@ impl Intervals {
 }
 
 impl LocalUnit {
-    fn at(&self, model: &Model, seen: &[f64], predicted: f64, (level, floor): (f64, f64)) -> Local {
+    fn at(&self, model: &Model, seen: &[f64], predicted: f64, level: f64, floor: f64) -> Local {
         let around = |unit| Local { centre: predicted, below: 0.0, above: 0.0, unit };
         let between = |low: f64, high: f64| {
             let unit = (high - low).abs() + floor;

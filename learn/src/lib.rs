@@ -69,7 +69,9 @@ pub use search::{Evaluated, SearchRange, SearchResult, SearchSettings, search};
 pub use spec::{Kind, Parameter, Rows, Spec, Values};
 pub use table::{Cells, Table};
 pub use transform::{Input, Transform, View};
-pub use tune::{Tuned, TunedOutOfFold, default_ranges, ranges_or_default, tune, tuned_out_of_fold};
+pub use tune::{
+    InnerFolds, Tuned, TunedOutOfFold, default_ranges, ranges_or_default, tune, tuned_out_of_fold,
+};
 pub use validate::{
     LeftOut, OutOfFold, Part, Parts, is_grid, left_out, out_of_fold, out_of_fold_with,
 };

@@ -26,9 +26,9 @@ use crate::moments::{Moments, Plane};
 use crate::segments::Segments;
 
 /// A node with fewer rows is not split.
-const LEAST_ROWS: usize = 4;
+const MIN_ROWS: usize = 4;
 /// A node whose deviation is below this share of all rows' deviation is not split either.
-const LEAST_DEVIATION: f64 = 0.05;
+const MIN_DEVIATION: f64 = 0.05;
 
 /// A column with a larger standardised coefficient is taken to be nearly collinear with others.
 const COLLINEAR: f64 = 1.5;
@@ -37,7 +37,7 @@ const EXACT: f64 = 1e-12;
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct M5Settings {
     /// Maximum number of splits of the grown tree; `None`: no limit.
     pub(crate) nsplits: Option<usize>,
     /// Quinlan's k of the smoothing.
@@ -92,7 +92,7 @@ struct Grower<'a> {
 }
 
 impl M5 {
-    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &M5Settings) -> Self {
         let mut grower = Grower { x, y, segments: Segments::new(x), nodes: Vec::new() };
         grower.grow(settings.nsplits.unwrap_or(usize::MAX));
         for node in (0..grower.nodes.len()).rev() {
@@ -167,7 +167,7 @@ impl Grower<'_> {
 
     fn grow(&mut self, most: usize) {
         let root = self.push((0, self.y.len()), None);
-        let least = LEAST_DEVIATION * self.nodes[root].deviation;
+        let least = MIN_DEVIATION * self.nodes[root].deviation;
         let mut open: Vec<(usize, Cut)> = Vec::new();
         open.extend(self.cut(root, least).map(|cut| (root, cut)));
         let mut splits = 0;
@@ -200,7 +200,7 @@ impl Grower<'_> {
     fn cut(&self, node: usize, least: f64) -> Option<Cut> {
         let Node { range, mean, deviation, .. } = self.nodes[node];
         let rows = range.1 - range.0;
-        if rows < LEAST_ROWS || deviation < least || deviation <= 0.0 {
+        if rows < MIN_ROWS || deviation < least || deviation <= 0.0 {
             return None;
         }
         // more than a fifth on each side
@@ -368,7 +368,7 @@ fn simplified(moments: &Moments, rows: usize) -> (Vec<usize>, Vec<f64>, f64) {
 mod tests {
     use super::*;
 
-    const SETTINGS: Settings = Settings { nsplits: None, smoothing: 0.0, prune: true };
+    const SETTINGS: M5Settings = M5Settings { nsplits: None, smoothing: 0.0, prune: true };
 
     fn fitted(y: impl Fn(f64, f64) -> f64) -> (M5, f64) {
         let a: Vec<f64> = (0..200).map(f64::from).collect();

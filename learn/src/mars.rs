@@ -100,7 +100,7 @@ impl Basis {
 
 /// Settings of the fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct MarsSettings {
     /// Maximum number of hinges in a term.
     pub(crate) degree: usize,
     /// Maximum number of terms of the forward pass; `None`: min(200, max(20, 2p)) + 1.
@@ -119,7 +119,7 @@ pub(crate) struct Settings {
     pub(crate) end_span: usize,
 }
 
-impl Settings {
+impl MarsSettings {
     pub(crate) fn nodes(&self, columns: usize) -> usize {
         self.nnodes.unwrap_or_else(|| (2 * columns).clamp(20, 200) + 1)
     }
@@ -141,13 +141,13 @@ pub struct Mars {
 }
 
 impl Mars {
-    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+    pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &MarsSettings) -> Self {
         let forward = Forward::run(x, y, settings);
         Self::prune(x, y, settings, forward.terms())
     }
 
     /// Prunes the terms of a forward pass.
-    pub(crate) fn prune(x: &Matrix, y: &[f64], settings: &Settings, terms: &[Basis]) -> Self {
+    pub(crate) fn prune(x: &Matrix, y: &[f64], settings: &MarsSettings, terms: &[Basis]) -> Self {
         let backward = Backward::run(x, y, terms);
         let kept = backward.choose(settings.nprune, settings.price());
         Self::of_terms(x, y, terms, &kept, settings.price())
@@ -222,7 +222,7 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    pub(crate) fn new(x: &Matrix, y: &[f64], widest: &Settings) -> Self {
+    pub(crate) fn new(x: &Matrix, y: &[f64], widest: &MarsSettings) -> Self {
         Self { forward: Forward::run(x, y, widest) }
     }
 
@@ -241,7 +241,7 @@ impl Sweep {
         x: &Matrix,
         y: &[f64],
         backward: &Backward,
-        settings: &Settings,
+        settings: &MarsSettings,
     ) -> Mars {
         let kept = backward.choose(settings.nprune, settings.price());
         Mars::of_terms(x, y, self.forward.terms(), &kept, settings.price())

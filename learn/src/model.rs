@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use foretell_input::{Limit, MOST_COLUMNS, limited};
+use foretell_input::{Limit, MAX_COLUMNS, limited};
 use serde::{Deserialize, Serialize};
 
 use crate::LearnError;
@@ -337,8 +337,8 @@ impl Trained {
     /// Checks that predictions cannot panic, even if the file was tampered with.
     fn check(&self) -> Result<(), String> {
         let columns = self.schema.column_features().len();
-        if columns > MOST_COLUMNS {
-            return Err(format!("it has {columns} columns; {MOST_COLUMNS} are known at most"));
+        if columns > MAX_COLUMNS {
+            return Err(format!("it has {columns} columns; {MAX_COLUMNS} are known at most"));
         }
         let inputs = self.view.count(columns);
         let intervals = self.intervals.as_ref();

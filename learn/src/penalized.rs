@@ -126,7 +126,7 @@ impl Standard {
 
 /// How a penalized model is fitted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct PenalizedSettings {
     /// The penalty; `None`: the best of the path.
     pub(crate) lambda: Option<f64>,
     /// The share of the L1 penalty.
@@ -262,7 +262,12 @@ fn relative_weights(y: &[f64]) -> Vec<f64> {
 }
 
 /// The model for one λ, or for the best of a path.
-pub(crate) fn fit(x: &Matrix, y: &[f64], settings: &Settings, rows: &Rows<'_>) -> LinearModel {
+pub(crate) fn fit(
+    x: &Matrix,
+    y: &[f64],
+    settings: &PenalizedSettings,
+    rows: &Rows<'_>,
+) -> LinearModel {
     let all: Vec<usize> = (0..x.columns()).collect();
     let folds = if settings.lambda.is_none() { rows.inner_folds(x.rows()) } else { None };
     let fitter = Fitter::new(x, y, settings.relative, folds.as_ref());

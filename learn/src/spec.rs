@@ -130,7 +130,7 @@ impl Rows<'_> {
 }
 
 const YES_NO: Values = Values::Words(&["false", "true"]);
-const MOST: u32 = 1_000_000;
+const MAX_WHOLE: u32 = 1_000_000;
 
 const fn parameter(
     name: &'static str,
@@ -221,7 +221,7 @@ impl Kind {
         ];
         const PCA: &[Parameter] = &[parameter(
             "components",
-            Values::Whole(1, MOST),
+            Values::Whole(1, MAX_WHOLE),
             Some(10.0),
             None,
             "number of principal components that are the inputs of the regression",
@@ -255,10 +255,10 @@ impl Kind {
             parameter("ntrees", Values::Whole(1, 100_000), Some(300.0), None, "trees"),
             parameter("rate", Values::Real(1e-6, 1.0), Some(0.1), None, "weight of each tree"),
             parameter("depth", Values::Whole(1, 30), Some(5.0), None, "levels of a tree"),
-            parameter("minleaf", Values::Whole(1, MOST), Some(5.0), None, "rows of a leaf"),
+            parameter("minleaf", Values::Whole(1, MAX_WHOLE), Some(5.0), None, "rows of a leaf"),
             parameter(
                 "leaves",
-                Values::Whole(2, MOST),
+                Values::Whole(2, MAX_WHOLE),
                 None,
                 None,
                 "maximum number of leaves of a tree; the best splits are made first; derived: as many as \
@@ -380,21 +380,21 @@ impl Kind {
             ),
             parameter(
                 "fast_k",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 Some(20.0),
                 None,
                 "number of parents that a forward step tries (earth's fast.k); 0: all",
             ),
             parameter(
                 "minspan",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 Some(0.0),
                 None,
                 "number of rows between knots; 0: by Friedman's equation 43",
             ),
             parameter(
                 "endspan",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 Some(0.0),
                 None,
                 "number of rows without a knot at each end; 0: by Friedman's equation 45",
@@ -403,7 +403,7 @@ impl Kind {
         const CART: &[Parameter] = &[
             parameter(
                 "minsplit",
-                Values::Whole(2, MOST),
+                Values::Whole(2, MAX_WHOLE),
                 Some(20.0),
                 Some((2.0, 400.0)),
                 "minimum number of rows of a node that is split; a leaf has at least round(minsplit / 3)",
@@ -426,19 +426,19 @@ impl Kind {
             ),
         ];
         const TREE: &[Parameter] =
-            &[parameter("minleaf", Values::Whole(1, MOST), Some(1.0), None, "rows of a leaf")];
+            &[parameter("minleaf", Values::Whole(1, MAX_WHOLE), Some(1.0), None, "rows of a leaf")];
         const FOREST: &[Parameter] = &[
             parameter("ntrees", Values::Whole(1, 100_000), Some(500.0), None, "trees"),
             parameter(
                 "mtry",
-                Values::Whole(1, MOST),
+                Values::Whole(1, MAX_WHOLE),
                 None,
                 None,
                 "columns that a node may split on; derived: a third, at least 8",
             ),
             parameter(
                 "minsplit",
-                Values::Whole(2, MOST),
+                Values::Whole(2, MAX_WHOLE),
                 Some(forest::MIN_SPLIT as f64),
                 None,
                 "minimum number of rows of a node that is split",
@@ -447,7 +447,7 @@ impl Kind {
         const M5: &[Parameter] = &[
             parameter(
                 "nsplits",
-                Values::Whole(0, MOST),
+                Values::Whole(0, MAX_WHOLE),
                 None,
                 Some((2.0, 400.0)),
                 "maximum number of splits of the grown tree; derived: all that lower the deviation",
@@ -470,7 +470,7 @@ impl Kind {
         const CUBIST: &[Parameter] = &[
             parameter(
                 "nsplits",
-                Values::Whole(1, MOST),
+                Values::Whole(1, MAX_WHOLE),
                 Some(100.0),
                 Some((2.0, 400.0)),
                 "maximum number of rules of a member (R: rules)",
@@ -624,8 +624,8 @@ impl Spec {
         self.value(name).is_some_and(|value| value > 0.0)
     }
 
-    pub(crate) fn mars(&self) -> mars::Settings {
-        mars::Settings {
+    pub(crate) fn mars(&self) -> mars::MarsSettings {
+        mars::MarsSettings {
             degree: self.count("degree").unwrap_or(2),
             nnodes: self.count("nnodes"),
             threshold: self.value("threshold").unwrap_or(0.001),
@@ -637,16 +637,16 @@ impl Spec {
         }
     }
 
-    pub(crate) fn cubist(&self) -> cubist::Settings {
-        cubist::Settings {
+    pub(crate) fn cubist(&self) -> cubist::CubistSettings {
+        cubist::CubistSettings {
             nsplits: self.count("nsplits").unwrap_or(100),
             ntrees: self.count("ntrees").unwrap_or(1),
             ninstances: self.count("ninstances").unwrap_or(0),
         }
     }
 
-    pub(crate) fn gp(&self) -> gp::Settings {
-        gp::Settings {
+    pub(crate) fn gp(&self) -> gp::GpSettings {
+        gp::GpSettings {
             kernel: gp::Kernel::ALL[self.count("kernel").unwrap_or(0)],
             mean: gp::Mean::ALL[self.count("mean").unwrap_or(0)],
             length_scale: self.value("length_scale"),
@@ -659,9 +659,9 @@ impl Spec {
         }
     }
 
-    pub(crate) fn boost(&self) -> boost::Settings {
-        let usual = boost::Settings::default();
-        boost::Settings {
+    pub(crate) fn boost(&self) -> boost::BoostSettings {
+        let usual = boost::BoostSettings::default();
+        boost::BoostSettings {
             trees: self.count("ntrees").unwrap_or(usual.trees),
             rate: self.value("rate").unwrap_or(usual.rate),
             depth: self.value("depth").map_or(usual.depth, |depth| depth as u32),
@@ -702,7 +702,7 @@ impl Spec {
             &alone
         };
         let (lambda, relative) = (self.value("lambda"), self.yes("relative"));
-        let penalty = |alpha| penalized::Settings { lambda, alpha, relative };
+        let penalty = |alpha| penalized::PenalizedSettings { lambda, alpha, relative };
         Ok(match self.kind {
             Kind::Lrm => Model::Linear(LinearModel::fit(x, y, self.yes("interactions"), owners)),
             Kind::Ridge => Model::Linear(penalized::fit(x, y, &penalty(0.0), rows)),
@@ -730,7 +730,7 @@ impl Spec {
             Kind::M5 => Model::M5(M5::fit(
                 x,
                 y,
-                &m5::Settings {
+                &m5::M5Settings {
                     nsplits: self.count("nsplits"),
                     smoothing: self.value("smoothing").unwrap_or(15.0),
                     prune: self.yes("prune"),
@@ -741,7 +741,7 @@ impl Spec {
             Kind::TwoLevel => {
                 let first = First::ALL[self.count("first").unwrap_or(0)];
                 let second = Second::ALL[self.count("second").unwrap_or(0)];
-                two_level::fit(x, y, (first, second), self.value("alpha"), rows)?
+                two_level::fit(x, y, first, second, self.value("alpha"), rows)?
             }
             Kind::Gp => Model::Gp(Gp::fit(x, y, owners, &self.gp())?),
             Kind::Boost => Model::Boost(boost::fit(x, y, &self.boost())),

@@ -8,7 +8,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use foretell_input::{MOST_NAMES, Rows};
+use foretell_input::{MAX_NAMES, Rows};
 use foretell_sorted::{SortedMap, SortedSet};
 
 use crate::LearnError;
@@ -275,7 +275,7 @@ impl Column {
                     let line = *first_line;
                     return Err(CellFault::NotANumber { line, cell, factor_possible: true });
                 }
-                if codes.len() >= MOST_NAMES && !codes.contains_key(cell) {
+                if codes.len() >= MAX_NAMES && !codes.contains_key(cell) {
                     return Err(CellFault::TooManyNames { line });
                 }
                 rows.push(code(codes, cell));

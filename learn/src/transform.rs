@@ -525,7 +525,7 @@ fn error(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
 fn unlikelihood(spec: &Spec, data: &Dataset, view: &View) -> Result<f64, LearnError> {
     let y = view.target(&data.y)?;
     let owners = view.owners(&data.schema.column_features());
-    let settings = gp::Settings { is_quick: true, ..spec.gp() };
+    let settings = gp::GpSettings { is_quick: true, ..spec.gp() };
     let gp = Gp::fit(&view.apply(&data.x), &y, &owners, &settings)?;
     // z = (y − m)/d or (ln y − m)/d: dz/dy = 1/d or 1/(d·y)
     let slopes = y.len() as f64 * libm::log(gp.target.deviation);

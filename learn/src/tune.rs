@@ -192,7 +192,8 @@ impl Prepared {
         let nnodes = settings.nodes(self.train.x.columns());
         let sweep = self.sweep.get_or_init(|| {
             let most = self.nnodes.map_or(nnodes, |most| most.max(nnodes));
-            let widest = crate::mars::Settings { nnodes: Some(most), threshold: 0.0, ..settings };
+            let widest =
+                crate::mars::MarsSettings { nnodes: Some(most), threshold: 0.0, ..settings };
             Sweep::new(&self.train.x, &self.train.y, &widest)
         });
         let terms = sweep.terms(nnodes, settings.threshold);
@@ -218,7 +219,7 @@ impl Prepared {
         let serving = || lock().iter().find(|known| known.serves(settings.nsplits)).cloned();
         let committee = serving().unwrap_or_else(|| {
             let ntrees = self.ntrees.max(settings.ntrees);
-            let widest = crate::cubist::Settings { ntrees, ninstances: 0, ..settings };
+            let widest = crate::cubist::CubistSettings { ntrees, ninstances: 0, ..settings };
             let made =
                 Arc::new(Committee::new(&self.train.x, &self.train.y, &self.test.x, &widest));
             lock().push(Arc::clone(&made));
@@ -230,14 +231,23 @@ impl Prepared {
 }
 
 /// Out-of-fold predictions of models with searched parameters, and the results of the searches. Each
-/// search uses only the training rows of its model, in `inner` random folds drawn from `seed`, or in as
-/// many as there are groups.
+/// search uses only the training rows of its model, in [`InnerFolds`], or in as many folds as there are
+/// groups.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TunedOutOfFold {
     /// Predictions for all rows, in the target's unit.
     pub predicted: Vec<f64>,
     /// By fold: the search on the rows of the other folds.
     pub searches: Vec<Tuned>,
+}
+
+/// The random folds in which a search evaluates parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InnerFolds {
+    /// Their number.
+    pub count: usize,
+    /// What they are drawn from.
+    pub seed: foretell_units::Seed,
 }
 
 /// See [`TunedOutOfFold`]. `ranges` returns the ranges to search for a number of rows.
@@ -248,7 +258,7 @@ pub fn tuned_out_of_fold(
     transform: Transform,
     ranges: impl Fn(usize) -> Vec<SearchRange>,
     settings: &SearchSettings,
-    (inner, seed): (usize, foretell_units::Seed),
+    inner: InnerFolds,
 ) -> Result<TunedOutOfFold, LearnError> {
     if folds.rows() != data.y.len() {
         let what = "folds".to_owned();
@@ -259,13 +269,13 @@ pub fn tuned_out_of_fold(
     for fold in 0..folds.count() {
         let (train, test) = folds.split(fold);
         let part = data.take_rows(&train);
-        let seed = seed.child(fold as u64);
+        let seed = inner.seed.child(fold as u64);
         let inner = match &part.groups {
             Some(groups) => {
-                let inner = inner.min(crate::folds::different(groups).len());
-                Folds::random_by_group(groups, inner, seed)?
+                let count = inner.count.min(crate::folds::different(groups).len());
+                Folds::random_by_group(groups, count, seed)?
             }
-            None => Folds::random(train.len(), inner, seed)?,
+            None => Folds::random(train.len(), inner.count, seed)?,
         };
         let view = View::choose(spec, &part, transform)?;
         let (viewed, is_log) = (view.dataset(&part), view.log_target);

@@ -74,7 +74,8 @@ impl Second {
 pub(crate) fn fit(
     x: &Matrix,
     y: &[f64],
-    (first, second): (First, Second),
+    first: First,
+    second: Second,
     alpha: Option<f64>,
     rows: &Rows<'_>,
 ) -> Result<Model, LearnError> {
@@ -114,7 +115,7 @@ pub(crate) fn fit(
             Model::Linear(fitter.fit(&kept, choice.lambda, LASSO))
         }
         Second::Boost => {
-            let model = boost::fit(&x.take_columns(&kept), y, &boost::Settings::default());
+            let model = boost::fit(&x.take_columns(&kept), y, &boost::BoostSettings::default());
             Model::Selected(Selected { columns: kept, model: Box::new(Model::Boost(model)) })
         }
     })
@@ -176,7 +177,7 @@ mod tests {
         let (x, y) = data();
         for first in First::ALL {
             for second in [Second::Lasso, Second::Relative, Second::Adaptive] {
-                let model = fit(&x, &y, (first, second), None, &Rows::default()).unwrap();
+                let model = fit(&x, &y, first, second, None, &Rows::default()).unwrap();
                 let Model::Linear(model) = model else { panic!("it is linear") };
                 let used = used(&model);
                 assert!(used.contains(&4) && used.contains(&11), "{first:?} {second:?} {used:?}");
@@ -243,8 +244,8 @@ mod tests {
             let mut stream = Seed(seed).stream("two-level/loads");
             let (x, y) = loads(200, false, &mut stream);
             let (larger, truth) = loads(100, true, &mut stream);
-            for (levels, errors) in levels.into_iter().zip(&mut errors) {
-                let model = fit(&x, &y, levels, None, &Rows::default()).unwrap();
+            for ((first, second), errors) in levels.into_iter().zip(&mut errors) {
+                let model = fit(&x, &y, first, second, None, &Rows::default()).unwrap();
                 let predicted = model.predict(&larger);
                 let rows = predicted.iter().zip(&truth).filter(|(_, truth)| **truth > 0.0);
                 errors.extend(rows.map(|(predicted, truth)| (predicted / truth - 1.0).abs()));
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn what_nothing_tells_is_predicted_by_its_mean() {
         let (x, _) = data();
-        let model = fit(&x, &[7.0; 200], (First::Lasso, Second::Adaptive), None, &Rows::default());
+        let model = fit(&x, &[7.0; 200], First::Lasso, Second::Adaptive, None, &Rows::default());
         let Model::Linear(model) = model.unwrap() else { panic!("it is linear") };
         let predicted = model.predict_row(&[0.5; 20]);
         assert!((predicted - 7.0).abs() < 1e-9, "{predicted}");

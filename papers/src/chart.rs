@@ -18,7 +18,7 @@ impl OfSheet for Chart {
     fn measured_only(&mut self, sheet: &Sheet, metric: &str, series: &[&str]) {
         for (index, name) in series.iter().enumerate() {
             let found = rows(sheet, metric, name, |row| Some(row.measured));
-            self.points((*name).to_owned(), (index, false), found);
+            self.points((*name).to_owned(), index, false, found);
         }
     }
 
@@ -28,9 +28,9 @@ impl OfSheet for Chart {
                 if series.len() == 1 { what.to_owned() } else { format!("{name}, {what}") }
             };
             let found = rows(sheet, metric, name, |row| Some(row.measured));
-            self.points(label("measured"), (index, false), found);
+            self.points(label("measured"), index, false, found);
             let found = rows(sheet, metric, name, |row| row.predicted.first().copied());
-            self.points(label("predicted"), (index, true), found);
+            self.points(label("predicted"), index, true, found);
         }
     }
 
@@ -41,7 +41,7 @@ impl OfSheet for Chart {
                 row.error(index).map(|error| Spread { mean: 100.0 * error, deviation: 0.0 })
             };
             let colour = self.count() / names.len();
-            self.points(label, (colour, index > 0), rows(sheet, metric, series, of));
+            self.points(label, colour, index > 0, rows(sheet, metric, series, of));
         }
     }
 }

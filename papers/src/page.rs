@@ -33,11 +33,13 @@ impl Page {
     /// Adds a claim; `why` is the reason if it does not hold, where figures of this run show one.
     pub(crate) fn claim(
         &mut self,
-        statement: (&'static str, &'static str),
+        figure: &'static str,
+        statement: &'static str,
         found: (bool, String),
         why: Option<String>,
     ) {
-        self.claims.push(Claim::new(statement, found, why));
+        let (holds, ours) = found;
+        self.claims.push(Claim::new(figure, statement, holds, ours, why));
     }
 
     /// Adds a picture.

@@ -65,8 +65,10 @@ impl Claim {
     /// A claim with our result. `why` is the reason if it does not hold, only where figures of this run show
     /// it.
     pub(crate) fn new(
-        (figure, statement): (&'static str, &'static str),
-        (holds, ours): (bool, String),
+        figure: &'static str,
+        statement: &'static str,
+        holds: bool,
+        ours: String,
         why: Option<String>,
     ) -> Self {
         let why = (!holds).then(|| why.unwrap_or_else(|| NOT_KNOWN.to_owned()));
@@ -134,7 +136,8 @@ impl Sheet {
         found: (bool, String),
         why: Option<String>,
     ) {
-        self.claims.push(Claim::new((figure, claim), found, why));
+        let (holds, ours) = found;
+        self.claims.push(Claim::new(figure, claim, holds, ours, why));
     }
 
     /// Adds a picture.

@@ -162,8 +162,10 @@ fn overall(all: &[Comparison]) -> Claim {
         format!("{off} of the {} that are farther off are of {figure}", all.len() - good)
     });
     Claim::new(
-        ("Section I", "predictions are less than 15 % off in almost all cases"),
-        (holds, format!("{good} of {} comparisons of Figures 5 to 11", all.len())),
+        "Section I",
+        "predictions are less than 15 % off in almost all cases",
+        holds,
+        format!("{good} of {} comparisons of Figures 5 to 11", all.len()),
         farthest,
     )
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::source::{Place, Source, SourceKind, Sources};
 
 /// Maximum number of errors shown; further ones are only counted, because users want to see the first ones.
-pub const MOST_ERRORS: usize = 20;
+pub const MAX_ERRORS: usize = 20;
 
 /// One error in a scenario, and its place.
 #[derive(Clone, Debug, Error, Diagnostic)]
@@ -125,12 +125,12 @@ pub struct ScenarioErrors {
 impl ScenarioErrors {
     /// The first of these errors, and the number of the others; `None` if there are none.
     pub fn collect(mut errors: Vec<ScenarioError>) -> Option<Self> {
-        let left_out = errors.len().saturating_sub(MOST_ERRORS);
-        errors.truncate(MOST_ERRORS);
+        let left_out = errors.len().saturating_sub(MAX_ERRORS);
+        errors.truncate(MAX_ERRORS);
         (!errors.is_empty()).then_some(Self { errors, left_out })
     }
 
-    /// The errors, at most [`MOST_ERRORS`].
+    /// The errors, at most [`MAX_ERRORS`].
     pub fn errors(&self) -> &[ScenarioError] {
         &self.errors
     }
@@ -249,7 +249,7 @@ impl Problems {
 
     /// Whether no more are kept: a damaged file can have a problem at every byte.
     pub(crate) fn is_full(&self) -> bool {
-        self.found.len() >= 50 * MOST_ERRORS
+        self.found.len() >= 50 * MAX_ERRORS
     }
 
     pub(crate) fn add_all(&mut self, problems: Vec<Problem>) {
@@ -269,9 +269,9 @@ impl Problems {
     /// The problems as errors in the order of the text, with their excerpts; `None` if there are none.
     pub(crate) fn into_errors(mut self, sources: &Sources) -> Option<ScenarioErrors> {
         self.found.sort_by_key(|problem| problem.place.start);
-        let left_out = self.found.len().saturating_sub(MOST_ERRORS);
+        let left_out = self.found.len().saturating_sub(MAX_ERRORS);
         let errors: Vec<_> =
-            self.found.into_iter().take(MOST_ERRORS).map(|p| sources.error(p)).collect();
+            self.found.into_iter().take(MAX_ERRORS).map(|p| sources.error(p)).collect();
         (!errors.is_empty()).then_some(ScenarioErrors { errors, left_out })
     }
 }

@@ -59,7 +59,7 @@ pub use check::TRACE_FORMATS;
 pub use device::{curves_file, drive_file};
 pub use document::Document;
 pub use effect::Idle;
-pub use error::{MOST_ERRORS, ScenarioError, ScenarioErrors};
+pub use error::{MAX_ERRORS, ScenarioError, ScenarioErrors};
 pub use names::meant;
 pub use plain_toml::in_plain_words;
 pub use profiles::ProfileKind;

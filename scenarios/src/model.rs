@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foretell_algorithms::crush::{ClusterMap, Osd, Pg, Pool, PoolKind, Workspace};
 use foretell_algorithms::distribution::Distribution;
 pub use foretell_algorithms::io_scheduler::SchedulerKind as Scheduler;
-use foretell_algorithms::node::Settings;
+use foretell_algorithms::node::NodeSettings;
 pub use foretell_algorithms::node::WritePolicy;
 use foretell_algorithms::{codec, placement};
 use foretell_sorted::SortedMap;
@@ -441,10 +441,10 @@ impl Storage {
     /// # Panics
     ///
     /// If the policy is unknown: the scenario must have been checked.
-    pub fn settings(&self, reserved: Bytes) -> Settings {
+    pub fn settings(&self, reserved: Bytes) -> NodeSettings {
         let cache = &self.cache;
         let capacity = self.capacities().min();
-        Settings {
+        NodeSettings {
             policy: cache.policy.parse().expect("the scenario was checked"),
             cache: cache.size.saturating_sub(reserved),
             page: cache.page,
@@ -568,12 +568,17 @@ impl CpuProfile {
     }
 
     /// Time to encrypt and encode `size` bytes, which are whole blocks.
-    pub fn seal(&self, cipher: codec::Cipher, encoding: codec::Encoding, size: Bytes) -> SimSpan {
+    pub fn encode_time(
+        &self,
+        cipher: codec::Cipher,
+        encoding: codec::Encoding,
+        size: Bytes,
+    ) -> SimSpan {
         cipher_time(self.encrypt, cipher, size) + self.coding(size, encoding.passes() as u64)
     }
 
     /// Time to decrypt and decode `size` bytes, with `missing` data fragments per block that were not read.
-    pub fn open(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
+    pub fn decode_time(&self, cipher: codec::Cipher, missing: u64, size: Bytes) -> SimSpan {
         cipher_time(self.decrypt, cipher, size) + self.coding(size, missing)
     }
 
@@ -674,7 +679,7 @@ impl Uplinks {
 impl Switch {
     /// The smallest useful buffer: two full segments, of 1538 bytes on the wire each. With less
     /// than one nothing would get through.
-    pub const LEAST_BUFFER: Bytes = Bytes::kib(4);
+    pub const MIN_BUFFER: Bytes = Bytes::kib(4);
 
     /// Only links: nothing is dropped and no window is full.
     pub const QUEUE: Self = Self {

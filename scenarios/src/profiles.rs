@@ -79,13 +79,13 @@ const DEVICES: &[(&str, &str)] = files!(
 
 /// The directory beside a scenario, where its own profiles are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct ProfileDirectory<'a> {
     directory: &'a Path,
     /// Whether links must not lead out of it.
     is_confined: bool,
 }
 
-impl<'a> From<&'a Path> for Beside<'a> {
+impl<'a> From<&'a Path> for ProfileDirectory<'a> {
     fn from(directory: &'a Path) -> Self {
         Self { directory, is_confined: false }
     }
@@ -93,15 +93,17 @@ impl<'a> From<&'a Path> for Beside<'a> {
 
 impl Sources {
     /// Where profiles are found of a scenario whose files are found from `base`.
-    pub(crate) fn beside<'a>(&'a self, base: &'a Path) -> Beside<'a> {
+    pub(crate) fn beside<'a>(&'a self, base: &'a Path) -> ProfileDirectory<'a> {
         match &self.confined {
-            Some(confined) => Beside { directory: &confined.directory, is_confined: true },
+            Some(confined) => {
+                ProfileDirectory { directory: &confined.directory, is_confined: true }
+            }
             None => base.into(),
         }
     }
 }
 
-impl Beside<'_> {
+impl ProfileDirectory<'_> {
     /// The path of a file, and whether it may be read.
     fn file(self, name: &Path) -> (PathBuf, bool) {
         let path = self.directory.join(name);
@@ -194,13 +196,13 @@ impl<'a> Profiles<'a> {
 pub(crate) fn text_of(
     kind: ProfileKind,
     name: &str,
-    beside: Beside<'_>,
+    directory: ProfileDirectory<'_>,
 ) -> Result<Option<(String, String)>, (PathBuf, std::io::Error)> {
     if !is_profile_name(name) {
         return Ok(None);
     }
     let below = Path::new(kind.directory()).join(format!("{name}.toml"));
-    let (file, may_be_read) = beside.file(&below);
+    let (file, may_be_read) = directory.file(&below);
     // a file of that name is meant even if it cannot be read
     if may_be_read && std::fs::symlink_metadata(&file).is_ok_and(|there| !there.is_dir()) {
         return match foretell_input::text(&file, Limit::SCENARIO) {
@@ -236,10 +238,14 @@ pub(crate) fn read(
 }
 
 /// Names of all profiles: in the scenario, beside it, in the program.
-pub(crate) fn known(kind: ProfileKind, section: Option<&Table>, beside: Beside<'_>) -> Vec<String> {
+pub(crate) fn known(
+    kind: ProfileKind,
+    section: Option<&Table>,
+    directory: ProfileDirectory<'_>,
+) -> Vec<String> {
     let mut names: Vec<String> =
         section.into_iter().flat_map(Table::keys).map(str::to_owned).collect();
-    let (directory, may_be_read) = beside.file(Path::new(kind.directory()));
+    let (directory, may_be_read) = directory.file(Path::new(kind.directory()));
     let files = may_be_read.then(|| std::fs::read_dir(directory)).into_iter().flatten();
     let files = files.flatten().flatten();
     names

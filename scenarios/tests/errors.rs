@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use foretell_scenarios::{Document, MOST_ERRORS, ScenarioErrors};
+use foretell_scenarios::{Document, MAX_ERRORS, ScenarioErrors};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, ThemeStyles};
 
 const GOOD: &str = include_str!("good.toml");
@@ -739,7 +739,7 @@ fn independent_errors_are_all_reported_in_their_order() {
 fn no_more_errors_are_shown_than_can_be_read() {
     let many: Vec<String> = (0..100).map(|n| format!("wrong{n} = 1\n")).collect();
     let errors = errors_of(&format!("{}{GOOD}", many.concat()), Path::new("")).unwrap();
-    assert_eq!((errors.errors().len(), errors.left_out()), (MOST_ERRORS, 80));
+    assert_eq!((errors.errors().len(), errors.left_out()), (MAX_ERRORS, 80));
     assert!(errors.lines().ends_with("... and 80 more"));
 }
 

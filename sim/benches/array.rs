@@ -21,7 +21,7 @@ fn shipped() -> Spec {
 
 /// Keeps 64 operations outstanding on a working set of `mib` MiB. The first `warm` operations are not
 /// timed.
-fn run(what: &str, reads: f64, random: bool, mib: u64, (warm, count): (u64, u64)) {
+fn run(what: &str, reads: f64, random: bool, mib: u64, warm: u64, count: u64) {
     let mut stream = Seed(3).stream("bench");
     let range = (mib << 20) / 4096;
     let mut place = 0;
@@ -71,11 +71,11 @@ fn run(what: &str, reads: f64, random: bool, mib: u64, (warm, count): (u64, u64)
 fn main() {
     let million = 1_000_000;
 
-    run("reads in the cache", 1.0, true, 64, (million, 4 * million));
-    run("writes in the write cache", 0.0, true, 512, (million, 4 * million));
-    run("half and half in the caches", 0.5, true, 512, (million, 4 * million));
-    run("sequential reads", 1.0, false, 100_000, (200_000, million));
-    run("sequential writes", 0.0, false, 100_000, (million, 2 * million));
-    run("random reads", 1.0, true, 800_000, (20_000, 200_000));
-    run("random writes, destaged", 0.0, true, 800_000, (600_000, 200_000));
+    run("reads in the cache", 1.0, true, 64, million, 4 * million);
+    run("writes in the write cache", 0.0, true, 512, million, 4 * million);
+    run("half and half in the caches", 0.5, true, 512, million, 4 * million);
+    run("sequential reads", 1.0, false, 100_000, 200_000, million);
+    run("sequential writes", 0.0, false, 100_000, million, 2 * million);
+    run("random reads", 1.0, true, 800_000, 20_000, 200_000);
+    run("random writes, destaged", 0.0, true, 800_000, 600_000, 200_000);
 }

@@ -8,7 +8,7 @@
 
 use foretell_units::{SimSpan, SimTime, student_t_975};
 
-const MOST: usize = 64;
+const MAX_BATCHES: usize = 64;
 
 /// Minimum number of non-empty batches for an estimate of the error.
 const FEWEST: usize = 5;
@@ -54,15 +54,15 @@ impl Batches {
     fn close(&mut self, now: SimTime) {
         while now - self.start >= self.length * (self.full.len() as u64 + 1) {
             self.full.push(std::mem::take(&mut self.open));
-            if self.full.len() == MOST {
-                for pair in 0..MOST / 2 {
+            if self.full.len() == MAX_BATCHES {
+                for pair in 0..MAX_BATCHES / 2 {
                     let (a, b) = (self.full[2 * pair], self.full[2 * pair + 1]);
                     self.full[pair] = Batch {
                         requests: a.requests + b.requests,
                         response_ns: a.response_ns + b.response_ns,
                     };
                 }
-                self.full.truncate(MOST / 2);
+                self.full.truncate(MAX_BATCHES / 2);
                 self.length = self.length * 2;
             }
         }

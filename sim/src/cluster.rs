@@ -8,7 +8,7 @@ use foretell_ati::Recorder;
 use foretell_scenarios::model::{Scenario, WorkloadKind};
 use foretell_scenarios::outages::{Action, Event as OutageEvent, Part};
 use foretell_systems::{
-    Done, Hosts as _, Issue, Protocol, Request, Scrubbed, SystemError, Then, Timer, Unit,
+    Continuation, Done, Hosts as _, Issue, Protocol, Request, Scrubbed, SystemError, Timer, Unit,
 };
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, Owner, SimSpan, SimTime};
 use std::ops::ControlFlow;
@@ -49,7 +49,7 @@ pub struct Cluster {
     pub(crate) programs: Programs,
     pub(crate) transactions: Slab<Transaction>,
     /// Memory of a transaction that has ended, for reuse by the next one.
-    pub(crate) spare_steps: Vec<foretell_workloads::transaction::Step>,
+    pub(crate) spare_steps: Vec<foretell_workloads::transaction::TransactionStep>,
     /// Tallies by workload.
     pub(crate) tallies: Vec<Tally>,
     /// Tallies by workload; `None` where requests do not form transactions.
@@ -184,7 +184,7 @@ impl Cluster {
             }
             let Some(next) = next else { break };
             if let Some(end) = self.end_at.filter(|end| next >= *end) {
-                if self.goes_on_beyond(end) || self.knows_too_little(end) {
+                if self.runs_past(end) || self.knows_too_little(end) {
                     continue;
                 }
                 break;
@@ -287,7 +287,7 @@ impl Cluster {
     ///
     /// Everything measured until then is discarded: a transient that is longer than the warm-up makes the
     /// first intervals differ, and would stay in the mean.
-    fn goes_on_beyond(&mut self, end: SimTime) -> bool {
+    fn runs_past(&mut self, end: SimTime) -> bool {
         let Some(spec) = self.scenario.intervals else { return false };
         let measured = (end - self.mark_at) * 2;
         // an instance that has ended could not be measured again
@@ -297,7 +297,7 @@ impl Cluster {
         let of_all = self.tallies.iter().filter_map(|tally| tally.intervals.as_ref());
         let goes_on = of_all.into_iter().any(|intervals| !intervals.agree(&spec));
         if goes_on {
-            self.begin_anew(end, measured);
+            self.restart(end, measured);
         }
         goes_on
     }
@@ -316,18 +316,18 @@ impl Cluster {
     }
 
     /// Discards all measurements: measuring restarts now, and lasts for `measured`.
-    fn begin_anew(&mut self, now: SimTime, measured: SimSpan) {
+    fn restart(&mut self, now: SimTime, measured: SimSpan) {
         self.collect_before(now);
         self.engine.agenda.advance_to(now);
         for tally in &mut self.tallies {
             let spec = self.scenario.intervals.as_ref();
-            tally.begin_anew(now, spec.map(|spec| Intervals::new(spec, now, measured)));
+            tally.restart(now, spec.map(|spec| Intervals::new(spec, now, measured)));
         }
         for tally in self.transaction_tallies.iter_mut().flatten() {
-            tally.begin_anew(now);
+            tally.restart(now);
         }
         for job in &mut self.programs.jobs {
-            job.begin_anew(now);
+            job.restart(now);
         }
         (self.mark_at, self.end_at) = (now, Some(now + measured));
         self.mark();
@@ -450,7 +450,7 @@ impl Cluster {
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let end = self.engine.slice_ends(host, core);
         match end.done {
-            Some(Then::Load { number }) => self.step_done(number),
+            Some(Continuation::Load { number }) => self.step_done(number),
             Some(then) => self.protocol.resume(&mut self.engine, then),
             None => {}
         }
@@ -484,7 +484,7 @@ impl Cluster {
     fn ship_records(&mut self, host: HostId) {
         let cost = self.engine.tracker.cost().expect("only what costs is shipped");
         let (store, batch) = (cost.store, cost.batch);
-        self.protocol.ship_records(&mut self.engine, (host, store), batch);
+        self.protocol.ship_records(&mut self.engine, host, store, batch);
     }
 
     /// A guest writes the changes in its file system to its journal.
@@ -492,8 +492,9 @@ impl Cluster {
         let of_it = |instance: &Instance| instance.client == HostId(host);
         let owner = self.instances.iter().position(of_it).expect("somebody has written");
         self.commits += 1;
-        let stretch = (Op::Write, Bytes::ZERO, Bytes::ZERO);
-        let issue = self.request_of(owner as u32, stretch, Breadcrumb::NONE, JOURNAL);
+        let nothing = Bytes::ZERO;
+        let issue =
+            self.request_of(owner as u32, Op::Write, nothing, nothing, Breadcrumb::NONE, JOURNAL);
         self.protocol.timer(&mut self.engine, Timer::Journal { host }, Some(issue));
     }
 
@@ -508,7 +509,7 @@ impl Cluster {
     ) {
         self.last_breadcrumb += 1;
         let breadcrumb = Breadcrumb(self.last_breadcrumb);
-        let issue = self.request_of(instance, (op, offset, size), breadcrumb, transaction);
+        let issue = self.request_of(instance, op, offset, size, breadcrumb, transaction);
         self.instances[instance as usize].issued += 1;
         self.tallies[issue.workload as usize].issued(self.engine.now());
         self.protocol.start(&mut self.engine, issue);
@@ -518,7 +519,9 @@ impl Cluster {
     fn request_of(
         &self,
         instance: u32,
-        (op, offset, size): (Op, Bytes, Bytes),
+        op: Op,
+        offset: Bytes,
+        size: Bytes,
         breadcrumb: Breadcrumb,
         transaction: u32,
     ) -> Issue {
@@ -558,7 +561,7 @@ impl Cluster {
         }
         self.last_completion = now;
         if let Some(outages) = &mut self.outages {
-            outages.ended(now, workload, (done.issued, size), done.failed);
+            outages.ended(now, workload, done.issued, size, done.failed);
         }
         if done.failed {
             self.tallies[workload as usize].given_up(now, done.issued);
@@ -566,7 +569,7 @@ impl Cluster {
             self.tallies[workload as usize].completed(now, done.issued, op, size);
         }
         if let Some(collectors) = &mut self.engine.collectors {
-            collectors.completed(workload, client, op, (size, now - done.issued));
+            collectors.completed(workload, client, op, size, now - done.issued);
         }
         if owner == NO_TRANSACTION {
             self.count_for_job(instance, op as usize, done.issued, size);

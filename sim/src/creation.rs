@@ -20,17 +20,17 @@ use foretell_scenarios::device::{Array, Device};
 use foretell_scenarios::model::{Arrivals, WorkloadKind};
 use foretell_units::{Bytes, HostId, Op};
 use foretell_workloads::Access;
-use foretell_workloads::transaction::{Step, Transactions};
+use foretell_workloads::transaction::{TransactionStep, Transactions};
 
 use crate::cluster::Cluster;
 use crate::error::SimError;
 use crate::load;
 
 /// Most requests of the warm-up.
-const MOST_REQUESTS: u64 = 1 << 21;
+const MAX_REQUESTS: u64 = 1 << 21;
 /// Maximum number of requests of the warm-up if nothing is written: about as many as the system of Noorshams
 /// et al. 2013 did in an average minute.
-const MOST_READS: u64 = 1 << 19;
+const MAX_READS: u64 = 1 << 19;
 
 /// The volume whose places are touched, and lists that are used again for each access.
 struct Touched {
@@ -47,7 +47,7 @@ struct Files {
     count: u64,
     operations: Box<dyn Transactions>,
     /// Remaining steps of each thread.
-    threads: Vec<std::vec::IntoIter<Step>>,
+    threads: Vec<std::vec::IntoIter<TransactionStep>>,
 }
 
 impl Files {
@@ -55,8 +55,8 @@ impl Files {
     fn next(&mut self, thread: usize) -> Option<Access> {
         loop {
             match self.threads[thread].next() {
-                Some(Step::Io(access)) => return Some(access),
-                Some(Step::Cached(_)) => {}
+                Some(TransactionStep::Io(access)) => return Some(access),
+                Some(TransactionStep::Cached(_)) => {}
                 None => self.begin(thread, 0)?,
             }
         }
@@ -141,7 +141,7 @@ impl Cluster {
             }
         }
         let (mut requests, mut wrote) = (0, Bytes::ZERO);
-        let most = |wrote| if wrote > Bytes::ZERO { MOST_REQUESTS } else { MOST_READS };
+        let most = |wrote| if wrote > Bytes::ZERO { MAX_REQUESTS } else { MAX_READS };
         while requests < most(wrote) && wrote < written && !all.is_empty() {
             for files in &mut all {
                 for thread in 0..files.threads.len() {
@@ -170,7 +170,7 @@ impl Cluster {
                 let host = &self.engine.hosts[host.index()];
                 let node = host.node.as_ref().expect("it stores fragments");
                 let disks = &mut self.engine.disks[host.physical.index()];
-                node.touch(disks, volume, op, (place.base + piece.start, piece.stored));
+                node.touch(disks, volume, op, place.base + piece.start, piece.stored);
             }
         }
     }

@@ -11,8 +11,8 @@ use foretell_scenarios::model::{self, CpuProfile, Payload, Scenario};
 use foretell_scenarios::outages::Event as OutageEvent;
 use foretell_systems::process::request_thread;
 use foretell_systems::{
-    Access, Adapters, Clocks, Copied, Exchange, Exchanges, Fragments, Hosts, Labour, Phase,
-    Protocol, Request, Software, Then, Timer, Volume, Work,
+    Access, Adapters, Clocks, Continuation, Copied, Exchange, Exchanges, Fragments, Hosts, Phase,
+    Protocol, Request, Software, Timer, Volume, Work, WorkKind,
 };
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime, Stream};
 
@@ -23,7 +23,7 @@ use crate::error::SimError;
 use crate::event::{Event, HostTask};
 use crate::ledger::Ledger;
 use crate::metrics::{self, Collectors};
-use crate::network::{Network, Step};
+use crate::network::{Network, NetworkStep};
 use crate::node::{Node, Surroundings, Tag, call_disk};
 use crate::payload::Vault;
 use crate::tracker::Tracker;
@@ -70,7 +70,7 @@ pub(crate) struct Host {
     pub(crate) block_layer: Option<Ledger>,
     /// Shared by all hosts with the same profile.
     pub(crate) profile: Arc<CpuProfile>,
-    pub(crate) cpu: Cpu<Then>,
+    pub(crate) cpu: Cpu<Continuation>,
     pub(crate) node: Option<Node>,
 }
 
@@ -90,7 +90,7 @@ impl Host {
                 let storage = host.role.storage();
                 let node = storage
                     .zip(software)
-                    .map(|(storage, software)| Node::new((storage, place), software));
+                    .map(|(storage, software)| Node::new(storage, place, software));
                 let cpu = &host.cpu;
                 let known = profiles.iter().find(|known| known.as_ref() == cpu).cloned();
                 let profile = known.unwrap_or_else(|| {
@@ -128,16 +128,16 @@ fn disks(scenario: &Scenario, hosts: &[Host], clocks: &Clocks) -> Vec<Vec<Device
 }
 
 /// Schedules the events that the network asks for.
-pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, Step) {
+pub(crate) fn network_events(agenda: &mut Agenda<Event>) -> impl FnMut(SimTime, NetworkStep) {
     |at, step| {
         let event = match step {
-            Step::Forward { train } => Event::Forward { train },
-            Step::Climb { climb } => Event::Climb { climb },
-            Step::Wake { connection } => {
+            NetworkStep::Forward { train } => Event::Forward { train },
+            NetworkStep::Climb { climb } => Event::Climb { climb },
+            NetworkStep::Wake { connection } => {
                 let wake = Event::Wake { connection };
                 return agenda.schedule_ranked(at, connection, wake);
             }
-            Step::Deliver { number } => Event::Deliver { exchange: number },
+            NetworkStep::Deliver { number } => Event::Deliver { exchange: number },
         };
         agenda.schedule(at, event);
     }
@@ -220,14 +220,14 @@ impl Engine {
     /// The time slice of a core ends. If a step of a task is done, the caller must determine the steps that
     /// follow before it calls [`Engine::go_on`]: a computation that the step starts on the same machine is
     /// done by the same thread, which keeps its core.
-    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Then> {
+    pub(crate) fn slice_ends(&mut self, host: HostId, core: u32) -> StepEnd<Continuation> {
         let end = self.hosts[host.index()].cpu.step_ends(self.agenda.now(), core);
         self.in_hand = end.done.map(|_| (host, core));
         end
     }
 
     /// A core continues after a time slice has ended.
-    pub(crate) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd<Then>) {
+    pub(crate) fn go_on(&mut self, host: HostId, core: u32, end: &StepEnd<Continuation>) {
         let now = self.agenda.now();
         let next = match self.in_hand.take() {
             Some(_) => self.hosts[host.index()].cpu.go_on(now, core, end.breadcrumb),
@@ -287,7 +287,14 @@ impl Engine {
             return;
         }
         self.note_transmission(exchange, id, wire);
-        self.network.send(now, adapters, wire, id, &mut network_events(&mut self.agenda));
+        self.network.send(
+            now,
+            adapters.0,
+            adapters.1,
+            wire,
+            id,
+            &mut network_events(&mut self.agenda),
+        );
         self.note_repetitions(exchanges);
     }
 
@@ -322,17 +329,17 @@ impl Engine {
             return now;
         };
         let (wire, adapters) = (exchange.wire(), self.adapters.between(exchange));
-        limit.let_in(now, wire, self.network.link_time(adapters.1, adapters, wire))
+        limit.let_in(now, wire, self.network.link_time(adapters.1, adapters.0, adapters.1, wire))
     }
 }
 
 /// A task's work by the categories of dstat.
-fn by_kind(span: SimSpan, labour: Labour) -> metrics::Work {
+fn by_kind(span: SimSpan, work_kind: WorkKind) -> metrics::Work {
     let work = span.as_ns();
-    match labour {
-        Labour::Sending => metrics::Work { sys: work, ..metrics::Work::default() },
-        Labour::Application => metrics::Work { usr: work, ..metrics::Work::default() },
-        Labour::Receiving { receiving, copying } => {
+    match work_kind {
+        WorkKind::Sending => metrics::Work { sys: work, ..metrics::Work::default() },
+        WorkKind::Application => metrics::Work { usr: work, ..metrics::Work::default() },
+        WorkKind::Receiving { receiving, copying } => {
             let receiving = receiving.as_ns().min(work);
             let rest = work - receiving;
             let copying = copying.as_ns().min(rest);
@@ -355,7 +362,7 @@ impl Hosts for Engine {
     }
 
     fn compute(&mut self, work: Work) {
-        let Work { workload, thread, breadcrumb, labour, then, .. } = work;
+        let Work { workload, thread, breadcrumb, work_kind, then, .. } = work;
         let host = self.hosts[work.host.index()].machine;
         let mut span = work.span + self.tracker.take_debt(host);
         if let Some((_, factor)) = self.slow.iter().find(|(slow, _)| *slow == work.host) {
@@ -364,7 +371,7 @@ impl Hosts for Engine {
         self.tracker.charge(host, Resource::Cpu, workload, || span);
         let now = self.agenda.now();
         if let Some(collectors) = &mut self.collectors {
-            collectors.work(host, by_kind(span, labour));
+            collectors.work(host, by_kind(span, work_kind));
         }
         let task: HostTask = Task { thread, breadcrumb, work: span, then };
         let in_hand = self.in_hand.filter(|(machine, _)| *machine == host && !self.waking);
@@ -388,7 +395,11 @@ impl Hosts for Engine {
         let mut at = now;
         if let Some(limit) = &mut self.hosts[hosts.0.index()].limit {
             let (wire, adapters) = (exchange.wire(), self.adapters.between(exchange));
-            at = limit.let_out(now, wire, self.network.link_time(adapters.0, adapters, wire));
+            at = limit.let_out(
+                now,
+                wire,
+                self.network.link_time(adapters.0, adapters.0, adapters.1, wire),
+            );
         }
         if at > now {
             self.agenda.schedule(at, Event::LetOut { exchange: id });
@@ -560,12 +571,13 @@ impl Hosts for Engine {
     fn payload_converted(
         &mut self,
         volume: u32,
-        from_to: (u32, u32),
+        from: u32,
+        to: u32,
         first_block: u64,
         blocks: u64,
     ) {
         if let Some(vault) = &mut self.vault {
-            vault.convert(volume, from_to, first_block..first_block + blocks);
+            vault.convert(volume, from, to, first_block..first_block + blocks);
         }
     }
 

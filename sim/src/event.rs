@@ -1,6 +1,6 @@
 //! The events of the simulation.
 
-use foretell_systems::Then;
+use foretell_systems::Continuation;
 
 use crate::cpu::Task;
 
@@ -51,4 +51,4 @@ pub(crate) enum Event {
 const _: () = assert!(size_of::<Event>() == 8);
 
 /// A task of a host of the cluster.
-pub(crate) type HostTask = Task<Then>;
+pub(crate) type HostTask = Task<Continuation>;

@@ -10,7 +10,7 @@ use foretell_workloads::file_server::FileServer;
 use foretell_workloads::generate::{Ffsb, GenerateError, Iozone, Oltp, Pattern, Postmark, Ssio};
 use foretell_workloads::source::{Beyond, Generated, Replay, Source, SourceError};
 use foretell_workloads::trace::{ReadOptions, TraceReader, UnknownFormat};
-use foretell_workloads::transaction::{Step, Transactions};
+use foretell_workloads::transaction::{TransactionStep, Transactions};
 use foretell_workloads::{Access, Request};
 
 use crate::cluster::Cluster;
@@ -21,7 +21,7 @@ use crate::transaction::NO_TRANSACTION;
 
 /// A run ends if more requests than this are outstanding, of all workloads together: they take about 2 GB of
 /// memory.
-const MOST_OUTSTANDING: usize = 4 << 20;
+const MAX_OUTSTANDING: usize = 4 << 20;
 
 /// A workload on one client.
 pub(crate) struct Instance {
@@ -199,7 +199,7 @@ impl Instance {
     }
 
     /// Fills in the steps of the next transaction. Returns whether there is one.
-    pub(crate) fn next_transaction(&mut self, steps: &mut Vec<Step>) -> bool {
+    pub(crate) fn next_transaction(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         if self.done || !self.take_one() {
             return false;
         }
@@ -433,8 +433,8 @@ pub fn drawn_requests(
             while drawn.len() < most && instance.next_transaction(&mut steps) {
                 transactions += 1;
                 let accesses = steps.drain(..).filter_map(|step| match step {
-                    Step::Io(access) => Some(Request { at: None, access }),
-                    Step::Cached(_) => None,
+                    TransactionStep::Io(access) => Some(Request { at: None, access }),
+                    TransactionStep::Cached(_) => None,
                 });
                 drawn.extend(accesses.take(most - drawn.len()));
             }
@@ -498,7 +498,7 @@ impl Cluster {
 
     /// An instance issues its next request, or begins its next transaction, if it has one.
     pub(crate) fn issue(&mut self, id: u32) {
-        if self.protocol.requests().len() + self.transactions.len() >= MOST_OUTSTANDING {
+        if self.protocol.requests().len() + self.transactions.len() >= MAX_OUTSTANDING {
             let instance = &mut self.instances[id as usize];
             let requests = self.protocol.requests();
             let (outstanding, at) = (requests.len(), self.engine.agenda.now() - SimTime::ZERO);

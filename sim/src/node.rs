@@ -149,7 +149,7 @@ pub(crate) fn call_disk(agenda: &mut Agenda<Event>, machine: HostId, disk: u32, 
 
 impl Node {
     /// `place`: the number of its part of the disks.
-    pub(crate) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
+    pub(crate) fn new(storage: &Storage, place: u32, software: Software) -> Self {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
@@ -207,7 +207,8 @@ impl Node {
         disks: &mut [Device<Tag>],
         file: u32,
         op: Op,
-        (offset, size): (Bytes, Bytes),
+        offset: Bytes,
+        size: Bytes,
     ) {
         let mut done = Bytes::ZERO;
         while done < size {
@@ -270,7 +271,7 @@ mod tests {
         let owner = Owner::new(Seed(1), "host/n");
         for place in 0..3 {
             let software = Software::files(&storage, &[Bytes::gib(1)], Bytes::ZERO, &owner);
-            let node = Node::new((&storage, place), software);
+            let node = Node::new(&storage, place, software);
             assert_eq!(node.begins, [Sectors::covering(part * u64::from(place))]);
         }
     }

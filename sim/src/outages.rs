@@ -98,7 +98,8 @@ impl Outages {
         &mut self,
         now: SimTime,
         workload: u32,
-        (issued, size): (SimTime, Bytes),
+        issued: SimTime,
+        size: Bytes,
         failed: bool,
     ) {
         if now < self.from {

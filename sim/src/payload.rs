@@ -154,7 +154,7 @@ impl Vault {
             for chunk in plain[from..to].chunks_mut(8) {
                 chunk.copy_from_slice(&self.contents.bits().to_le_bytes()[..chunk.len()]);
             }
-            let fragments = self.seal(volume, block, version, &plain);
+            let fragments = self.encode(volume, block, version, &plain);
             let block = self.blocks.entry((volume, block)).or_default();
             block.push(version, plain, fragments);
             if self.may_be_stale {
@@ -178,7 +178,7 @@ impl Vault {
 
     /// Blocks of a volume move to another volume. The other volume gets its own fragments of their content, which
     /// are not stored yet. If it already has content for a block, that content stays.
-    pub(crate) fn convert(&mut self, volume: u32, (from, to): (u32, u32), blocks: Range<u64>) {
+    pub(crate) fn convert(&mut self, volume: u32, from: u32, to: u32, blocks: Range<u64>) {
         for number in blocks {
             self.converted.insert((volume, number), to);
             if to == volume || self.blocks.contains_key(&(to, number)) {
@@ -189,7 +189,7 @@ impl Vault {
             let complete = known.map_or(0, |block| block.complete);
             let known = known.and_then(|block| block.version(complete));
             let plain = known.map_or_else(|| self.initial(from, number), |one| one.plain.clone());
-            let fragments = self.seal(to, number, complete, &plain);
+            let fragments = self.encode(to, number, complete, &plain);
             let mut block = Block { complete, ..Block::default() };
             block.push(complete, plain, fragments);
             self.blocks.insert((to, number), block);
@@ -214,7 +214,7 @@ impl Vault {
         block.to_le_bytes().iter().copied().cycle().take(size).collect()
     }
 
-    fn seal(&self, volume: u32, block: u64, version: u64, plain: &[u8]) -> Vec<Vec<u8>> {
+    fn encode(&self, volume: u32, block: u64, version: u64, plain: &[u8]) -> Vec<Vec<u8>> {
         let codec = &self.volumes[volume as usize];
         let iv = codec.cipher.iv(&self.key, VolumeId(volume), block, version as u32);
         codec.erasure.encode(&codec.cipher.encrypt(&self.key, &iv, plain))
@@ -471,7 +471,7 @@ impl Vault {
                 whole.push(0);
             }
             for version in whole {
-                self.copy_version((volume, number, version), sources, targets)?;
+                self.copy_version(volume, number, version, sources, targets)?;
             }
         }
         Ok(())
@@ -479,7 +479,9 @@ impl Vault {
 
     fn copy_version(
         &mut self,
-        (volume, block, version): (u32, u64, u64),
+        volume: u32,
+        block: u64,
+        version: u64,
         sources: &[(u8, HostId)],
         targets: &[(u8, HostId)],
     ) -> Result<(), SimError> {
@@ -539,7 +541,7 @@ impl Vault {
         }
         assert_eq!(pinned.version, 0, "pinned versions are kept");
         let initial = self.initial(volume, pinned.block);
-        self.seal(volume, pinned.block, 0, &initial).swap_remove(fragment)
+        self.encode(volume, pinned.block, 0, &initial).swap_remove(fragment)
     }
 
     /// A node's answer has arrived at the client.

@@ -23,7 +23,7 @@ use crate::load::{Instance, Load, Pace, impossible};
 use crate::tally::OpTally;
 
 /// Most processes of one workload on one client: each is an instance.
-const MOST_PROCESSES: usize = 1 << 16;
+const MAX_PROCESSES: usize = 1 << 16;
 
 /// The data that make an instance a process of a program.
 pub(crate) struct Process {
@@ -111,7 +111,7 @@ impl JobTally {
     }
 
     /// Measuring restarts.
-    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+    pub(crate) fn restart(&mut self, now: SimTime) {
         if self.from.is_some_and(|from| from < now) {
             (self.tally, self.from) = (OpTally::new(), Some(now));
         }
@@ -215,8 +215,8 @@ impl Programs {
             let tally = self.tallies(id, "", &name, &["read", "write"], job.numjobs);
             for copy in 0..job.numjobs {
                 left[stage as usize] += 1;
-                if instances.len() >= MOST_PROCESSES {
-                    return Err(wrong(&format!("it has more than {MOST_PROCESSES} processes")));
+                if instances.len() >= MAX_PROCESSES {
+                    return Err(wrong(&format!("it has more than {MAX_PROCESSES} processes")));
                 }
                 let host = &scenario.host(client).name;
                 let stream = |what: &str| {
@@ -306,8 +306,8 @@ impl Programs {
                 let tally = self.tallies(id, &stage.name, &name, &operations, work.workers);
                 for worker in 0..work.workers {
                     left[number as usize] += 1;
-                    if instances.len() >= MOST_PROCESSES {
-                        return Err(wrong(&format!("it has more than {MOST_PROCESSES} workers")));
+                    if instances.len() >= MAX_PROCESSES {
+                        return Err(wrong(&format!("it has more than {MAX_PROCESSES} workers")));
                     }
                     let host = &scenario.host(client).name;
                     let stream = |what: &str| {

@@ -8,7 +8,7 @@ use crate::intervals::Intervals;
 use crate::ledger::{Ledger, Violation};
 
 /// Most response times that are kept individually: 64 MB.
-const MOST_RESPONSES: usize = 4 << 20;
+const MAX_RESPONSES: usize = 4 << 20;
 
 /// Requests of one workload. Only completions after the warm-up count, except where a field includes all
 /// since the beginning.
@@ -84,7 +84,7 @@ impl Tally {
         self.last = now;
         self.completed += 1;
         if let Some(responses) = &mut self.responses
-            && responses.len() < MOST_RESPONSES
+            && responses.len() < MAX_RESPONSES
         {
             responses.push((now, now - issued));
         }
@@ -115,7 +115,7 @@ impl Tally {
     }
 
     /// Measuring restarts, with these intervals: only completions from now on count.
-    pub(crate) fn begin_anew(&mut self, now: SimTime, intervals: Option<Intervals>) {
+    pub(crate) fn restart(&mut self, now: SimTime, intervals: Option<Intervals>) {
         let (completed, failed) = (self.completed, self.failed);
         let (ledger, responses) = (std::mem::take(&mut self.ledger), self.responses.take());
         *self = Self { completed, failed, ledger, responses, ..Self::new(now, intervals) };

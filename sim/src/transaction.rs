@@ -2,9 +2,9 @@
 
 use foretell_scenarios::model::{Workload, WorkloadKind};
 use foretell_systems::process::transaction_thread;
-use foretell_systems::{Hosts as _, Labour, Then, Work};
+use foretell_systems::{Continuation, Hosts as _, Work, WorkKind};
 use foretell_units::{Breadcrumb, Bytes, SimSpan, SimTime};
-use foretell_workloads::transaction::{Step, Unit};
+use foretell_workloads::transaction::{TransactionStep, Unit};
 use hdrhistogram::Histogram;
 
 use crate::cluster::Cluster;
@@ -19,7 +19,7 @@ pub(crate) const JOURNAL: u32 = u32::MAX - 1;
 pub(crate) struct Transaction {
     pub(crate) instance: u32,
     begun: SimTime,
-    steps: Vec<Step>,
+    steps: Vec<TransactionStep>,
     next: usize,
     /// Its kind, if its workload has several.
     kind: usize,
@@ -110,7 +110,7 @@ impl TransactionTally {
     }
 
     /// Measuring restarts: only completions from now on count.
-    pub(crate) fn begin_anew(&mut self, now: SimTime) {
+    pub(crate) fn restart(&mut self, now: SimTime) {
         (self.from, self.completed, self.last) = (now, 0, now);
         (self.response_ns, self.max, self.reads) = (0, SimSpan::ZERO, [0; 2]);
         self.histogram.reset();
@@ -143,29 +143,29 @@ impl TransactionTally {
         self.histogram.record(response.as_ns().max(1)).expect("the histogram grows by itself");
     }
 
-    fn step_begins(&mut self, now: SimTime, step: Step) {
+    fn step_begins(&mut self, now: SimTime, step: TransactionStep) {
         self.moved[direction(step)].begins(now);
     }
 
-    fn step_ends(&mut self, now: SimTime, step: Step) {
+    fn step_ends(&mut self, now: SimTime, step: TransactionStep) {
         let direction = direction(step);
         let bytes = match step {
-            Step::Io(access) => access.size,
-            Step::Cached(bytes) => bytes,
+            TransactionStep::Io(access) => access.size,
+            TransactionStep::Cached(bytes) => bytes,
         };
         self.moved[direction].ends(now, self.from, bytes);
         if direction == 0 && now >= self.from {
             self.reads[0] += 1;
-            self.reads[1] += u64::from(matches!(step, Step::Cached(_)));
+            self.reads[1] += u64::from(matches!(step, TransactionStep::Cached(_)));
         }
     }
 }
 
 /// 0: a read, 1: a write.
-fn direction(step: Step) -> usize {
+fn direction(step: TransactionStep) -> usize {
     match step {
-        Step::Io(access) => access.op as usize,
-        Step::Cached(_) => 0,
+        TransactionStep::Io(access) => access.op as usize,
+        TransactionStep::Cached(_) => 0,
     }
 }
 
@@ -200,10 +200,10 @@ impl Cluster {
             tally.step_begins(now, step);
         }
         match step {
-            Step::Io(access) => {
+            TransactionStep::Io(access) => {
                 self.start_request(instance, access.op, access.offset, access.size, id);
             }
-            Step::Cached(bytes) => {
+            TransactionStep::Cached(bytes) => {
                 let cpu = self.engine.cpu(client);
                 let span = cpu.request.of(bytes) + cpu.copy.of(bytes);
                 self.engine.compute(Work {
@@ -213,8 +213,8 @@ impl Cluster {
                     breadcrumb: Breadcrumb::NONE,
                     // without this minimum, time would stand still on a processor without costs
                     span: span.max(SimSpan::from_ns(1)),
-                    labour: Labour::Application,
-                    then: Then::Load { number: id },
+                    work_kind: WorkKind::Application,
+                    then: Continuation::Load { number: id },
                 });
             }
         }
@@ -243,8 +243,8 @@ impl Cluster {
         let kind = ended.kind;
         self.spare_steps = std::mem::take(&mut ended.steps);
         let bytes = self.spare_steps.iter().map(|step| match step {
-            Step::Io(access) => access.size,
-            Step::Cached(bytes) => *bytes,
+            TransactionStep::Io(access) => access.size,
+            TransactionStep::Cached(bytes) => *bytes,
         });
         let bytes = bytes.sum();
         self.count_for_job(instance, kind, begun, bytes);

@@ -380,7 +380,7 @@ pub struct FlashTruth {
 
 impl FlashTruth {
     /// The wear of `drives` drives described by `spec`, in `seconds`.
-    fn new(written: &Written, (spec, drives): (&device::Ssd, u32), seconds: f64) -> Self {
+    fn new(written: &Written, spec: &device::Ssd, drives: u32, seconds: f64) -> Self {
         let programmed = written.programmed + written.moved + written.padding;
         let per_day = per_second(written.host.get(), seconds) * SECONDS_PER_DAY;
         let endurance = spec.endurance.map(|bytes| bytes.get().saturating_mul(u64::from(drives)));
@@ -423,7 +423,7 @@ impl FlashTruth {
 
     /// The wear of a device's drives, if it is made of flash.
     fn of(device: &device::Device, written: &Written, seconds: f64) -> Option<Self> {
-        let drives = match device {
+        let (spec, drives) = match device {
             device::Device::Ssd(ssd) => (ssd, 1),
             device::Device::Array(array) => match &array.device {
                 device::Device::Ssd(ssd) => (ssd, array.members),
@@ -431,7 +431,7 @@ impl FlashTruth {
             },
             _ => return None,
         };
-        Some(Self::new(written, drives, seconds))
+        Some(Self::new(written, spec, drives, seconds))
     }
 }
 

@@ -113,14 +113,15 @@ fn what_was_written_last_is_read_whatever_fails_within_the_codes_tolerance() {
 
 /// The effect of events on an idle cluster with slow links.
 fn alone(nodes: u32, m: u8, n: u8, event: Event, change: impl Fn(&mut Recovery)) -> Truth {
-    alone_with(64, nodes, (m, n), event, change)
+    alone_with(64, nodes, m, n, event, change)
 }
 
 /// The same with `size` MiB in objects of 64 KiB.
 fn alone_with(
     size: u64,
     nodes: u32,
-    (m, n): (u8, u8),
+    m: u8,
+    n: u8,
     event: Event,
     change: impl Fn(&mut Recovery),
 ) -> Truth {
@@ -159,7 +160,7 @@ fn closed_form_a_host_that_joins_is_filled_at_the_rate_of_its_link() {
         let joins = event(1000, 0, Action::Add);
         // with this many hosts no primary gathers shards long after the others are done
         let nodes = u32::from(n) + 3 * u32::from(m);
-        let truth = alone_with(256, nodes, (m, n), joins, |recovery| {
+        let truth = alone_with(256, nodes, m, n, joins, |recovery| {
             (recovery.parallel, recovery.backfills) = (8, 1000);
         });
         let [one] = outages(&truth).recoveries.as_slice() else { panic!("{m}-of-{n}") };

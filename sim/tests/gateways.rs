@@ -20,7 +20,7 @@ const GATEWAY: u32 = NODES + 1;
 
 /// Ceph with objects of 4 MiB on five nodes; a client with `outstanding` requests for objects of that size; a gateway,
 /// and a bucket index of three copies.
-fn scenario(reads: f64, outstanding: u32, size: Bytes, (m, n): (u8, u8)) -> Scenario {
+fn scenario(reads: f64, outstanding: u32, size: Bytes, m: u8, n: u8) -> Scenario {
     let mut scenario = cluster(NODES, 2, m, n);
     let mut settings = ceph(100);
     settings.gateway =
@@ -69,8 +69,8 @@ fn messages(scenario: &Scenario, least: Bytes) -> Vec<(u32, u32)> {
 }
 
 /// One request, and what it caused.
-fn one(reads: f64, size: Bytes, code: (u8, u8)) -> Scenario {
-    let mut scenario = scenario(reads, 1, size, code);
+fn one(reads: f64, size: Bytes, m: u8, n: u8) -> Scenario {
+    let mut scenario = scenario(reads, 1, size, m, n);
     scenario.workloads[0].requests = Some(1);
     scenario.duration = None;
     scenario
@@ -80,7 +80,7 @@ fn one(reads: f64, size: Bytes, code: (u8, u8)) -> Scenario {
 fn a_read_asks_for_the_head_then_for_the_rest() {
     // with the gateway and with one OSD; 10 MiB are a head of 4 MiB, and 4 MiB and 2 MiB more
     for (size, objects) in [(Bytes::kib(64), 1), (Bytes::mib(4), 1), (Bytes::mib(10), 3)] {
-        let all = messages(&one(1.0, size, (1, 3)), Bytes::ZERO);
+        let all = messages(&one(1.0, size, 1, 3), Bytes::ZERO);
         assert_eq!(all.len(), 2 + 2 * objects, "{size}: {all:?}");
         assert_eq!(all[0], (CLIENT, GATEWAY));
         assert_eq!(all[all.len() - 1], (GATEWAY, CLIENT));
@@ -95,7 +95,7 @@ fn a_read_asks_for_the_head_then_for_the_rest() {
 #[test]
 fn a_write_updates_the_index_before_and_after_its_data() {
     for ((m, n), others) in [((1, 3), 2), ((2, 3), 2)] {
-        let scenario = one(0.0, Bytes::kib(64), (m, n));
+        let scenario = one(0.0, Bytes::kib(64), m, n);
         let all = messages(&scenario, Bytes::ZERO);
         // client and gateway; three writes, each with its primary and two others
         assert_eq!(all.len(), 2 + 3 * (2 + 2 * others), "{all:?}");
@@ -117,7 +117,7 @@ fn a_write_updates_the_index_before_and_after_its_data() {
 #[test]
 fn the_rest_is_written_before_the_index_is_told() {
     // two RADOS objects of the rest, the announcement, the head, the completion
-    let scenario = one(0.0, Bytes::mib(10), (1, 3));
+    let scenario = one(0.0, Bytes::mib(10), 1, 3);
     let to_servers = |sender, receiver, bytes| {
         (sender == GATEWAY && receiver != CLIENT).then_some(bytes >= Bytes::mib(1).get())
     };
@@ -134,8 +134,7 @@ fn device_operations(truth: &Truth) -> u64 {
 fn an_object_that_is_replaced_is_not_read_first() {
     // 20 KiB, and 4 MiB and 20 KiB, are no whole numbers of blocks of 8 KiB
     for (size, shorter) in [(20, 16), (4096 + 20, 4096 + 16)] {
-        let operations =
-            |size| device_operations(&run(&one(0.0, Bytes::kib(size), (2, 3))).unwrap());
+        let operations = |size| device_operations(&run(&one(0.0, Bytes::kib(size), 2, 3)).unwrap());
         assert_eq!(operations(size), operations(shorter), "{size} KiB");
     }
 }
@@ -143,7 +142,7 @@ fn an_object_that_is_replaced_is_not_read_first() {
 #[test]
 fn nothing_is_lost() {
     for (reads, size) in [(0.5, Bytes::kib(64)), (0.0, Bytes::mib(6)), (1.0, Bytes::mib(6))] {
-        let mut scenario = scenario(reads, 8, size, (2, 3));
+        let mut scenario = scenario(reads, 8, size, 2, 3);
         scenario.workloads[0].requests = Some(200);
         scenario.duration = None;
         let truth = run(&scenario).unwrap();
@@ -155,7 +154,7 @@ fn nothing_is_lost() {
 #[test]
 fn a_slow_gateway_limits_all() {
     // a processor of 10 ms for each read serves 100 a second on each core
-    let mut scenario = scenario(1.0, 32, Bytes::kib(4), (1, 3));
+    let mut scenario = scenario(1.0, 32, Bytes::kib(4), 1, 3);
     set_gateway(&mut scenario, |gateway| gateway.read = cost(10_000));
     scenario.warmup = SimSpan::from_secs(1);
     let truth = run(&scenario).unwrap();
@@ -180,7 +179,7 @@ fn a_slow_gateway_limits_all() {
 fn a_shard_carries_out_one_update_at_a_time() {
     // each OSD computes for 5 ms for an update, on many cores and at the same time
     let rate = |shards| {
-        let mut scenario = scenario(0.0, 32, Bytes::kib(64), (1, 3));
+        let mut scenario = scenario(0.0, 32, Bytes::kib(64), 1, 3);
         // thousands of objects, so that each shard has its part of them
         if let WorkloadKind::Ssio { working_set, .. } = &mut scenario.workloads[0].kind {
             *working_set = Bytes::mib(128);
@@ -207,7 +206,7 @@ fn a_shard_carries_out_one_update_at_a_time() {
 fn updates_of_the_index_are_written_to_the_log_only() {
     const UPLOADS: u64 = 100;
     // the data are on the first two nodes, the index is on the other three
-    let mut scenario = scenario(0.0, 1, Bytes::kib(64), (1, 2));
+    let mut scenario = scenario(0.0, 1, Bytes::kib(64), 1, 2);
     scenario.volumes[0].nodes.truncate(2);
     scenario.volumes[1].nodes.drain(..2);
     scenario.workloads[0].requests = Some(UPLOADS);
@@ -224,7 +223,7 @@ fn updates_of_the_index_are_written_to_the_log_only() {
 
 #[test]
 fn requests_go_on_while_a_node_is_down() {
-    let mut scenario = scenario(0.5, 4, Bytes::kib(64), (1, 3));
+    let mut scenario = scenario(0.5, 4, Bytes::kib(64), 1, 3);
     scenario.payload = Payload::Real;
     scenario.volumes[0].min_write = 2;
     scenario.volumes[1].min_write = 2;

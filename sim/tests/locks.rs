@@ -8,7 +8,7 @@ use foretell_sim::truth::WorkloadTruth;
 
 /// Three OSDs with one placement group. Their drives take the same time for each operation, however many are
 /// outstanding.
-fn load(locks: bool, (read, write): (&str, &str), volume: &str, reads: &str) -> WorkloadTruth {
+fn load(locks: bool, read: &str, write: &str, volume: &str, reads: &str) -> WorkloadTruth {
     let curve = |op: &str, reads: &str, latency: &str| {
         format!(
             "[[device.drive.curve]]\nop = \"{op}\"\nreads = \"{reads}\"\nblock = \"4 KiB\"\noutstanding = [1, 64]\n\
@@ -37,7 +37,7 @@ fn load(locks: bool, (read, write): (&str, &str), volume: &str, reads: &str) -> 
 #[test]
 fn closed_form_reads_of_one_group_go_one_after_the_other() {
     let [free, locked] =
-        [false, true].map(|locks| load(locks, ("500 us", "500 us"), "1 GiB", "100%"));
+        [false, true].map(|locks| load(locks, "500 us", "500 us", "1 GiB", "100%"));
     // 100 us and 4 KiB at 2 GB/s on the processor, some microseconds of its profile, and 500 us on the drive
     let each_us = 1e6 / locked.throughput_rps;
     assert!((602.0..625.0).contains(&each_us), "{each_us}");
@@ -48,10 +48,10 @@ fn closed_form_reads_of_one_group_go_one_after_the_other() {
 #[test]
 fn a_read_waits_for_the_writes_to_its_object() {
     // one object of 4 MiB, or 256 of them
-    let [one, many] = ["4 MiB", "1 GiB"].map(|volume| load(true, ("50 us", "5 ms"), volume, "50%"));
+    let [one, many] = ["4 MiB", "1 GiB"].map(|volume| load(true, "50 us", "5 ms", volume, "50%"));
     let mean = |load: &WorkloadTruth| load.read.response_time_ms.mean;
     assert!(mean(&one) > 5.0, "{}", mean(&one));
     assert!(mean(&many) < 2.0, "{}", mean(&many));
-    let free = load(false, ("50 us", "5 ms"), "4 MiB", "50%");
+    let free = load(false, "50 us", "5 ms", "4 MiB", "50%");
     assert!(mean(&free) < 1.0, "{}", mean(&free));
 }

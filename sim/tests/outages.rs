@@ -569,7 +569,7 @@ fn a_throttle_that_changes_is_kept_to_from_then_on() {
 }
 
 /// The effect of a node that joins or is drained on an idle cluster with links of 20 Mbit/s.
-fn moved_alone(nodes: u32, (m, n): (u8, u8), event: Event) -> Truth {
+fn moved_alone(nodes: u32, m: u8, n: u8, event: Event) -> Truth {
     let encoding = Encoding::new(u32::from(m), u32::from(n)).unwrap();
     let mut scenario = cluster_with(nodes, 1, encoding);
     (scenario.warmup, scenario.switch) = (ms(0), Switch::QUEUE);
@@ -595,7 +595,7 @@ fn closed_form_a_move_takes_the_bytes_by_the_rate_of_one_link() {
             if action == Action::Drain && !size(nodes) {
                 continue;
             }
-            let truth = moved_alone(nodes, (m, n), event(1000, 1, action));
+            let truth = moved_alone(nodes, m, n, event(1000, 1, action));
             let found = outages(&truth);
             let [one] = found.recoveries.as_slice() else { panic!("{m}-of-{n}: {found:?}") };
             assert_eq!((one.kind, one.host.as_str(), one.objects), ("rebalance", "brick1", moved));

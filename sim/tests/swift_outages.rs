@@ -221,7 +221,7 @@ fn drawn(seed: u64, mild: bool) -> (Scenario, String) {
     }
     let (first, mut events) = draw_failures(&mut stream, nodes, victims);
     draw_parts(seed, nodes, &mut events);
-    let newest = draw_rings(seed, (first, victims, nodes), (&mut scenario, &mut events));
+    let newest = draw_rings(seed, first, victims, nodes, &mut scenario, &mut events);
     if newest {
         recovery.swift.error_suppression_limit = 1_000_000;
     }
@@ -239,8 +239,11 @@ fn drawn(seed: u64, mild: bool) -> (Scenario, String) {
 /// join. Reads may ask for the newest version, which is then returned. Returns whether they do.
 fn draw_rings(
     seed: u64,
-    (first, victims, nodes): (u32, u32, u32),
-    (scenario, events): (&mut Scenario, &mut Vec<Event>),
+    first: u32,
+    victims: u32,
+    nodes: u32,
+    scenario: &mut Scenario,
+    events: &mut Vec<Event>,
 ) -> bool {
     let mut stream: Stream = Seed(seed).stream("rings");
     add_disks(scenario, stream.below(2) as usize);

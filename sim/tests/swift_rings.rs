@@ -23,12 +23,12 @@ fn reading(nodes: u32, disks: usize) -> Scenario {
     scenario
 }
 
-fn disk_event(at: u64, (host, disk): (u32, u32), action: Action) -> Event {
+fn disk_event(at: u64, host: u32, disk: u32, action: Action) -> Event {
     event_of(at, host, Part::Disk(disk), action)
 }
 
 fn loses_disk(at: u64, which: (u32, u32)) -> Event {
-    disk_event(at, which, Action::Fail { keeps: false })
+    disk_event(at, which.0, which.1, Action::Fail { keeps: false })
 }
 
 fn drains(at: u64, host: u32) -> Event {
@@ -90,8 +90,8 @@ fn a_disk_that_returns_catches_up_and_handoffs_drop_what_they_held() {
         add_disks(&mut scenario, 1);
         rate(&mut scenario, 20.0);
         scenario.payload = Payload::Real;
-        let back = disk_event(3000, (1, 0), Action::Return);
-        let fail = disk_event(1000, (1, 0), Action::Fail { keeps: true });
+        let back = disk_event(3000, 1, 0, Action::Return);
+        let fail = disk_event(1000, 1, 0, Action::Fail { keeps: true });
         let truth = run(&with(scenario, vec![fail, back], quick())).unwrap();
         let found = outages(&truth);
         assert_eq!((found.failed_requests, found.bytes_lost), (0, 0));

@@ -35,14 +35,14 @@ struct Question {
 }
 
 /// Data that all answers share.
-pub(super) struct Desk<'a> {
+pub(super) struct AnswerContext<'a> {
     pub(super) observed: &'a Observed,
     pub(super) experience: &'a Experience,
     pub(super) prices: &'a Prices,
     pub(super) model: Asked,
 }
 
-impl Desk<'_> {
+impl AnswerContext<'_> {
     /// Answers the questions in a file, or on standard input.
     pub(super) fn answer_all(&self, path: &Path) -> Result<(), Failure> {
         if path == Path::new("-") {

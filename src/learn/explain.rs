@@ -31,7 +31,7 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<String, Failure> {
     let seed = Seed(arguments.folds.validation.seed);
     let threads = jobs::threads(arguments.folds.validation.jobs);
     let features = &arguments.feature;
-    let found = Explanation::of(spec, (&data, &parts), &how, features, seed, threads)?;
+    let found = Explanation::of(spec, &data, &parts, &how, features, seed, threads)?;
     if let Some(path) = pictures {
         let directory = &Directory::take(path, purpose)?;
         let mut chart = Chart::bars("importance", "Permutation importance", "", "RMSE ratio");

@@ -187,11 +187,11 @@ pub(super) fn predict(arguments: &PredictArguments) -> Result<String, Failure> {
 }
 
 /// Maximum number of notes on values outside the training rows.
-const MOST_OUTSIDE: usize = 3;
+const MAX_OUTSIDE: usize = 3;
 
 /// Notes on values for which the model extrapolates.
 fn note_outside(outside: &[Outside<'_>]) {
-    let (first, others) = outside.split_at(outside.len().min(MOST_OUTSIDE));
+    let (first, others) = outside.split_at(outside.len().min(MAX_OUTSIDE));
     for Outside { row, value, range: FeatureRange { name, low, high } } in first {
         let row = row + 1;
         note(&format!(

@@ -55,7 +55,7 @@ pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> 
     for spec in &arguments.models {
         let training = training(asked, spec, intervals);
         let rows = tests.iter().map(|test| &test.data);
-        candidates.push(Candidate::of(spec, (&data, &parts), &training, rows, jobs)?);
+        candidates.push(Candidate::of(spec, &data, &parts, &training, rows, jobs)?);
     }
     let chosen = Candidate::best(&candidates);
     if let Some(path) = &arguments.predictions {
@@ -63,9 +63,9 @@ pub(super) fn score(arguments: &LearnScoreArguments) -> Result<String, Failure> 
         keep::write_file(path, FILE, |file| file.write_all(text.as_bytes()))?;
     }
     Ok(if arguments.json {
-        as_json(arguments, (&data, how), &tests, &candidates, chosen)
+        as_json(arguments, &data, how, &tests, &candidates, chosen)
     } else {
-        as_text(arguments, (&data, how), &tests, &candidates, chosen)
+        as_text(arguments, &data, how, &tests, &candidates, chosen)
     })
 }
 
@@ -125,7 +125,8 @@ fn as_csv(candidate: &Candidate, tests: &[Test]) -> String {
 
 fn as_json(
     arguments: &LearnScoreArguments,
-    (data, how): (&Dataset, &str),
+    data: &Dataset,
+    how: &str,
     tests: &[Test],
     candidates: &[Candidate],
     chosen: usize,
@@ -167,7 +168,8 @@ fn as_json(
 
 fn as_text(
     arguments: &LearnScoreArguments,
-    (data, how): (&Dataset, &str),
+    data: &Dataset,
+    how: &str,
     tests: &[Test],
     candidates: &[Candidate],
     chosen: usize,

@@ -7,7 +7,7 @@ use foretell_datasets::{FollowedSweep, numbers, texts};
 use foretell_input::Limit;
 use foretell_report::chart::Column;
 use foretell_report::{
-    Completed, Observed, Picture, Reproduction, Run, Source, Step, Sweep, UnderWay, observe,
+    Completed, Observed, PathStep, Picture, Reproduction, Run, Source, Sweep, UnderWay, observe,
 };
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ const DOCUMENT: Limit = Limit::new(64 << 20, "a document of `--json`");
 /// Limit of a picture of a reproduction.
 const PICTURE: Limit = Limit::new(4 << 20, "a picture");
 /// Maximum number of pictures of a reproduction.
-const MOST_PICTURES: usize = 64;
+const MAX_PICTURES: usize = 64;
 
 /// The name of each result: the last part of its path, or the whole path if two names would be
 /// equal.
@@ -160,13 +160,13 @@ fn paths(
     db: &RunDb,
     observed: &Observed,
     requests: &[Completed],
-) -> Result<Vec<(Completed, Vec<Step>)>, Failure> {
+) -> Result<Vec<(Completed, Vec<PathStep>)>, Failure> {
     let ms = |ns: u64| ns as f64 / 1e6;
     let mut paths = Vec::new();
     for request in requests {
         let records = observed.records.get(&request.breadcrumb).map(Vec::as_slice);
         let steps = path::steps(db, &observed.facts, records.unwrap_or_default())?;
-        let steps = steps.into_iter().map(|step| Step {
+        let steps = steps.into_iter().map(|step| PathStep {
             at_ms: ms(step.at_ns),
             host: step.host,
             resource: step.resource,
@@ -225,7 +225,7 @@ fn reproduction(path: &Path, name: &str) -> Result<Source, Failure> {
         }
     }
     files.sort();
-    files.truncate(MOST_PICTURES);
+    files.truncate(MAX_PICTURES);
     let mut pictures = Vec::new();
     for file in files {
         let svg = foretell_input::bytes(&file, PICTURE).map_err(Failure::file("read", &file))?;

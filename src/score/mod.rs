@@ -18,7 +18,7 @@ use foretell_scenarios::Document;
 use foretell_whatif::{Model, PastScore};
 use serde::Serialize;
 
-use crate::cli::{MOST_SEED, ScoreArguments};
+use crate::cli::{MAX_SEED, ScoreArguments};
 use crate::failure::Failure;
 use crate::screen::fitted;
 use crate::{interrupt, jobs, tables};
@@ -78,7 +78,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
     for number in 1..u64::from(arguments.repeat) {
         // the same scenario with another seed
         let mut other = document.clone();
-        other.set("seed", &(seed.wrapping_add(number) & MOST_SEED).to_string())?;
+        other.set("seed", &(seed.wrapping_add(number) & MAX_SEED).to_string())?;
         let scratch = Scratch::new()?;
         judge.record(&other, scratch.path())?;
         runs.push(once(scratch.path(), &other)?);
@@ -92,7 +92,7 @@ pub(crate) fn score(arguments: &ScoreArguments) -> Result<(), Failure> {
         let scores = Scores { notes, assumed, comparisons, overload, model, changes };
         crate::output::json(&scores)
     } else {
-        let about = about((model, overload), &assumed, &comparisons, runs.len());
+        let about = about(model, overload, &assumed, &comparisons, runs.len());
         crate::output::notes(&notes) + &table(&comparisons) + &about
     };
     crate::output::print(&text)
@@ -107,7 +107,8 @@ fn figure(mean: f64, deviation: Option<f64>) -> String {
 /// Further information on a score: the model, its assumptions, and which figures lie outside the answer's
 /// intervals. Means over several runs have no interval.
 fn about(
-    (model, overload): (Model, Option<Verdict>),
+    model: Model,
+    overload: Option<Verdict>,
     assumed: &[String],
     comparisons: &[Comparison],
     runs: usize,

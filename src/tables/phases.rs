@@ -6,13 +6,13 @@ use super::{number, table};
 use crate::screen::fitted;
 
 /// Maximum number of phases of which all workloads are shown.
-const MOST_PHASES: usize = 8;
+const MAX_PHASES: usize = 8;
 
 /// The phases: a line if there is one workload, whose figures fit into it; otherwise a row for each workload in each
 /// phase, because a percentile of several workloads together is that of none.
 pub(super) fn text(outages: &OutageTruth) -> String {
     let phases = &outages.phases;
-    let shown = &phases[..phases.len().min(MOST_PHASES)];
+    let shown = &phases[..phases.len().min(MAX_PHASES)];
     let more = match phases.len() - shown.len() {
         0 => String::new(),
         more => format!("; and {more} more"),
@@ -47,7 +47,7 @@ pub(super) fn text(outages: &OutageTruth) -> String {
     let more = if more.is_empty() {
         more
     } else {
-        format!("\nPhases that are shown: the first {MOST_PHASES}{more}")
+        format!("\nPhases that are shown: the first {MAX_PHASES}{more}")
     };
     format!("\nWhat clients saw in each phase\n{}{more}\n", fitted(&rows, 3))
 }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use comfy_table::Table;
-use foretell_report::LEAST_TO_EXTRAPOLATE_S;
+use foretell_report::MIN_EXTRAPOLATED_S;
 use foretell_scenarios::model::Scenario;
 use foretell_sim::truth::{FlashTruth, Truth};
 
@@ -43,7 +43,7 @@ pub(super) fn table_of(scenario: &Scenario, truth: &Truth) -> Option<Table> {
         }
     }
     kinds.sort_by(|a, b| by_wear(&b.worst.0, &a.worst.0));
-    let carries = truth.simulated_seconds >= LEAST_TO_EXTRAPOLATE_S;
+    let carries = truth.simulated_seconds >= MIN_EXTRAPOLATED_S;
     let mut head = vec!["", "drives", "MB/s each", "amplified", "erased", "worst", "its MB/s"];
     if carries {
         head.extend(["its endurance", "worn out in"]);

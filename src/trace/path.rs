@@ -19,7 +19,7 @@ use super::around::{AT_ONCE_NS, Around};
 use crate::failure::Failure;
 
 /// An event of the request.
-pub(crate) struct Step {
+pub(crate) struct PathStep {
     /// Time since the request was issued.
     pub(crate) at_ns: u64,
     pub(crate) host: String,
@@ -30,7 +30,11 @@ pub(crate) struct Step {
 }
 
 /// The steps of the request that left these records.
-pub(crate) fn steps(db: &RunDb, facts: &Facts, records: &[Record]) -> Result<Vec<Step>, Failure> {
+pub(crate) fn steps(
+    db: &RunDb,
+    facts: &Facts,
+    records: &[Record],
+) -> Result<Vec<PathStep>, Failure> {
     let start = records.first().map_or(0, |record| record.header.ts_ns);
     let around = Around::of(db, records)?;
     let mut path = Path {
@@ -72,7 +76,7 @@ struct Path<'a> {
     facts: &'a Facts,
     around: Around,
     start: u64,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     /// By host and thread: the thread's last activity.
     last: SortedMap<(u32, u32), Last>,
     /// By host: the time of the request's last event there.
@@ -97,8 +101,7 @@ impl Path<'_> {
             Body::KernelProcessSwitch { .. } | Body::UserThreadSwitch { .. } => self.runs(&header),
             Body::NetworkTransmit { sender, receiver, numbytes } => {
                 let what = format!("{numbytes} bytes to {}", self.host(receiver));
-                let between = (sender, receiver);
-                let service = self.transfer_ns(header.pid, between, Bytes(numbytes));
+                let service = self.transfer_ns(header.pid, sender, receiver, Bytes(numbytes));
                 let step = self.add(&header, "network", what, None, service);
                 self.flying.insert((receiver, header.tid), (step, ts));
             }
@@ -198,7 +201,7 @@ impl Path<'_> {
         waiting_ns: Option<u64>,
         service_ns: Option<u64>,
     ) -> usize {
-        self.steps.push(Step {
+        self.steps.push(PathStep {
             at_ns: header.ts_ns - self.start,
             host: self.host(header.host.0),
             resource: resource.to_owned(),
@@ -221,12 +224,7 @@ impl Path<'_> {
 
     /// Minimum time of a transfer that a process sends: the bytes at the rate of the slower link, and the latencies of
     /// both links.
-    fn transfer_ns(
-        &self,
-        process: u32,
-        (sender, receiver): (u32, u32),
-        bytes: Bytes,
-    ) -> Option<u64> {
+    fn transfer_ns(&self, process: u32, sender: u32, receiver: u32, bytes: Bytes) -> Option<u64> {
         let fact = |host: u32, name: &str| {
             let known = self.facts.hosts.iter().find(|known| known.host.0 == host)?;
             let path = format!("{}.{}.{name}", known.kind.table(), known.name);

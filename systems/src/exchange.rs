@@ -7,8 +7,8 @@ use foretell_algorithms::message::{MESSAGE_HEADER, wire_bytes};
 use foretell_algorithms::slab::Slab;
 use foretell_units::{Breadcrumb, Bytes, HostId, SimSpan, Thread};
 
-use crate::hosts::{Hosts, Labour, Then, Work, small};
-use crate::objects::Errand;
+use crate::hosts::{Continuation, Hosts, Work, WorkKind, small};
+use crate::objects::ObjectOp;
 use crate::process::{SERVER, TRACKER, application, exchange_thread};
 use crate::protocol::Core;
 use crate::ursa_minor::Fragment;
@@ -47,7 +47,7 @@ pub enum Purpose {
     /// A client writes or reads a fragment.
     Fragment(Fragment),
     /// A server is asked to read or write an object, or its part of it.
-    Object(Errand),
+    Object(ObjectOp),
     /// A client asks a gateway for an object; the number of the gateway's job.
     Gateway(u32),
     /// A message without an answer, in which a server reports to a monitor.
@@ -74,9 +74,11 @@ impl Exchange {
     pub(crate) fn new(
         purpose: Purpose,
         asks: Asks,
-        (client, node): (HostId, HostId),
+        client: HostId,
+        node: HostId,
         data: Bytes,
-        (breadcrumb, workload): (Breadcrumb, u32),
+        breadcrumb: Breadcrumb,
+        workload: u32,
     ) -> Self {
         let message = small(data + MESSAGE_HEADER);
         let (outbound, awaiting) = (true, 0);
@@ -157,8 +159,8 @@ impl Core {
             thread: exchange.sending_thread(id),
             breadcrumb: exchange.breadcrumb,
             span,
-            labour: Labour::Sending,
-            then: Then::Sent { exchange: id },
+            work_kind: WorkKind::Sending,
+            then: Continuation::Sent { exchange: id },
         });
     }
 
@@ -177,7 +179,8 @@ impl Core {
         &mut self,
         hosts: &mut H,
         id: u32,
-        (handling, copying): (SimSpan, SimSpan),
+        handling: SimSpan,
+        copying: SimSpan,
     ) {
         let exchange = &self.exchanges[id];
         let host = exchange.receiver();
@@ -189,11 +192,11 @@ impl Core {
             thread: exchange.receiving_thread(id),
             breadcrumb: exchange.breadcrumb,
             span: receiving + handling,
-            labour: Labour::Receiving { receiving, copying },
+            work_kind: WorkKind::Receiving { receiving, copying },
             then: if outbound {
-                Then::Taken { exchange: id }
+                Continuation::Taken { exchange: id }
             } else {
-                Then::Answered { exchange: id }
+                Continuation::Answered { exchange: id }
             },
         };
         hosts.note_received(exchange);

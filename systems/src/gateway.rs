@@ -34,7 +34,7 @@ use foretell_scenarios::model::{BucketIndex, Cost, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan};
 
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Then};
+use crate::hosts::{Continuation, Hosts};
 use crate::protocol::{Core, Protocol};
 use crate::request::{Done, Issue};
 
@@ -73,7 +73,7 @@ struct Job {
     /// The exchange with its client.
     exchange: u32,
     gateway: HostId,
-    step: Step,
+    step: GatewayStep,
     /// Outstanding requests of the step.
     outstanding: u32,
     has_failed: bool,
@@ -85,7 +85,7 @@ struct Job {
 
 /// A step of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
+enum GatewayStep {
     Begin,
     Rest,
     Announce,
@@ -154,7 +154,7 @@ impl Gateways {
 
     /// The requests to storage servers that a client waits for, for engines that skip simulated time.
     pub(crate) fn issues(&self, issue: &Issue) -> impl Iterator<Item = Issue> {
-        let first = self.step_after(Step::Begin, issue);
+        let first = self.step_after(GatewayStep::Begin, issue);
         let steps = successors(first, |step| self.step_after(*step, issue));
         steps.flat_map(|step| self.issues_of(issue, self.hosts[0], step))
     }
@@ -164,14 +164,14 @@ impl Gateways {
     }
 
     /// The requests of a gateway to storage servers in a step.
-    fn issues_of(&self, issue: &Issue, gateway: HostId, step: Step) -> Vec<Issue> {
+    fn issues_of(&self, issue: &Issue, gateway: HostId, step: GatewayStep) -> Vec<Issue> {
         let Some(bucket) = self.bucket(issue.volume) else { return Vec::new() };
         let issue = Issue { client: gateway, ..*issue };
         let head = issue.size.min(bucket.head);
         match step {
-            Step::Begin => Vec::new(),
-            Step::Head => vec![Issue { size: head, whole: self.own_objects, ..issue }],
-            Step::Rest if self.own_objects => {
+            GatewayStep::Begin => Vec::new(),
+            GatewayStep::Head => vec![Issue { size: head, whole: self.own_objects, ..issue }],
+            GatewayStep::Rest if self.own_objects => {
                 let piece = |begin: u64| Issue {
                     offset: issue.offset + Bytes(begin),
                     size: bucket.head.min(issue.size - Bytes(begin)),
@@ -181,11 +181,11 @@ impl Gateways {
                 let begins = (head.get()..issue.size.get()).step_by(bucket.head.get() as usize);
                 begins.map(piece).collect()
             }
-            Step::Rest => {
+            GatewayStep::Rest => {
                 let (offset, size) = (issue.offset + head, issue.size - head);
                 vec![Issue { offset, size, whole: false, ..issue }]
             }
-            Step::Announce | Step::Complete => {
+            GatewayStep::Announce | GatewayStep::Complete => {
                 // as names of objects are hashed
                 let shard = mix(issue.offset.get()) % u64::from(bucket.index.shards);
                 vec![Issue {
@@ -201,12 +201,16 @@ impl Gateways {
     }
 
     /// The step of a job that follows; `None`: the client gets its answer.
-    fn step_after(&self, step: Step, issue: &Issue) -> Option<Step> {
+    fn step_after(&self, step: GatewayStep, issue: &Issue) -> Option<GatewayStep> {
         let has_rest = self.has_rest(issue);
         match (issue.op, step) {
-            (Op::Read, Step::Begin) | (Op::Write, Step::Announce) => Some(Step::Head),
-            (Op::Read, Step::Head) | (Op::Write, Step::Begin) if has_rest => Some(Step::Rest),
-            (Op::Write, Step::Begin | Step::Rest) => Some(Step::Announce),
+            (Op::Read, GatewayStep::Begin) | (Op::Write, GatewayStep::Announce) => {
+                Some(GatewayStep::Head)
+            }
+            (Op::Read, GatewayStep::Head) | (Op::Write, GatewayStep::Begin) if has_rest => {
+                Some(GatewayStep::Rest)
+            }
+            (Op::Write, GatewayStep::Begin | GatewayStep::Rest) => Some(GatewayStep::Announce),
             _ => None,
         }
     }
@@ -223,7 +227,7 @@ impl Protocol {
             request,
             exchange: 0,
             gateway,
-            step: Step::Begin,
+            step: GatewayStep::Begin,
             outstanding: 0,
             has_failed: false,
             is_answered: false,
@@ -233,9 +237,11 @@ impl Protocol {
         let exchange = Exchange::new(
             Purpose::Gateway(job),
             Asks::Application,
-            (core.machines[client.index()], gateway),
+            core.machines[client.index()],
+            gateway,
             data,
-            (breadcrumb, workload),
+            breadcrumb,
+            workload,
         );
         let exchange = core.exchanges.insert(exchange);
         gateways.jobs[job].exchange = exchange;
@@ -253,16 +259,22 @@ impl Protocol {
         if let Some(next) = next {
             return self.begin_step(hosts, number, next, &issue);
         }
-        let is_completing = issue.op == Op::Write && step == Step::Head;
+        let is_completing = issue.op == Op::Write && step == GatewayStep::Head;
         gateways.jobs[number].is_completing_entry = is_completing;
         let data = if issue.op == Op::Read && !has_failed { issue.size } else { Bytes::ZERO };
         core.answer(hosts, exchange, data);
         if is_completing {
-            self.begin_step(hosts, number, Step::Complete, &issue);
+            self.begin_step(hosts, number, GatewayStep::Complete, &issue);
         }
     }
 
-    fn begin_step<H: Hosts>(&mut self, hosts: &mut H, number: u32, step: Step, issue: &Issue) {
+    fn begin_step<H: Hosts>(
+        &mut self,
+        hosts: &mut H,
+        number: u32,
+        step: GatewayStep,
+        issue: &Issue,
+    ) {
         let gateways = self.gateways.as_mut().expect("it has a job");
         let job = &gateways.jobs[number];
         // clients give up a time after they issued the request
@@ -271,16 +283,16 @@ impl Protocol {
         let job = &mut gateways.jobs[number];
         (job.step, job.outstanding) = (step, all.len() as u32);
         gateways.requests += all.len() as u64;
-        let is_of_index = matches!(step, Step::Announce | Step::Complete);
+        let is_of_index = matches!(step, GatewayStep::Announce | GatewayStep::Complete);
         for issue in all {
             // like a journal, the index is never read
             let (id, span) = self.insert(hosts, issue, is_of_index);
             let request = &mut self.core.requests[id];
             request.job = Some(number);
-            if step != Step::Complete {
+            if step != GatewayStep::Complete {
                 request.issued = issued;
             }
-            self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+            self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
         }
     }
 
@@ -290,7 +302,7 @@ impl Protocol {
         gateways.requests -= 1;
         let one = &mut gateways.jobs[job];
         one.outstanding -= 1;
-        if one.step == Step::Complete {
+        if one.step == GatewayStep::Complete {
             one.is_completing_entry = false;
             return self.end_job(job);
         }

@@ -107,7 +107,8 @@ pub trait Hosts {
     fn payload_converted(
         &mut self,
         _volume: u32,
-        _from_to: (u32, u32),
+        _from: u32,
+        _to: u32,
         _first_block: u64,
         _blocks: u64,
     ) {
@@ -147,14 +148,14 @@ pub struct Work {
     /// Time on this processor.
     pub span: SimSpan,
     /// The kind of work.
-    pub labour: Labour,
+    pub work_kind: WorkKind,
     /// The step that follows.
-    pub then: Then,
+    pub then: Continuation,
 }
 
 /// Kinds of work, as operating systems account for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Labour {
+pub enum WorkKind {
     /// An application computes.
     Application,
     /// The network stack sends a message.
@@ -170,7 +171,7 @@ pub enum Labour {
 
 /// The step that follows a computation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Then {
+pub enum Continuation {
     /// The client has prepared a request: its messages are sent.
     Prepared {
         /// Its number.
@@ -192,7 +193,7 @@ pub enum Then {
         exchange: u32,
     },
     /// The client has decoded what a request has read.
-    Opened {
+    Decoded {
         /// Its number.
         request: u32,
     },

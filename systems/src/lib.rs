@@ -47,7 +47,7 @@ pub use failures::{
     Health, Home, HoursLeft, Kind as RecoveryKind, ObjectHome, Progress, Recovery, RunPhase,
     RunPhases, Unit,
 };
-pub use hosts::{Copied, Fragments, Hosts, Labour, Then, Timer, Work};
+pub use hosts::{Continuation, Copied, Fragments, Hosts, Timer, Work, WorkKind};
 pub use protocol::{Clocks, NO_EXCHANGE, Protocol, machine_of};
 pub use request::{Done, Issue, Phase, Request};
 pub use scrub::{ScrubAccess, Scrubbed};

@@ -12,11 +12,11 @@ use crate::failures::{
 };
 use crate::gateway::Gateways;
 use crate::guest::{Guest, NO_OPERATION};
-use crate::hosts::{Hosts, Then, Timer};
+use crate::hosts::{Continuation, Hosts, Timer};
 use crate::request::{Answered, Done, Issue, Part, Phase, Request, Stage};
 use crate::scrub::{self, Scrubbed, Scrubs};
 use crate::store::Access;
-use crate::system::{AnySystem, System, SystemError};
+use crate::system::{AnySystem, System, SystemError, VolumeExtent};
 use crate::volume::Volume;
 
 /// The software of a cluster.
@@ -110,7 +110,7 @@ impl Protocol {
         if self.core.is_held(id) {
             return;
         }
-        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 
     /// Stores a request. Returns its number, and its client's work before anything is sent.
@@ -121,8 +121,8 @@ impl Protocol {
         is_journal: bool,
     ) -> (u32, SimSpan) {
         let cpu = hosts.cpu(issue.client);
-        let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
-        let span = cpu.request.of(issue.size) + sealing;
+        let (stage, encoding) = self.system.prepare(&self.core, cpu, &issue);
+        let span = cpu.request.of(issue.size) + encoding;
         (self.core.insert_request(hosts, issue, stage, is_journal), span)
     }
 
@@ -134,40 +134,40 @@ impl Protocol {
             }
             let issue = self.core.requests[id].issue;
             let cpu = hosts.cpu(issue.client);
-            let (stage, sealing) = self.system.prepare(&self.core, cpu, &issue);
-            let span = cpu.request.of(issue.size) + sealing;
+            let (stage, encoding) = self.system.prepare(&self.core, cpu, &issue);
+            let span = cpu.request.of(issue.size) + encoding;
             self.core.requests[id].stage = stage;
-            self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+            self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
         }
     }
 
     /// A computation has ended.
-    pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Then) {
+    pub fn resume<H: Hosts>(&mut self, hosts: &mut H, then: Continuation) {
         let Self { core, system, .. } = self;
-        if let Then::Sent { exchange }
-        | Then::Taken { exchange }
-        | Then::Answered { exchange }
-        | Then::Step { exchange } = then
+        if let Continuation::Sent { exchange }
+        | Continuation::Taken { exchange }
+        | Continuation::Answered { exchange }
+        | Continuation::Step { exchange } = then
             && (!core.goes_on(exchange)
                 || core.failures.is_some() && system.swallows(core, exchange, then))
         {
             return;
         }
         match then {
-            Then::Prepared { request } => self.send_out(hosts, request),
-            Then::Sent { exchange } => {
+            Continuation::Prepared { request } => self.send_out(hosts, request),
+            Continuation::Sent { exchange } => {
                 if core.finds_receiver(exchange) {
                     hosts.transmit(&core.exchanges, exchange);
                 } else if core.lose(exchange) {
                     system.lost(core, exchange);
                 }
             }
-            Then::Taken { exchange } => match core.exchanges[exchange].purpose {
+            Continuation::Taken { exchange } => match core.exchanges[exchange].purpose {
                 Purpose::Records => core.store_records(hosts, exchange),
                 Purpose::Gateway(job) => self.gateway_goes_on(hosts, job),
                 _ => system.serve(core, hosts, exchange),
             },
-            Then::Answered { exchange } => {
+            Continuation::Answered { exchange } => {
                 if let Purpose::Gateway(job) = core.exchanges[exchange].purpose {
                     return self.gateway_answered(hosts, exchange, job);
                 }
@@ -177,17 +177,17 @@ impl Protocol {
                     answered = self.system.next_answered();
                 }
             }
-            Then::Opened { request } => self.opened(hosts, request),
-            Then::Step { exchange } => system.computed(core, hosts, exchange),
-            Then::Daemon { job } => system.daemon_done(core, hosts, job),
-            Then::Scrubbed { scrubber } => {
+            Continuation::Decoded { request } => self.decoded(hosts, request),
+            Continuation::Step { exchange } => system.computed(core, hosts, exchange),
+            Continuation::Daemon { job } => system.daemon_done(core, hosts, job),
+            Continuation::Scrubbed { scrubber } => {
                 if system.is_stopped(core, core.scrubbed_server(scrubber)) {
                     core.scrub_stops(scrubber);
                 } else {
                     core.scrub_ends(hosts, scrubber);
                 }
             }
-            Then::Load { .. } => unreachable!("the engine keeps what is its own"),
+            Continuation::Load { .. } => unreachable!("the engine keeps what is its own"),
         }
     }
 
@@ -199,7 +199,7 @@ impl Protocol {
         }
         let nothing = (SimSpan::ZERO, SimSpan::ZERO);
         let asked = &core.exchanges[exchange];
-        let handling = match asked.purpose {
+        let (handling, copying) = match asked.purpose {
             Purpose::Records => nothing,
             _ if !asked.outbound => nothing,
             Purpose::Gateway(job) => {
@@ -208,7 +208,7 @@ impl Protocol {
             }
             _ => system.handling(core, hosts.cpu(asked.node), exchange),
         };
-        core.receive(hosts, exchange, handling);
+        core.receive(hosts, exchange, handling, copying);
     }
 
     /// A store has completed one of the accesses that an exchange waits for.
@@ -316,13 +316,14 @@ impl Protocol {
     pub fn ship_records<H: Hosts>(
         &mut self,
         hosts: &mut H,
-        between: (HostId, HostId),
+        host: HostId,
+        store: HostId,
         batch: Bytes,
     ) {
-        if self.is_down(between.0) {
+        if self.is_down(host) {
             return;
         }
-        self.core.ship_records(hosts, between, batch);
+        self.core.ship_records(hosts, host, store, batch);
     }
 
     /// The next completed request of a client. Before that, jobs of gateways go on whose requests have completed.
@@ -354,13 +355,14 @@ impl Protocol {
         }
         match stage {
             Stage::Transfer => {
-                let stretch = system.range(core, volume, (offset, size));
-                self.send_range(hosts, id, op, stretch, has_guest);
+                let extent = system.range(core, volume, VolumeExtent { offset, size });
+                self.send_range(hosts, id, op, extent, has_guest);
             }
             Stage::Fetch => {
                 let block = core.volumes[volume as usize].distribution.block();
-                for number in core.partial_blocks(volume, (offset, size)) {
-                    self.send_range(hosts, id, Op::Read, (block * number, block), has_guest);
+                for number in core.partial_blocks(volume, VolumeExtent { offset, size }) {
+                    let extent = VolumeExtent { offset: block * number, size: block };
+                    self.send_range(hosts, id, Op::Read, extent, has_guest);
                 }
             }
         }
@@ -375,14 +377,14 @@ impl Protocol {
         hosts: &mut H,
         id: u32,
         op: Op,
-        stretch: (Bytes, Bytes),
+        extent: VolumeExtent,
         has_guest: bool,
     ) {
         let Self { core, system, .. } = self;
         if has_guest {
-            core.submit_to_guest(hosts, id, op, stretch);
+            core.submit_to_guest(hosts, id, op, extent);
         } else {
-            system.send_range(core, hosts, id, op, stretch, NO_OPERATION);
+            system.send_range(core, hosts, id, op, extent, NO_OPERATION);
         }
     }
 
@@ -392,8 +394,8 @@ impl Protocol {
         let mut operations = std::mem::take(&mut core.scratch.operations);
         core.take_from_guest(hosts, host, &mut operations);
         for &operation in &operations {
-            let (request, op, stretch) = core.operation(host, operation);
-            system.send_range(core, hosts, request, op, stretch, operation);
+            let (request, op, extent) = core.operation(host, operation);
+            system.send_range(core, hosts, request, op, extent, operation);
         }
         core.scratch.operations = operations;
     }
@@ -403,7 +405,7 @@ impl Protocol {
         let (offset, size) = self.core.commit_journal(host);
         let issue = Issue { op: Op::Write, offset, size, ..issue };
         let (id, span) = self.insert(hosts, issue, true);
-        self.core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        self.core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 
     /// Counts one of the answers that a part of a request waits for.
@@ -430,19 +432,19 @@ impl Protocol {
         }
         if request.is_repair {
             let span = core.rebuilding(hosts, id);
-            core.compute_request(hosts, id, span, Then::Opened { request: id });
+            core.compute_request(hosts, id, span, Continuation::Decoded { request: id });
             return;
         }
-        let span = system.opening(core, hosts.cpu(request.issue.client), request);
+        let span = system.decode_time(core, hosts.cpu(request.issue.client), request);
         if span.is_zero() {
-            self.opened(hosts, id);
+            self.decoded(hosts, id);
         } else {
-            core.compute_request(hosts, id, span, Then::Opened { request: id });
+            core.compute_request(hosts, id, span, Continuation::Decoded { request: id });
         }
     }
 
     /// The data that a request has read are decoded and decrypted.
-    fn opened<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
+    fn decoded<H: Hosts>(&mut self, hosts: &mut H, id: u32) {
         let core = &mut self.core;
         if core.requests[id].is_repair {
             core.rebuilt(hosts, id);
@@ -460,9 +462,9 @@ impl Protocol {
         // the fetched blocks are modified, and sent as a whole
         assert_eq!(request.stage, Stage::Fetch, "a write is opened only after a fetch");
         request.stage = Stage::Transfer;
-        let (_, whole) = core.covering(volume, (offset, size));
-        let span = core.volume_at(volume, offset).seal_time(hosts.cpu(client), whole);
-        core.compute_request(hosts, id, span, Then::Prepared { request: id });
+        let whole = core.covering(volume, VolumeExtent { offset, size }).size;
+        let span = core.volume_at(volume, offset).encode_time(hosts.cpu(client), whole);
+        core.compute_request(hosts, id, span, Continuation::Prepared { request: id });
     }
 
     /// The effect of a request on the nodes' stores, for engines that skip simulated time. `choose` moves `m` fragments

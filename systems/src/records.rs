@@ -14,12 +14,19 @@ impl Core {
     pub(crate) fn ship_records<H: Hosts>(
         &mut self,
         hosts: &mut H,
-        (host, store): (HostId, HostId),
+        host: HostId,
+        store: HostId,
         data: Bytes,
     ) {
-        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
-        let exchange =
-            Exchange::new(Purpose::Records, Asks::Tracker, (host, store), data, of_no_client);
+        let exchange = Exchange::new(
+            Purpose::Records,
+            Asks::Tracker,
+            host,
+            store,
+            data,
+            Breadcrumb::NONE,
+            NO_CLIENT,
+        );
         let id = self.exchanges.insert(exchange);
         if host == store {
             self.store_records(hosts, id);

@@ -6,7 +6,7 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Thread};
 use crate::exchange::Asks;
 use crate::failures::BelowMinSize;
 use crate::guest::NO_OPERATION;
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::process::{SERVER, request_thread};
 use crate::protocol::Core;
 
@@ -162,7 +162,7 @@ impl Core {
         hosts: &mut H,
         id: u32,
         span: SimSpan,
-        then: Then,
+        then: Continuation,
     ) {
         let Issue { client: host, workload, breadcrumb, .. } = self.requests[id].issue;
         let is_of_server = workload == NO_CLIENT || self.requests[id].job.is_some();
@@ -171,8 +171,8 @@ impl Core {
         } else {
             request_thread(id, workload)
         };
-        let labour = Labour::Application;
-        hosts.compute(Work { host, workload, thread, breadcrumb, span, labour, then });
+        let work_kind = WorkKind::Application;
+        hosts.compute(Work { host, workload, thread, breadcrumb, span, work_kind, then });
     }
 
     /// Begins a part of a request.

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::failures::Routes;
 use crate::protocol::Core;
-use crate::system::Stretch;
+use crate::system::VolumeExtent;
 use crate::volume::Volume;
 
 /// Pieces with the volumes that they are in.
@@ -37,31 +37,34 @@ impl Core {
     }
 
     /// The current volumes at the two ends of a range.
-    fn ends(&self, volume: u32, (offset, size): Stretch) -> (&Volume, &Volume) {
+    fn ends(&self, volume: u32, extent: VolumeExtent) -> (&Volume, &Volume) {
+        let VolumeExtent { offset, size } = extent;
         let last = Bytes((offset + size).get().saturating_sub(1).max(offset.get()));
         (self.volume_at(volume, offset), self.volume_at(volume, last))
     }
 
     /// The range of a volume that a request touches.
-    pub(crate) fn covering(&self, volume: u32, stretch: Stretch) -> Stretch {
-        let (offset, size) = stretch;
+    pub(crate) fn covering(&self, volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        let VolumeExtent { offset, size } = extent;
         if self.routes().is_none() {
-            return self.volumes[volume as usize].distribution.covering(offset, size);
+            let distribution = &self.volumes[volume as usize].distribution;
+            let (offset, size) = distribution.covering(offset, size);
+            return VolumeExtent { offset, size };
         }
-        let (first, last) = self.ends(volume, stretch);
+        let (first, last) = self.ends(volume, extent);
         let begin = first.distribution.covering(offset, size).0;
         let (start, length) = last.distribution.covering(offset, size);
-        (begin, start + length - begin)
+        VolumeExtent { offset: begin, size: start + length - begin }
     }
 
     /// Blocks that a write covers in part, and so must fetch first.
-    pub(crate) fn partial_blocks(&self, volume: u32, stretch: Stretch) -> SmallVec<[u64; 2]> {
-        let (offset, size) = stretch;
+    pub(crate) fn partial_blocks(&self, volume: u32, extent: VolumeExtent) -> SmallVec<[u64; 2]> {
+        let VolumeExtent { offset, size } = extent;
         if self.routes().is_none() {
             let distribution = &self.volumes[volume as usize].distribution;
             return distribution.partial_blocks(offset, size).collect();
         }
-        let (first, last) = self.ends(volume, stretch);
+        let (first, last) = self.ends(volume, extent);
         let block = first.distribution.block().get();
         let (head, end) = (offset.get() / block, (offset + size).get());
         let of_first = first.distribution.partial_blocks(offset, size);
@@ -75,7 +78,8 @@ impl Core {
     }
 
     /// The pieces of a range, with the volumes that they are in.
-    pub(crate) fn pieces(&self, volume: u32, (offset, size): Stretch) -> Pieces {
+    pub(crate) fn pieces(&self, volume: u32, extent: VolumeExtent) -> Pieces {
+        let VolumeExtent { offset, size } = extent;
         let Some(routes) = self.routes() else {
             let distribution = &self.volumes[volume as usize].distribution;
             return distribution.pieces(offset, size).map(|piece| (volume, piece)).collect();

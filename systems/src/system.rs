@@ -1,7 +1,7 @@
 //! The interface of a storage system, and the choice of the system that a cluster runs.
 //!
 //! No other code depends on which system a cluster runs. A new system needs a folder with a `Machine` that
-//! implements [`System`] and [`Founded`], and a line in the table of `scenarios/src/system.rs`.
+//! implements [`System`] and [`FromScenario`], and a line in the table of `scenarios/src/system.rs`.
 
 use foretell_scenarios::model::{self, CpuProfile, Scenario};
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
@@ -9,15 +9,19 @@ use smallvec::SmallVec;
 
 use crate::devices::Down;
 use crate::failures::{Failures, Home, Recovery, Unit};
-use crate::hosts::{Hosts, Then};
-use crate::objects::{Settings, Target};
+use crate::hosts::{Continuation, Hosts};
+use crate::objects::{StoreSettings, Target};
 use crate::protocol::{Clocks, Core};
 use crate::request::{Issue, Request, Stage};
 use crate::scrub::{Places, of_files};
 use crate::store::Access;
 
-/// A range of a volume: offset and length.
-pub(crate) type Stretch = (Bytes, Bytes);
+/// A range of a volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct VolumeExtent {
+    pub(crate) offset: Bytes,
+    pub(crate) size: Bytes,
+}
 
 /// A requirement of a volume that a storage system cannot fulfil.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,8 +44,8 @@ pub(crate) trait System {
     }
 
     /// The range that a client reads or writes for a request.
-    fn range(&self, _core: &Core, _volume: u32, stretch: Stretch) -> Stretch {
-        stretch
+    fn range(&self, _core: &Core, _volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        extent
     }
 
     /// Sends the messages for a range of a request. `operation`: of its guest.
@@ -51,7 +55,7 @@ pub(crate) trait System {
         hosts: &mut H,
         request: u32,
         op: Op,
-        stretch: Stretch,
+        extent: VolumeExtent,
         operation: u32,
     );
 
@@ -89,7 +93,7 @@ pub(crate) trait System {
     }
 
     /// The work of a client to decode and decrypt the data of a request.
-    fn opening(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
+    fn decode_time(&self, _core: &Core, _cpu: &CpuProfile, _request: &Request) -> SimSpan {
         SimSpan::ZERO
     }
 
@@ -168,7 +172,7 @@ pub(crate) trait System {
     }
 
     /// With events: whether an exchange, for which a computation has just ended, no longer has any effect.
-    fn swallows(&mut self, _core: &mut Core, _exchange: u32, _then: Then) -> bool {
+    fn swallows(&mut self, _core: &mut Core, _exchange: u32, _then: Continuation) -> bool {
         false
     }
 
@@ -247,7 +251,7 @@ const NO_EVENTS: &str = "scenarios of this system have no events";
 pub(crate) type Few<T> = SmallVec<[T; 8]>;
 
 /// Construction of a system.
-pub(crate) trait Founded: Sized {
+pub(crate) trait FromScenario: Sized {
     /// The system for a scenario that uses it.
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError>;
 
@@ -263,7 +267,7 @@ pub(crate) trait Founded: Sized {
     }
 
     /// Settings of its nodes' object stores; `None` if they store files.
-    fn object_store(_system: &model::System) -> Option<Settings> {
+    fn object_store(_system: &model::System) -> Option<StoreSettings> {
         None
     }
 }
@@ -285,42 +289,42 @@ macro_rules! any_system {
                 Ok(match scenario.system {
                     $(
                         $(#[cfg(feature = $feature)])?
-                        model::System::$variant { .. } => Self::$variant(Founded::of(scenario, clocks)?)
+                        model::System::$variant { .. } => Self::$variant(FromScenario::of(scenario, clocks)?)
                     ),*
                 })
             }
 
-            /// [`Founded::devices`] of the system of a scenario.
+            /// [`FromScenario::devices`] of the system of a scenario.
             pub(crate) fn devices(scenario: &Scenario, volume: VolumeId) -> Option<Vec<Target>> {
                 match scenario.system {
                     $(
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
-                            <crate::$folder::Machine as Founded>::devices(scenario, volume)
+                            <crate::$folder::Machine as FromScenario>::devices(scenario, volume)
                         }
                     ),*
                 }
             }
 
-            /// [`Founded::serves_without`] of the system of a scenario.
+            /// [`FromScenario::serves_without`] of the system of a scenario.
             pub(crate) fn serves_without(scenario: &Scenario, volume: VolumeId) -> Option<Down> {
                 match scenario.system {
                     $(
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
-                            <crate::$folder::Machine as Founded>::serves_without(scenario, volume)
+                            <crate::$folder::Machine as FromScenario>::serves_without(scenario, volume)
                         }
                     ),*
                 }
             }
 
-            /// [`Founded::object_store`] of a system.
-            pub(crate) fn object_store(system: &model::System) -> Option<Settings> {
+            /// [`FromScenario::object_store`] of a system.
+            pub(crate) fn object_store(system: &model::System) -> Option<StoreSettings> {
                 match system {
                     $(
                         $(#[cfg(feature = $feature)])?
                         model::System::$variant { .. } => {
-                            <crate::$folder::Machine as Founded>::object_store(system)
+                            <crate::$folder::Machine as FromScenario>::object_store(system)
                         }
                     ),*
                 }
@@ -359,8 +363,8 @@ impl System for AnySystem {
         each!(self, system => system.prepare(core, cpu, issue))
     }
 
-    fn range(&self, core: &Core, volume: u32, stretch: Stretch) -> Stretch {
-        each!(self, system => system.range(core, volume, stretch))
+    fn range(&self, core: &Core, volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        each!(self, system => system.range(core, volume, extent))
     }
 
     fn send_range<H: Hosts>(
@@ -369,10 +373,10 @@ impl System for AnySystem {
         hosts: &mut H,
         request: u32,
         op: Op,
-        stretch: Stretch,
+        extent: VolumeExtent,
         operation: u32,
     ) {
-        each!(self, system => system.send_range(core, hosts, request, op, stretch, operation));
+        each!(self, system => system.send_range(core, hosts, request, op, extent, operation));
     }
 
     fn handling(&self, core: &Core, cpu: &CpuProfile, exchange: u32) -> (SimSpan, SimSpan) {
@@ -407,8 +411,8 @@ impl System for AnySystem {
         each!(self, system => system.next_answered())
     }
 
-    fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
-        each!(self, system => system.opening(core, cpu, request))
+    fn decode_time(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
+        each!(self, system => system.decode_time(core, cpu, request))
     }
 
     fn timer<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, host: HostId) {
@@ -454,7 +458,7 @@ impl System for AnySystem {
         each!(self, system => system.membership_changes(core, hosts, what, joins));
     }
 
-    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Then) -> bool {
+    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Continuation) -> bool {
         each!(self, system => system.swallows(core, exchange, then))
     }
 

@@ -51,7 +51,7 @@ impl Volume {
             base += volume.size;
             bases.push(begins);
             let id = VolumeId::from(index);
-            Self::new((id, id), volume, begins, &joining)
+            Self::new(id, id, volume, begins, &joining)
         };
         let mut all: Vec<Self> =
             scenario.volumes.iter().enumerate().map(of).collect::<Result<_, _>>()?;
@@ -59,14 +59,15 @@ impl Volume {
         for setting in outages.iter().flat_map(|outages| &outages.settings) {
             let SettingChange::Volume { volume, now } = &setting.change else { continue };
             let joining = outages.map(|all| all.joining_after(setting.at)).unwrap_or_default();
-            let ids = (VolumeId::from(all.len()), *volume);
-            all.push(Self::new(ids, now, bases[volume.index()], &joining)?);
+            let id = VolumeId::from(all.len());
+            all.push(Self::new(id, *volume, now, bases[volume.index()], &joining)?);
         }
         Ok(all)
     }
 
     fn new(
-        (id, of): (VolumeId, VolumeId),
+        id: VolumeId,
+        of: VolumeId,
         volume: &model::Volume,
         base: Bytes,
         joining: &[HostId],
@@ -104,7 +105,7 @@ impl Volume {
     }
 
     /// Time to encrypt and encode `size` bytes.
-    pub(crate) fn seal_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
-        cpu.seal(self.cipher, self.distribution.encoding(), size)
+    pub(crate) fn encode_time(&self, cpu: &CpuProfile, size: Bytes) -> SimSpan {
+        cpu.encode_time(self.cipher, self.distribution.encoding(), size)
     }
 }

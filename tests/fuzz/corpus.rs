@@ -10,7 +10,7 @@ use crate::common::fio::{Job, result};
 use crate::common::{root, run, succeed};
 
 /// Of a large file, this is enough.
-const MOST: usize = 24 << 10;
+const MAX_BYTES: usize = 24 << 10;
 
 /// A cluster of two nodes and one client that is simulated in some milliseconds.
 pub(crate) const TINY: &str = r#"
@@ -220,7 +220,7 @@ impl Corpus {
 
     fn add(&mut self, kind: &'static str, content: impl AsRef<[u8]>) {
         let content = content.as_ref();
-        let content = content[..content.len().min(MOST)].to_vec();
+        let content = content[..content.len().min(MAX_BYTES)].to_vec();
         self.all.entry(kind).or_default().push(content);
     }
 

@@ -21,7 +21,7 @@ const PROCESSOR_S: u64 = 60;
 const SOFT: Duration = Duration::from_millis(1500);
 const HARD: Duration = Duration::from_secs(120);
 /// More than this on standard error helps nobody.
-const MOST_STDERR: usize = 256 << 10;
+const MAX_STDERR: usize = 256 << 10;
 /// Signal of Ctrl-C.
 const INTERRUPT: i32 = 2;
 
@@ -164,7 +164,7 @@ impl Sandbox {
         if matches!(status.code(), Some(1 | 2)) && !explains {
             return fault("it does not say why it failed".to_owned());
         }
-        if stderr.len() > MOST_STDERR {
+        if stderr.len() > MAX_STDERR {
             return fault(format!("it says too much: {} bytes", stderr.len()));
         }
         let after = self.known();
@@ -248,7 +248,7 @@ fn drained(mut source: impl Read) -> String {
         if count == 0 {
             break;
         }
-        if kept.len() <= MOST_STDERR {
+        if kept.len() <= MAX_STDERR {
             kept.extend_from_slice(&buffer[..count]);
         }
     }

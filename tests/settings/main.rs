@@ -25,7 +25,9 @@ use foretell_scenarios::model::Scenario;
 use foretell_scenarios::{Change, Document};
 use foretell_sim::Cluster;
 use foretell_sim::Drawn;
-use foretell_whatif::{Answer, Described, DescribedClient, Measurement, Model, Observed, Shelf};
+use foretell_whatif::{
+    Answer, Described, DescribedClient, Measurement, Model, Observed, OperatorKnowledge,
+};
 use serde_json::Value;
 
 /// What a run of a scenario shows: the truth, and what its collectors posted. An error is something that
@@ -189,7 +191,7 @@ fn attempt(document: &Document, path: &str, value: &str, before: &Result<Value, 
 /// A shelf without devices: those of the run must do.
 struct Bare;
 
-impl Shelf for Bare {
+impl OperatorKnowledge for Bare {
     fn measure(&mut self, _: &str, _: &Device) -> Option<Measurement> {
         None
     }

@@ -33,12 +33,12 @@ const TOGETHER: usize = 3;
 const ENOUGH: usize = 40;
 /// Minimum number of scores of the same system, and of the same devices. With fewer, the answer says that
 /// nothing like it was scored.
-const LEAST_ALIKE: usize = 8;
+const MIN_ALIKE: usize = 8;
 /// Quantile of the misfits of the most similar past scores, beyond which this run's misfit is
 /// unusual. Then the interval is no narrower than its misfit.
 const MISFITS_ALIKE: f64 = 0.75;
 /// Smallest half-width of an interval, as a logarithm: the truth itself is not more precise.
-const LEAST_WIDTH: f64 = 0.002;
+const MIN_WIDTH: f64 = 0.002;
 
 /// A prediction that was scored: one line of a history.
 #[derive(Clone, PartialEq, Debug)]
@@ -211,7 +211,7 @@ impl Group {
 
     /// Half the width of the interval before scaling, as a logarithm.
     fn width(alike: &Alike) -> f64 {
-        alike.at(HELD).max(LEAST_WIDTH)
+        alike.at(HELD).max(MIN_WIDTH)
     }
 
     /// The factor that scales the widths of intervals, for answers about such questions.
@@ -321,7 +321,7 @@ impl Experience {
     pub fn unlike_events(&self, model: Model) -> Option<String> {
         let known = self.0.get(&(model, format!("{WITH_EVENTS}throughput_rps")));
         let scores = known.map_or(0, |group| group.known.len());
-        (scores < LEAST_ALIKE).then(|| format!("failures of hosts, model {model}"))
+        (scores < MIN_ALIKE).then(|| format!("failures of hosts, model {model}"))
     }
 
     /// The part of an answer that no past score resembles.
@@ -331,10 +331,10 @@ impl Experience {
         let count = |alike: &dyn Fn(About) -> bool| {
             known.known.iter().filter(|(c, _)| c.circumstances.about.is_some_and(alike)).count()
         };
-        if count(&|other| other.system == here.system) < LEAST_ALIKE {
+        if count(&|other| other.system == here.system) < MIN_ALIKE {
             return Some(format!("{}, model {model}", here.system));
         }
-        (count(&|other| other.device == here.device) < LEAST_ALIKE).then(|| match here.device {
+        (count(&|other| other.device == here.device) < MIN_ALIKE).then(|| match here.device {
             DeviceKind::Mixed => format!("several kinds of devices, model {model}"),
             device => format!("devices of kind {device}, model {model}"),
         })

@@ -30,14 +30,14 @@ pub use answer::{
 };
 pub use circumstances::{About, ChangeKind, Circumstances, DeviceKind, SystemKind};
 pub use disk::{
-    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LaneShape, LongWrites,
-    Measurement, Mixed, Positioning, QUANTILES, Random, Rewriting, TAIL, Trial, WriteBuffer,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Continued, LaneShape, LongWrites, Measurement,
+    Mixed, Positioning, QUANTILES, Random, ReadsBesideWrites, Rewriting, TAIL, Trial, WriteBuffer,
     WriteCacheFacts, trial,
 };
 pub use error::WhatIfError;
 pub use expected::{ExpectedError, Experience, HISTORY_HEADER, Interval, PastScore};
-pub use observed::{CONFIGURATION_FACT, LEAST_REQUESTS, Observed, measurement_fact};
+pub use observed::{CONFIGURATION_FACT, MIN_REQUESTS, Observed, measurement_fact};
 pub use outages::{OutageAnswer, PhaseAnswer, PhaseChange, PhaseWorkload, RecoveryAnswer};
 pub use predict::{Asked, Prediction, UnknownModel};
-pub use question::{Described, DescribedClient, Shelf};
+pub use question::{Described, DescribedClient, OperatorKnowledge};
 pub use replay::falls_behind;

@@ -60,7 +60,7 @@ pub(crate) struct Seen {
 }
 
 /// Maximum number of iterations; it usually converges after some hundreds.
-const MOST: usize = 5000;
+const MAX_ITERATIONS: usize = 5000;
 /// Relative change of throughput and response time below which it has converged.
 const STEADY: f64 = 1e-9;
 /// Utilization above which clients of a station are throttled.
@@ -78,7 +78,7 @@ pub(crate) fn solve(stations: &[Station], classes: &[Class]) -> Vec<Seen> {
         .collect();
     // by station: throttling delay for each second of service demand
     let mut held_up = vec![0.0_f64; stations.len()];
-    for _ in 0..MOST {
+    for _ in 0..MAX_ITERATIONS {
         let loads = loads(stations, classes, &seen, &residence);
         for (held_up, load) in held_up.iter_mut().zip(&loads) {
             *held_up = if load.utilization > FULL {

@@ -16,7 +16,7 @@ use crate::observed::{Observed, Recorded, Sharing, Streams, is_whole};
 
 /// Information beyond the records: devices that can be measured before they are bought, and
 /// workloads that are described before they exist.
-pub trait Shelf {
+pub trait OperatorKnowledge {
     /// The measurement of a device that the recorded cluster does not have; `None` if there is none.
     fn measure(&mut self, name: &str, device: &Device) -> Option<Measurement>;
 
@@ -74,7 +74,7 @@ impl Observed {
     pub(crate) fn changed(
         &self,
         changes: &[Change],
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Changed, WhatIfError> {
         let mut document: Document = self.document.clone();
         for (index, change) in changes.iter().enumerate() {
@@ -161,7 +161,7 @@ impl Observed {
     fn devices(
         &self,
         scenario: &Scenario,
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Vec<Vec<Arc<Measurement>>>, WhatIfError> {
         let mut new: SortedMap<String, Arc<Measurement>> = SortedMap::new();
         let mut all = Vec::new();

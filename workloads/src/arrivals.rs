@@ -53,7 +53,7 @@ pub enum ArrivalError {
     /// Bursty arrivals with almost no requests.
     #[error(
         "bursty arrivals bring {found} requests in a quiet time and a burst together, in the \
-         mean; wanted at least {LEAST_PER_CYCLE}"
+         mean; wanted at least {MIN_REQUESTS_PER_CYCLE}"
     )]
     TooRare {
         /// Mean number of requests per cycle.
@@ -67,7 +67,7 @@ pub const RATE_MIN: f64 = 1e-6;
 pub const RATE_MAX: f64 = 1e9;
 /// Minimum mean number of requests in a cycle of both states of bursty arrivals. With fewer, drawing
 /// the next request would take too long.
-const LEAST_PER_CYCLE: f64 = 1e-3;
+const MIN_REQUESTS_PER_CYCLE: f64 = 1e-3;
 
 /// Time between a completion and the next issue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -194,7 +194,7 @@ impl Bursty {
             }
         }
         let found = quiet_per_s * quiet.as_secs_f64() + burst_per_s * burst.as_secs_f64();
-        if found < LEAST_PER_CYCLE {
+        if found < MIN_REQUESTS_PER_CYCLE {
             return Err(ArrivalError::TooRare { found });
         }
         let (rates_per_s, lasting) = ([quiet_per_s, burst_per_s], [quiet, burst]);

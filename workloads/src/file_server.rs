@@ -12,7 +12,7 @@ use foretell_algorithms::cache::{Lru, Policy};
 use foretell_units::{Bytes, Op};
 
 use crate::Access;
-use crate::transaction::{Step, Transactions};
+use crate::transaction::{TransactionStep, Transactions};
 
 /// Bytes of a block of the server's cache.
 pub const BLOCK: Bytes = Bytes::kib(4);
@@ -21,7 +21,7 @@ pub const BLOCK: Bytes = Bytes::kib(4);
 pub struct FileServer<T> {
     inner: T,
     cache: Option<Lru>,
-    seen: Vec<Step>,
+    seen: Vec<TransactionStep>,
 }
 
 impl<T: Transactions> FileServer<T> {
@@ -52,22 +52,22 @@ fn lacking(cache: &mut Lru, access: Access) -> Option<Access> {
 }
 
 impl<T: Transactions> Transactions for FileServer<T> {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         let Some(cache) = &mut self.cache else { return self.inner.next(steps) };
         self.seen.clear();
         if !self.inner.next(&mut self.seen) {
             return false;
         }
         for step in &self.seen {
-            let Step::Io(access) = *step else {
+            let TransactionStep::Io(access) = *step else {
                 steps.push(*step);
                 continue;
             };
             let wanted = lacking(cache, access);
             steps.push(match (access.op, wanted) {
                 (Op::Write, _) => *step,
-                (Op::Read, Some(wanted)) => Step::Io(wanted),
-                (Op::Read, None) => Step::Cached(access.size),
+                (Op::Read, Some(wanted)) => TransactionStep::Io(wanted),
+                (Op::Read, None) => TransactionStep::Cached(access.size),
             });
         }
         true
@@ -79,16 +79,16 @@ mod tests {
     use super::*;
 
     /// One transaction with these steps, repeated for ever.
-    struct Again(Vec<Step>);
+    struct Again(Vec<TransactionStep>);
 
     impl Transactions for Again {
-        fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+        fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
             steps.extend(&self.0);
             true
         }
     }
 
-    fn served(steps: Vec<Step>, cache: Bytes, times: usize) -> Vec<Step> {
+    fn served(steps: Vec<TransactionStep>, cache: Bytes, times: usize) -> Vec<TransactionStep> {
         let mut server = FileServer::new(Again(steps), cache);
         let mut found = Vec::new();
         for _ in 0..times {
@@ -100,16 +100,18 @@ mod tests {
 
     #[test]
     fn what_was_read_or_written_is_served_from_the_cache() {
-        let (read, write) =
-            (Step::read(Bytes(0), Bytes::kib(8)), Step::write(Bytes::kib(8), Bytes::kib(4)));
-        let again = Step::read(Bytes::kib(4), Bytes::kib(8));
+        let (read, write) = (
+            TransactionStep::read(Bytes(0), Bytes::kib(8)),
+            TransactionStep::write(Bytes::kib(8), Bytes::kib(4)),
+        );
+        let again = TransactionStep::read(Bytes::kib(4), Bytes::kib(8));
         let steps = vec![read, write, again];
         // the third step reads one block that was read and one that was written
         assert_eq!(
             served(steps.clone(), Bytes::mib(1), 1),
-            [read, write, Step::Cached(Bytes::kib(8))]
+            [read, write, TransactionStep::Cached(Bytes::kib(8))]
         );
-        let cached = Step::Cached(Bytes::kib(8));
+        let cached = TransactionStep::Cached(Bytes::kib(8));
         assert_eq!(served(steps.clone(), Bytes::mib(1), 2), [cached, write, cached]);
         assert_eq!(served(steps.clone(), Bytes(4095), 2), steps, "no room for a block: no cache");
     }
@@ -118,20 +120,22 @@ mod tests {
     fn only_what_is_lacking_is_asked_for() {
         // of blocks 0 to 7, 2 and 3 are cached; the request is from the first to the last missing one
         let steps = vec![
-            Step::read(Bytes::kib(8), Bytes::kib(8)),
-            Step::read(Bytes::kib(8), Bytes::kib(24)),
-            Step::read(Bytes(100), Bytes(200)),
+            TransactionStep::read(Bytes::kib(8), Bytes::kib(8)),
+            TransactionStep::read(Bytes::kib(8), Bytes::kib(24)),
+            TransactionStep::read(Bytes(100), Bytes(200)),
         ];
         assert_eq!(
             served(steps.clone(), Bytes::mib(1), 1),
-            [steps[0], Step::read(Bytes::kib(16), Bytes::kib(16)), steps[2]]
+            [steps[0], TransactionStep::read(Bytes::kib(16), Bytes::kib(16)), steps[2]]
         );
     }
 
     #[test]
     fn a_small_cache_forgets() {
-        let steps =
-            vec![Step::read(Bytes(0), Bytes::kib(4)), Step::read(Bytes::mib(1), Bytes::kib(4))];
+        let steps = vec![
+            TransactionStep::read(Bytes(0), Bytes::kib(4)),
+            TransactionStep::read(Bytes::mib(1), Bytes::kib(4)),
+        ];
         assert_eq!(served(steps.clone(), BLOCK, 3), steps);
     }
 }

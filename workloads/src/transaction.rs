@@ -10,7 +10,7 @@ use crate::Access;
 
 /// A step that a thread completes before the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum TransactionStep {
     /// An access to the volume.
     Io(Access),
     /// Bytes that a server on the client's side has in its own cache: they take processor time, but
@@ -18,7 +18,7 @@ pub enum Step {
     Cached(Bytes),
 }
 
-impl Step {
+impl TransactionStep {
     /// Reads `size` bytes.
     pub fn read(offset: Bytes, size: Bytes) -> Self {
         Self::Io(Access { op: Op::Read, offset, size })
@@ -34,7 +34,7 @@ impl Step {
 pub trait Transactions: Send {
     /// Appends the steps of the next transaction, at least one, to `steps`, which is empty. Returns
     /// whether there is one. After `false` there are no more, now or later.
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool;
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool;
 
     /// The kind of the last transaction, if a stream has several that are counted separately.
     fn kind(&self) -> usize {
@@ -43,7 +43,7 @@ pub trait Transactions: Send {
 }
 
 impl<T: Transactions + ?Sized> Transactions for Box<T> {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         (**self).next(steps)
     }
 

@@ -82,7 +82,8 @@ impl Cache {
     }
 
     /// The pages of a range of sectors.
-    pub(super) fn run(&self, (first, end): Range) -> Run {
+    pub(super) fn run(&self, range: Range) -> Run {
+        let (first, end) = range;
         let from = first / self.page;
         let pages = (end.div_ceil(self.page) - from) as u32;
         Run { first: PageKey::new(0, from), pages }

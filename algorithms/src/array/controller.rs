@@ -125,10 +125,10 @@ impl Controller {
         let write_cache = cache.zip(write).map(|(cache, write)| {
             let pages = |bytes: Bytes| bytes.get() / cache.page.get();
             let stripe = pages(Bytes(layout.stripe() * SECTOR_BYTES)).max(1);
-            let marks = (pages(write.marks.0), pages(write.marks.1));
+            let (low, high) = (pages(write.marks.0), pages(write.marks.1));
             WriteCache {
                 written: Written::new(pages(write.size), stripe),
-                marks: Marks::new(write.destage, marks, members),
+                marks: Marks::new(write.destage, low, high, members),
                 destages: 0,
                 blocked: VecDeque::new(),
             }
@@ -150,7 +150,8 @@ impl Controller {
         &mut self,
         now: SimTime,
         id: u32,
-        (range, thread): (Range, u64),
+        range: Range,
+        thread: u64,
         hardware: &mut impl Hardware,
     ) {
         self.begin(id, range);
@@ -211,7 +212,8 @@ impl Controller {
         &mut self,
         now: SimTime,
         id: u32,
-        (range, thread): (Range, u64),
+        range: Range,
+        thread: u64,
         hardware: &mut impl Hardware,
     ) {
         self.begin(id, range);

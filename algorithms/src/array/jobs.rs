@@ -61,7 +61,8 @@ impl<T> Jobs<T> {
         &mut self,
         layout: &Layout,
         range: Range,
-        (thread, about): (u64, T),
+        thread: u64,
+        about: T,
         present: impl Fn(u32) -> u64,
     ) -> u32 {
         let mut reads = Vec::new();
@@ -86,7 +87,8 @@ impl<T> Jobs<T> {
         layout: &Layout,
         stripe: u64,
         ranges: &[Range],
-        (thread, about): (u64, T),
+        thread: u64,
+        about: T,
     ) -> (u32, bool) {
         let plan = layout.plan(stripe, ranges);
         let (reads, writes) = (plan.reads, plan.writes);
@@ -147,11 +149,11 @@ mod tests {
     fn writes_to_a_stripe_with_parity_wait_for_each_other_and_others_do_not() {
         let layout = Layout::new(Level::Raid5, 4, 16, 16_000);
         let mut jobs = Jobs::new(0);
-        let (first, begins) = jobs.write(&layout, 7, &[(0, 8)], (1, 'a'));
+        let (first, begins) = jobs.write(&layout, 7, &[(0, 8)], 1, 'a');
         assert!(begins);
-        let (second, begins) = jobs.write(&layout, 7, &[(8, 16)], (1, 'b'));
+        let (second, begins) = jobs.write(&layout, 7, &[(8, 16)], 1, 'b');
         assert!(!begins);
-        assert!(jobs.write(&layout, 8, &[(0, 8)], (1, 'c')).1);
+        assert!(jobs.write(&layout, 8, &[(0, 8)], 1, 'c').1);
         let reads = jobs.begin(first).unwrap();
         assert_eq!((reads.op, reads.pieces.len()), (Op::Read, 2));
         assert_eq!([jobs.done(first), jobs.done(first)], [false, true]);
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!(jobs.end(first), Some(second));
         assert_eq!(*jobs.about(second), 'b');
         assert_eq!(jobs.end(second), None);
-        assert!(jobs.write(&layout, 7, &[(0, 8)], (1, 'd')).1);
+        assert!(jobs.write(&layout, 7, &[(0, 8)], 1, 'd').1);
     }
 
     #[test]
@@ -170,7 +172,7 @@ mod tests {
         let layout = Layout::new(Level::Raid1, 2, 16, 16_000);
         let mut jobs = Jobs::new(0);
         let mut member = |present: [u64; 2]| {
-            let job = jobs.read(&layout, (0, 8), (1, ()), |member| present[member as usize]);
+            let job = jobs.read(&layout, (0, 8), 1, (), |member| present[member as usize]);
             jobs.begin(job).unwrap().pieces[0].member
         };
         assert_eq!([member([0, 0]), member([0, 0]), member([0, 0])], [1, 0, 1]);

@@ -136,8 +136,9 @@ impl Layout {
         (self.level == Level::Raid5).then(|| (members - 1 - stripe % members) as u32)
     }
 
-    /// The part of a unit of a stripe from sector `from` until `until` of the unit.
-    pub fn piece(&self, stripe: u64, unit: u64, (from, until): Range) -> Piece {
+    /// The part of a unit of a stripe in these sectors of the unit.
+    pub fn piece(&self, stripe: u64, unit: u64, range: Range) -> Piece {
+        let (from, until) = range;
         let member = self.member(stripe, unit);
         Piece { member, lbn: stripe * self.unit + from, sectors: until - from }
     }

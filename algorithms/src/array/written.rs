@@ -64,7 +64,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// For an array with this number of members; marks are in pages.
-    pub(super) fn new(destage: Destage, (low, high): (u64, u64), members: u32) -> Self {
+    pub(super) fn new(destage: Destage, low: u64, high: u64, members: u32) -> Self {
         Self { destage, high, low, most: DESTAGES_PER_MEMBER * members, emptying: false }
     }
 

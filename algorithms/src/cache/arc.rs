@@ -50,9 +50,9 @@ impl<W: Weight> Arc<W> {
         let t1 = shelves.used(T1) as f64;
         let over = t1 > self.target || (found_in == Some(B2) && t1 >= self.target);
         match (shelves.back(T1), shelves.back(T2)) {
-            (Some(oldest), None) => shelves.haunt(oldest, B1),
-            (Some(oldest), Some(_)) if over => shelves.haunt(oldest, B1),
-            (_, Some(oldest)) => shelves.haunt(oldest, B2),
+            (Some(oldest), None) => shelves.add_ghost(oldest, B1),
+            (Some(oldest), Some(_)) if over => shelves.add_ghost(oldest, B1),
+            (_, Some(oldest)) => shelves.add_ghost(oldest, B2),
             (None, None) => unreachable!("what is used is used by an object"),
         }
     }

@@ -100,7 +100,7 @@ impl<W: Weight> Lirs<W> {
         self.hir_used -= self.shelves.size(oldest);
         if self.shelves.queue(oldest) == STACK {
             self.chain.push_front(GHOSTS, oldest);
-            self.shelves.vacate(oldest)
+            self.shelves.evict(oldest)
         } else {
             self.chain.unlink(oldest);
             self.shelves.forget(oldest).expect("Q holds residents")

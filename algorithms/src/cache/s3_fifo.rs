@@ -25,7 +25,7 @@ const GHOST: u32 = 2;
 /// Number of hits from which an object moves from the small queue to the main one.
 const ENOUGH: u8 = 2;
 /// Maximum number of hits that are counted.
-const MOST: u8 = 3;
+const MAX_HITS: u8 = 3;
 
 /// S3-FIFO.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl<W: Weight> S3Fifo<W> {
             if hits >= ENOUGH {
                 shelves.shift(oldest, MAIN);
             } else if shelves.make_room(GHOST, shelves.size(oldest), self.ghost_limit) {
-                return Some(shelves.haunt(oldest, GHOST));
+                return Some(shelves.add_ghost(oldest, GHOST));
             } else {
                 return shelves.forget(oldest);
             }
@@ -98,7 +98,7 @@ impl<W: Weight> Replacement for S3Fifo<W> {
             && let Some(slot) = self.shelves.slot(node)
         {
             let hits = self.shelves.count_mut(node);
-            *hits = (*hits + 1).min(MOST);
+            *hits = (*hits + 1).min(MAX_HITS);
             return SizedAccess::Hit { slot };
         }
         if size >= self.small_limit && size > 1 {

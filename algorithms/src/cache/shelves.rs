@@ -129,13 +129,13 @@ impl<W: Weight, const Q: usize> Shelves<W, Q> {
     }
 
     /// Turns a resident into a ghost at the front of `queue`.
-    pub(crate) fn haunt(&mut self, node: u32, queue: Queue) -> Evicted {
+    pub(crate) fn add_ghost(&mut self, node: u32, queue: Queue) -> Evicted {
         self.shift(node, queue);
-        self.vacate(node)
+        self.evict(node)
     }
 
     /// Turns a resident into a ghost in its present position.
-    pub(crate) fn vacate(&mut self, node: u32) -> Evicted {
+    pub(crate) fn evict(&mut self, node: u32) -> Evicted {
         let slot = std::mem::replace(&mut self.keys.mark_mut(node).slot, NO_SLOT);
         self.free_slots.push(slot);
         self.room.used -= self.size(node);

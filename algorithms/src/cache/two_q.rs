@@ -47,7 +47,7 @@ impl<W: Weight> TwoQ<W> {
         }
         let oldest = shelves.back(IN).expect("Am is empty, so A1in is not");
         if shelves.make_room(OUT, shelves.size(oldest), self.out_limit) {
-            shelves.haunt(oldest, OUT)
+            shelves.add_ghost(oldest, OUT)
         } else {
             shelves.forget(oldest).expect("A1in holds residents")
         }

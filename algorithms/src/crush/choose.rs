@@ -14,7 +14,7 @@ use super::rule::{Mode, Rule, Setting, Step};
 pub(super) const UNDECIDED: i32 = i32::MAX - 1;
 
 /// Maximum number of draws for one input: the worst real rules need some thousands.
-const MOST_DRAWS: u64 = 1 << 24;
+const MAX_DRAWS: u64 = 1 << 24;
 
 /// Memory that searches reuse.
 #[derive(Clone, Default, Debug)]
@@ -103,7 +103,7 @@ impl CrushMap {
             return Err(CrushError::UnknownRule { rule, what });
         }
         let Workspace { shuffles, held, chosen, leaves, draws } = work;
-        let most = begun + MOST_DRAWS;
+        let most = begun + MAX_DRAWS;
         let args = args.map(Vec::as_slice);
         let mut search = Search { map: self, reweights, args, x, shuffles, draws, most };
         let found = if rule.is_msr() {
@@ -114,7 +114,7 @@ impl CrushMap {
         found.map_err(|Endless| CrushError::Endless {
             rule: rule.name.clone(),
             input: x,
-            draws: MOST_DRAWS,
+            draws: MAX_DRAWS,
         })
     }
 }

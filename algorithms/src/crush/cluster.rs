@@ -16,14 +16,14 @@ use thiserror::Error;
 
 use super::choose::Workspace;
 use super::hash::hash2;
-use super::map::{CrushError, CrushMap, MOST_ITEMS, NONE};
+use super::map::{CrushError, CrushMap, MAX_ITEMS, NONE};
 use super::rule::Rule;
 
 /// Default primary affinity of an OSD: 1, in 16.16 fixed point.
 pub const DEFAULT_AFFINITY: u32 = 0x1_0000;
 
 /// Maximum total number of placement groups.
-pub const MOST_GROUPS: u64 = 1 << 24;
+pub const MAX_GROUPS: u64 = 1 << 24;
 
 /// Whether a set closes up over a missing OSD, or keeps a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,10 +155,10 @@ pub enum ClusterMapError {
         expected: String,
     },
     /// There are too many groups.
-    #[error("the pools have {0} placement groups; expected at most {MOST_GROUPS}")]
+    #[error("the pools have {0} placement groups; expected at most {MAX_GROUPS}")]
     Groups(u64),
     /// An OSD's number is too large.
-    #[error("there are OSDs up to number {0}; expected less than {MOST_ITEMS}")]
+    #[error("there are OSDs up to number {0}; expected less than {MAX_ITEMS}")]
     Osds(usize),
     /// The searches take too many draws in total.
     #[error(
@@ -196,15 +196,15 @@ impl ClusterMap {
         osds: Vec<Option<Osd>>,
         pools: impl IntoIterator<Item = Pool>,
     ) -> Result<Self, ClusterMapError> {
-        if osds.len() > MOST_ITEMS {
+        if osds.len() > MAX_ITEMS {
             return Err(ClusterMapError::Osds(osds.len()));
         }
         let pools: SortedMap<i64, Pool> = pools.into_iter().map(|pool| (pool.id, pool)).collect();
         for pool in pools.values() {
             let checks = [
                 ("size", pool.size, 255),
-                ("pg_num", pool.pg_num, MOST_GROUPS as u32),
-                ("pgp_num", pool.pgp_num, MOST_GROUPS as u32),
+                ("pg_num", pool.pg_num, MAX_GROUPS as u32),
+                ("pgp_num", pool.pgp_num, MAX_GROUPS as u32),
             ];
             for (what, found, most) in checks {
                 if found == 0 || found > most {
@@ -215,7 +215,7 @@ impl ClusterMap {
             }
         }
         let groups = pools.values().map(|pool| u64::from(pool.pg_num)).sum();
-        if groups > MOST_GROUPS {
+        if groups > MAX_GROUPS {
             return Err(ClusterMapError::Groups(groups));
         }
         let mut map = Self {

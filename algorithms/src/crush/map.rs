@@ -12,7 +12,7 @@ use super::rule::{Rule, Step};
 pub const NONE: i32 = i32::MAX;
 
 /// Maximum number of devices, and of buckets: far beyond any cluster, but small enough for memory.
-pub const MOST_ITEMS: usize = 1 << 20;
+pub const MAX_ITEMS: usize = 1 << 20;
 
 /// How a bucket draws.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +160,7 @@ pub struct ChooseArg {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CrushError {
     /// A bucket's id is that of a device, or out of bounds.
-    #[error("bucket `{bucket}` has the id {id}; buckets have ids from -1 to -{MOST_ITEMS}")]
+    #[error("bucket `{bucket}` has the id {id}; buckets have ids from -1 to -{MAX_ITEMS}")]
     BucketId {
         /// Its name.
         bucket: String,
@@ -318,7 +318,7 @@ impl CrushMap {
         let mut slots = 0;
         for (place, bucket) in parts.buckets.iter().enumerate() {
             match slot(bucket.id) {
-                Some(slot) if slot < MOST_ITEMS => slots = slots.max(slot + 1),
+                Some(slot) if slot < MAX_ITEMS => slots = slots.max(slot + 1),
                 _ => {
                     return Err(CrushError::BucketId {
                         bucket: bucket.name.clone(),
@@ -347,7 +347,7 @@ impl CrushMap {
                         let weight = weights.entry(item.id).or_default();
                         *weight = item.weight.max(*weight);
                     }
-                    (item.id as usize) < MOST_ITEMS
+                    (item.id as usize) < MAX_ITEMS
                 };
                 if !known {
                     return Err(CrushError::Item { bucket: bucket.name.clone(), item: item.id });

@@ -25,11 +25,11 @@ mod straw;
 pub use choose::Workspace;
 pub use classes::add_shadows;
 pub use cluster::{
-    ClusterMap, ClusterMapError, DEFAULT_AFFINITY, MOST_GROUPS, Osd, Pg, Placed, Pool, PoolKind,
+    ClusterMap, ClusterMapError, DEFAULT_AFFINITY, MAX_GROUPS, Osd, Pg, Placed, Pool, PoolKind,
     stable_mod,
 };
 pub use hash::{hash2, hash3, hash4};
 pub use map::{
-    Algorithm, Bucket, ChooseArg, CrushError, CrushMap, Item, MOST_ITEMS, MapParts, NONE, Tunables,
+    Algorithm, Bucket, ChooseArg, CrushError, CrushMap, Item, MAX_ITEMS, MapParts, NONE, Tunables,
 };
 pub use rule::{Mask, Mode, Rule, Setting, Step};

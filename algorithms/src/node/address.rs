@@ -14,7 +14,7 @@ use foldhash::fast::FixedState;
 use foretell_units::{Bytes, SECTOR_BYTES, Sectors};
 use hashbrown::HashMap;
 
-use super::Settings;
+use super::NodeSettings;
 use super::buffer::PageKey;
 use crate::mix;
 
@@ -63,7 +63,7 @@ struct Home {
 
 impl AddressSpace {
     /// `file_sizes`: what each file needs on this node; zero if the node holds none of it.
-    pub fn new(settings: &Settings, file_sizes: &[Bytes]) -> Self {
+    pub fn new(settings: &NodeSettings, file_sizes: &[Bytes]) -> Self {
         let stripe = settings.stripe.get().next_multiple_of(SECTOR_BYTES);
         let disks = u64::from(settings.disks);
         let smallest = settings.disk_capacity.get();
@@ -201,8 +201,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// A node with `disks` disks of 200 MB, and its layout.
-    fn settings(disks: u32, stripe: Bytes, log_segment: Option<Bytes>) -> Settings {
-        Settings {
+    fn settings(disks: u32, stripe: Bytes, log_segment: Option<Bytes>) -> NodeSettings {
+        NodeSettings {
             policy: PolicyKind::Lru,
             cache: Bytes::mib(64),
             page: Bytes::kib(4),

@@ -450,21 +450,21 @@ mod tests {
 
     /// An operation on the buffer; page numbers are below 24.
     #[derive(Clone, Copy, Debug)]
-    enum Step {
+    enum BufferStep {
         Read { first: u64, pages: u32 },
         Write { first: u64, pages: u32, dirty: bool },
         ReadAhead { first: u64, pages: u32 },
         TakeDirty { most: u32 },
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = BufferStep> {
         let run = || (0..24_u64, 1..6_u32);
         prop_oneof![
-            2 => run().prop_map(|(first, pages)| Step::Read { first, pages }),
+            2 => run().prop_map(|(first, pages)| BufferStep::Read { first, pages }),
             4 => (run(), prop::bool::weighted(0.9))
-                .prop_map(|((first, pages), dirty)| Step::Write { first, pages, dirty }),
-            1 => run().prop_map(|(first, pages)| Step::ReadAhead { first, pages }),
-            2 => (1..8_u32).prop_map(|most| Step::TakeDirty { most }),
+                .prop_map(|((first, pages), dirty)| BufferStep::Write { first, pages, dirty }),
+            1 => run().prop_map(|(first, pages)| BufferStep::ReadAhead { first, pages }),
+            2 => (1..8_u32).prop_map(|most| BufferStep::TakeDirty { most }),
         ]
     }
 
@@ -542,7 +542,7 @@ mod tests {
             for (number, step) in (1..).zip(steps) {
                 let now = SimTime::from_ns(number);
                 match step {
-                    Step::Read { first, pages } => {
+                    BufferStep::Read { first, pages } => {
                         buffer.read(run(first, pages), &mut effects);
                         let found: u32 = effects.hits.iter().map(|run| run.pages).sum();
                         let missed: u32 = effects.misses.iter().map(|run| run.pages).sum();
@@ -551,13 +551,13 @@ mod tests {
                         naive.left(&effects, None);
                         naive.are_clean(&effects.evicted);
                     }
-                    Step::ReadAhead { first, pages } => {
+                    BufferStep::ReadAhead { first, pages } => {
                         buffer.read_ahead(run(first, pages), &mut effects);
                         // a page may leave dirty, be read again, and leave clean
                         naive.left(&effects, None);
                         naive.are_clean(&effects.evicted);
                     }
-                    Step::Write { first, pages: count, dirty } => {
+                    BufferStep::Write { first, pages: count, dirty } => {
                         let owner = Owner { breadcrumb: Breadcrumb(number), workload: 0 };
                         let run = run(first, count);
                         buffer.write(now, run, owner, dirty, &mut effects);
@@ -569,7 +569,7 @@ mod tests {
                             }
                         }
                     }
-                    Step::TakeDirty { most } => {
+                    BufferStep::TakeDirty { most } => {
                         let mut owners = Vec::new();
                         let taken = buffer.take_dirty(most, &mut owners);
                         prop_assert_eq!(taken.is_some(), !naive.dirty.is_empty());

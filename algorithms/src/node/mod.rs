@@ -7,7 +7,7 @@
 //! pages with their neighbours. A timer that runs from the host's start looks for old pages, as
 //! Linux's periodic write-back did (`wb_timer` of `mm/page-writeback.c` up to 2.6.31), so each node
 //! has its own phase. With NVRAM the same pages survive a power cut, and the dirty limit is its
-//! size. Without a cache (`Settings::cache` is zero) each access goes directly to the disks. The
+//! size. Without a cache (`NodeSettings::cache` is zero) each access goes directly to the disks. The
 //! software runs on a [`Machine`], which has the clock and the disks. Left out: metadata, journals,
 //! failures.
 
@@ -63,7 +63,7 @@ impl WritePolicy {
 
 /// Settings of a node.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
+pub struct NodeSettings {
     /// Replacement policy of the cache.
     pub policy: PolicyKind,
     /// Memory for pages, rounded up to at least one page. Zero: no cache.
@@ -108,27 +108,27 @@ pub trait Machine {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
     /// It was requested and in the cache.
-    ReadHit(Stretch),
+    ReadHit(FileExtent),
     /// It was requested and not in the cache.
-    ReadMiss(Stretch),
+    ReadMiss(FileExtent),
     /// It was written.
-    Write(Stretch),
+    Write(FileExtent),
     /// It is read ahead.
     ReadAhead {
         /// Whole pages.
-        at: Stretch,
+        at: FileExtent,
         /// Bytes of a page.
         page: u32,
     },
     /// It was dirty and is written to disk.
-    Flush(Stretch),
+    Flush(FileExtent),
     /// It left the cache.
-    Evict(Stretch),
+    Evict(FileExtent),
 }
 
 /// Consecutive bytes of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stretch {
+pub struct FileExtent {
     /// Which file.
     pub file: u32,
     /// The first byte.
@@ -231,7 +231,7 @@ struct Operation {
 
 impl Operation {
     /// An access's operation at a place; `waits`: whether the access's leg waits for it.
-    fn of(access: &FileAccess, op: Op, (run, place): (Run, Extent), waits: bool) -> Self {
+    fn of(access: &FileAccess, op: Op, run: Run, place: Extent, waits: bool) -> Self {
         let what = DiskOperation {
             disk: place.disk,
             lbn: place.lbn,
@@ -293,7 +293,7 @@ impl Node {
     /// `file_sizes`: what each file needs on this node; zero if the node holds none of it.
     /// `flusher_phase`: when the flusher first looks. Each host's timer was started at its own
     /// time, so a caller with several nodes should draw a phase for each.
-    pub fn new(settings: &Settings, file_sizes: &[Bytes], flusher_phase: SimSpan) -> Self {
+    pub fn new(settings: &NodeSettings, file_sizes: &[Bytes], flusher_phase: SimSpan) -> Self {
         let page = settings.page;
         let pages = |bytes: Bytes| bytes.get() / page.get();
         let capacity = usize::try_from(pages(settings.cache).max(1)).expect("a 64-bit machine");
@@ -346,21 +346,21 @@ impl Node {
     /// Passes an access directly to the disks. Returns the number of operations.
     fn pass(&mut self, machine: &mut impl Machine, access: &FileAccess) -> u32 {
         let FileAccess { file, offset, size, .. } = *access;
-        let stretch = Stretch { file, offset: offset.get(), size: size.get() as u32 };
+        let extent = FileExtent { file, offset: offset.get(), size: size.get() as u32 };
         let run = self.run(access);
         let note = match access.op {
             Op::Read => {
                 self.hits.add(access.workload, u64::from(run.pages), 0);
-                Note::ReadMiss(stretch)
+                Note::ReadMiss(extent)
             }
-            Op::Write => Note::Write(stretch),
+            Op::Write => Note::Write(extent),
         };
         machine.note(access.thread, access.breadcrumb, note);
         let (mut done, mut started) = (Bytes::ZERO, 0);
         while done < size {
             let extent = self.locate(file, offset + done, size.saturating_sub(done));
             done += extent.bytes;
-            let operation = Operation::of(access, access.op, (run, extent), true);
+            let operation = Operation::of(access, access.op, run, extent, true);
             let operation = self.operations.insert(Operation { direct: true, ..operation });
             self.start(machine, operation);
             started += 1;
@@ -451,7 +451,7 @@ impl Node {
                 let place = Extent { bytes: page * u64::from(pages), ..extent };
                 let run = Run { first: rest.first, pages };
                 let operation =
-                    self.operations.insert(Operation::of(access, Op::Read, (run, place), wait));
+                    self.operations.insert(Operation::of(access, Op::Read, run, place, wait));
                 let ticket = self.buffer.reading(effects, slot, pages, operation);
                 self.operations[operation].ticket = Some(ticket);
                 self.start(machine, operation);
@@ -509,7 +509,7 @@ impl Node {
             let extent = self.addresses.locate(first, size);
             let (run, place) = (Run { first, pages: 1 }, Extent { bytes: size, ..extent });
             let operation =
-                self.operations.insert(Operation::of(access, Op::Read, (run, place), true));
+                self.operations.insert(Operation::of(access, Op::Read, run, place, true));
             self.operations[operation].ticket = Some(self.buffer.filling(operation));
             self.start(machine, operation);
             started += 1;
@@ -535,7 +535,7 @@ impl Node {
         let run = self.run(access);
         let mut effects = std::mem::take(&mut self.effects);
         self.buffer.write(machine.now(), run, access.owner(), dirty, &mut effects);
-        let note = Note::Write(Stretch {
+        let note = Note::Write(FileExtent {
             file: access.file,
             offset: access.offset.get(),
             size: access.size.get() as u32,
@@ -805,7 +805,7 @@ impl Node {
 }
 
 /// The bytes of a run.
-fn range(run: Run, page: Bytes) -> Stretch {
+fn range(run: Run, page: Bytes) -> FileExtent {
     let size = (page.get() * u64::from(run.pages)) as u32;
-    Stretch { file: run.first.file(), offset: run.first.index() * page.get(), size }
+    FileExtent { file: run.first.file(), offset: run.first.index() * page.get(), size }
 }

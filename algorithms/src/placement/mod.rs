@@ -26,7 +26,7 @@ use crate::mix::mix;
 use crate::names;
 
 pub use crush::{Crush, CrushHost, DevicePlace};
-pub use ring::{MOST_POWER, Ring, RingDevice, partition_of};
+pub use ring::{MAX_POWER, Ring, RingDevice, partition_of};
 
 /// How many units may fail, whichever they are, so that `needed` members of a group are left. `units`: the unit of each
 /// member, such as its host or rack.

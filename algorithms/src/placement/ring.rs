@@ -33,7 +33,7 @@ pub struct Ring {
 }
 
 /// The largest partition power: a table of 16 million entries for each replica.
-pub const MOST_POWER: u32 = 24;
+pub const MAX_POWER: u32 = 24;
 
 impl Ring {
     /// A ring of 2^`power` partitions with `replicas` copies each.
@@ -45,13 +45,13 @@ impl Ring {
     ///
     /// # Panics
     ///
-    /// If `power` is above [`MOST_POWER`] or there are no replicas.
+    /// If `power` is above [`MAX_POWER`] or there are no replicas.
     pub fn new(
         power: u32,
         replicas: usize,
         devices: &[RingDevice],
     ) -> Result<Self, PlacementError> {
-        assert!(power <= MOST_POWER && replicas > 0, "2^{power} partitions, {replicas} replicas");
+        assert!(power <= MAX_POWER && replicas > 0, "2^{power} partitions, {replicas} replicas");
         let nowhere = vec![NOWHERE; replicas << power];
         Self { power, replicas, table: nowhere }.rebuilt(devices)
     }

@@ -9,7 +9,7 @@ use rusqlite::{ErrorCode, Params, Row};
 
 use super::RunDb;
 use crate::StoreError;
-use crate::column::{ID, MOST};
+use crate::column::{ID, MAX_VALUE};
 use crate::target::sql_error;
 
 /// A row of a small table.
@@ -89,7 +89,7 @@ impl Cells<'_> {
     pub(super) fn amount(&self, column: usize) -> Result<u64, StoreError> {
         let amount = match self.cell(column)? {
             ValueRef::Integer(amount) => {
-                u64::try_from(amount).ok().filter(|amount| *amount <= MOST)
+                u64::try_from(amount).ok().filter(|amount| *amount <= MAX_VALUE)
             }
             _ => None,
         };

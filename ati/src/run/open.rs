@@ -21,14 +21,14 @@ use crate::target::{io_error, sql_error};
 use crate::{APPLICATION_ID, PARTIAL_FILE, SCHEMA_VERSION, STORE_FILE, StoreError};
 
 /// Most bytes of a row: the configuration of a very large cluster has a few million.
-const MOST_ROW: i32 = 256 << 20;
+const MAX_ROW: i32 = 256 << 20;
 
 /// Instructions of SQLite's machine between two checks of their number.
 const BETWEEN_LOOKS: i32 = 100_000;
 
 /// Maximum number of instructions: per byte of the store, and in addition. Reading a record takes half an
 /// instruction per byte; sorting and searching take several times that.
-const MOST_WORK: (u64, u64) = (16, 100_000_000);
+const MAX_WORK: (u64, u64) = (16, 100_000_000);
 
 /// Opens the store of the run in `dir` (or the store itself, if `dir` is a file).
 ///
@@ -122,7 +122,7 @@ fn connect(path: &Path, bytes: u64) -> rusqlite::Result<Connection> {
         db.set_db_config(setting, on)?;
     }
     for (limit, most) in [
-        (Limit::SQLITE_LIMIT_LENGTH, MOST_ROW),
+        (Limit::SQLITE_LIMIT_LENGTH, MAX_ROW),
         (Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
         (Limit::SQLITE_LIMIT_COLUMN, 200),
         (Limit::SQLITE_LIMIT_EXPR_DEPTH, 50),
@@ -136,7 +136,7 @@ fn connect(path: &Path, bytes: u64) -> rusqlite::Result<Connection> {
     }
     // a page with overlapping cells is detected when it is read
     db.pragma_update(None, "cell_size_check", true)?;
-    let (each, more) = MOST_WORK;
+    let (each, more) = MAX_WORK;
     let mut left =
         (bytes.saturating_mul(each).saturating_add(more)) / u64::from(BETWEEN_LOOKS.unsigned_abs());
     let enough = move || {

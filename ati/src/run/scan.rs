@@ -5,7 +5,7 @@ use rusqlite::types::ValueRef;
 
 use super::RunDb;
 use super::cells::Shown;
-use super::walk::{Step, Walk};
+use super::walk::{Walk, WalkStep};
 use crate::columns::{BadColumn, MAX_COLUMNS, read_row};
 use crate::target::{io_error, sql_error};
 use crate::{KindSet, Record, RecordKind, StoreError};
@@ -106,10 +106,10 @@ impl RunDb {
         cursor.next = 0;
         while let Some(walk) = &mut cursor.walk {
             match walk.step(&mut cursor.last_rowid, &mut cursor.records) {
-                Step::Leaf => {}
-                Step::End => return Ok(!cursor.records.is_empty()),
-                Step::NotUnderstood => cursor.walk = None,
-                Step::Disorder => return Err(self.disorder(cursor.kind)),
+                WalkStep::Leaf => {}
+                WalkStep::End => return Ok(!cursor.records.is_empty()),
+                WalkStep::NotUnderstood => cursor.walk = None,
+                WalkStep::Disorder => return Err(self.disorder(cursor.kind)),
             }
             if !cursor.records.is_empty() {
                 return Ok(true);
@@ -217,10 +217,10 @@ impl RunDb {
                 walk.skip_to(*first);
                 cursor.records.clear();
                 match walk.step(&mut cursor.last_rowid, &mut cursor.records) {
-                    Step::Leaf => {}
-                    Step::End => return Ok(()),
-                    Step::NotUnderstood => cursor.walk = None,
-                    Step::Disorder => return Err(self.disorder(kind)),
+                    WalkStep::Leaf => {}
+                    WalkStep::End => return Ok(()),
+                    WalkStep::NotUnderstood => cursor.walk = None,
+                    WalkStep::Disorder => return Err(self.disorder(kind)),
                 }
                 for record in &cursor.records {
                     each(record);

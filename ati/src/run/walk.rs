@@ -37,7 +37,7 @@ const ZERO: u8 = 8;
 
 /// The result of a step through a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum WalkStep {
     /// The rows of a leaf were read.
     Leaf,
     /// The end of the table.
@@ -87,15 +87,15 @@ impl Walk {
     }
 
     /// Appends the records of the next leaf to `records`, and sets `last_rowid` to that of the last one.
-    pub(super) fn step(&mut self, last_rowid: &mut i64, records: &mut Vec<Record>) -> Step {
+    pub(super) fn step(&mut self, last_rowid: &mut i64, records: &mut Vec<Record>) -> WalkStep {
         while let Some((number, last)) = self.ahead.pop() {
             if last < self.from_rowid {
                 continue;
             }
             let understood = match self.read(number) {
                 Some(LEAF_TABLE) => match self.rows(last_rowid, records) {
-                    Some(true) => return Step::Leaf,
-                    Some(false) => return Step::Disorder,
+                    Some(true) => return WalkStep::Leaf,
+                    Some(false) => return WalkStep::Disorder,
                     None => None,
                 },
                 // Page 1 is the root of the schema, never that of a table.
@@ -104,10 +104,10 @@ impl Walk {
             };
             if understood.is_none() {
                 self.ahead.clear();
-                return Step::NotUnderstood;
+                return WalkStep::NotUnderstood;
             }
         }
-        Step::End
+        WalkStep::End
     }
 
     /// Reads a page and returns its first byte.

@@ -216,7 +216,7 @@ impl Directory {
         let inner = Inner::entered(purpose.access, || {
             let (sub, lock) = open_part(&dir, last, &path, purpose)?;
             let whole = Some((self.clone(), name.to_owned()));
-            Inner::new((path.clone(), real.clone()), sub, lock, purpose, whole, Vec::new())
+            Inner::new(path.clone(), real.clone(), sub, lock, purpose, whole, Vec::new())
         })?;
         Self::begun(inner, purpose)
     }
@@ -547,7 +547,8 @@ impl Inner {
     /// A directory that is open and locked. Errors if it is neither empty nor ours, or must not be used for this
     /// purpose.
     fn new(
-        (path, real): (PathBuf, PathBuf),
+        path: PathBuf,
+        real: PathBuf,
         dir: Dir,
         lock: Option<File>,
         purpose: Purpose<'_>,
@@ -709,7 +710,7 @@ fn take_made(
     }
     let (dir, lock) = open(path, purpose.access, made)?;
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    Inner::new((path.to_owned(), real), dir, lock, purpose, None, made.clone())
+    Inner::new(path.to_owned(), real, dir, lock, purpose, None, made.clone())
 }
 
 fn add(made_again: Vec<PathBuf>, made: &mut Vec<PathBuf>) {

@@ -22,7 +22,7 @@ pub use file::{Limited, bytes, limited, open, text};
 pub use foreign::{
     is_control_or_bidi, json_escaped, one_line, printable, printable_in_place, shown, toml_string,
 };
-pub use limit::{Limit, MOST_CELLS, MOST_COLUMNS, MOST_NAMES, MOST_RECORD};
+pub use limit::{Limit, MAX_CELLS, MAX_COLUMNS, MAX_NAMES, MAX_RECORD};
 pub use memory::available_memory;
 pub use rows::Rows;
 
@@ -51,17 +51,17 @@ pub enum Refusal {
     /// A row is too long.
     #[error(
         "its row {row} is longer than {} MiB; expected rows of comma-separated values, each with an end \
-         of line", MOST_RECORD >> 20
+         of line", MAX_RECORD >> 20
     )]
     LongRow {
         /// Number of the row, from 1, including the heading.
         row: u64,
     },
     /// A table has more cells than can be kept.
-    #[error("it has more than {MOST_CELLS} cells, the maximum for a table")]
+    #[error("it has more than {MAX_CELLS} cells, the maximum for a table")]
     Cells,
     /// A table has more columns than can be kept.
-    #[error("it has more than {MOST_COLUMNS} columns, the maximum for a table")]
+    #[error("it has more than {MAX_COLUMNS} columns, the maximum for a table")]
     Columns,
     /// It is not valid text.
     #[error("it is not UTF-8 text")]

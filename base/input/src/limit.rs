@@ -6,13 +6,13 @@
 use std::fmt;
 
 /// Maximum length of a row of comma-separated values, in bytes.
-pub const MOST_RECORD: u64 = 16 << 20;
+pub const MAX_RECORD: u64 = 16 << 20;
 /// Maximum number of cells of a table that is kept in memory.
-pub const MOST_CELLS: u64 = 1 << 25;
+pub const MAX_CELLS: u64 = 1 << 25;
 /// Maximum number of columns of such a table.
-pub const MOST_COLUMNS: usize = 4096;
+pub const MAX_COLUMNS: usize = 4096;
 /// Maximum number of different names in one of its columns.
-pub const MOST_NAMES: usize = 1 << 20;
+pub const MAX_NAMES: usize = 1 << 20;
 
 /// The size limit of a kind of file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

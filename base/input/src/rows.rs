@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use csv::{Reader, ReaderBuilder, StringRecord};
 
-use crate::{MOST_CELLS, MOST_COLUMNS, MOST_RECORD, Refusal};
+use crate::{MAX_CELLS, MAX_COLUMNS, MAX_RECORD, Refusal};
 
 /// Reads rows. A row or a quoted cell without an end is an error before it takes all memory; so is a
 /// table with more cells than can be kept.
@@ -35,7 +35,7 @@ struct Counted<R> {
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.count.bytes.get();
-        if bytes > MOST_RECORD {
+        if bytes > MAX_RECORD {
             return Err(Refusal::LongRow { row: self.count.rows.get() + 1 }.into());
         }
         let count = self.source.read(buffer)?;
@@ -70,9 +70,9 @@ impl<R: Read> Rows<R> {
         self.count.bytes.set(0);
         self.count.rows.set(self.count.rows.get() + 1);
         self.cells += cells as u64;
-        let refusal = if cells > MOST_COLUMNS {
+        let refusal = if cells > MAX_COLUMNS {
             Refusal::Columns
-        } else if self.cells > MOST_CELLS {
+        } else if self.cells > MAX_CELLS {
             Refusal::Cells
         } else {
             return Ok(());

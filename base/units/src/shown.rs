@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Ratio from which a change is shown as a multiple: nobody reads `+1629.9 %` as 17 times as much.
-const LEAST_MULTIPLE: f64 = 3.0;
+const MIN_MULTIPLE: f64 = 3.0;
 
 /// A relative change as text: `+7.1 %`, `-3.0 %`, `0.0 %`; of much more, the multiple: `17 ×`.
 ///
@@ -13,7 +13,7 @@ pub fn relative_change(change: f64, decimals: usize) -> String {
     if !change.is_finite() {
         return "unknown".to_owned();
     }
-    if ratio >= LEAST_MULTIPLE {
+    if ratio >= MIN_MULTIPLE {
         let decimals = usize::from(ratio < 10.0);
         return format!("{ratio:.decimals$} ×");
     }

@@ -16,7 +16,7 @@ pub const TIMES: (&str, &str) = ("10 s", "90 s");
 /// Lowest rate of the slowest workload, and highest rate of all workloads together, in requests a second.
 pub const RATES: (f64, f64) = (20.0, 8000.0);
 /// Minimum number of requests of each workload in the degraded phase. With fewer, the truth itself is uncertain.
-pub const LEAST_DEGRADED: u64 = 100;
+pub const MIN_DEGRADED: u64 = 100;
 
 pub(super) const SIZES: [&str; 3] = ["256 MiB", "512 MiB", "1 GiB"];
 const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 5), (4, 6)];
@@ -25,7 +25,8 @@ const ENCODINGS: [(u64, u64); 7] = [(1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (3, 
 pub(super) fn fit(
     dice: &mut Dice,
     document: &mut Document,
-    (cluster, system): (&Cluster, System),
+    cluster: &Cluster,
+    system: System,
 ) -> Option<()> {
     let nodes = cluster.nodes();
     let fitting: Vec<(u64, u64)> =

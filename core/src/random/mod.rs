@@ -168,7 +168,7 @@ fn draw(dice: &mut Dice, system: System, generator: Generator) -> Option<Case> {
         if system == System::Swift {
             swift_failures::fit(dice, &mut document, &cluster)?;
         } else {
-            failures::fit(dice, &mut document, (&cluster, system))?;
+            failures::fit(dice, &mut document, &cluster, system)?;
         }
     }
     for _ in 0..20 {

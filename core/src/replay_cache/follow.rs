@@ -16,7 +16,7 @@ use crate::error::Error;
 /// Maximum number of batches that wait for a thread.
 const AHEAD: usize = 8;
 /// Maximum number of threads. More would only wait for a core.
-const MOST_THREADS: usize = 64;
+const MAX_THREADS: usize = 64;
 
 /// References and the bytes that they request.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -127,7 +127,7 @@ pub(crate) fn follow_all(
     mut followers: Vec<Follower>,
     jobs: NonZeroUsize,
 ) -> Result<Vec<Follower>, Error> {
-    let jobs = jobs.get().min(followers.len()).min(MOST_THREADS);
+    let jobs = jobs.get().min(followers.len()).min(MAX_THREADS);
     let mut batch = Vec::new();
     if jobs <= 1 {
         loop {

@@ -26,7 +26,7 @@ use references::{References, footprint};
 use report::Replayed;
 
 /// The largest cache of objects with sizes, in bytes.
-const MOST_BYTES: u64 = 1 << 61;
+const MAX_BYTES: u64 = 1 << 61;
 
 /// How much of a trace was followed.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +172,7 @@ fn capacity(
         }
     };
     let (most, what) = match objects {
-        Objects::BySize => (MOST_BYTES, "bytes"),
+        Objects::BySize => (MAX_BYTES, "bytes"),
         Objects::Pages(_) => (MAX_CAPACITY as u64, "pages"),
         Objects::Addresses => (MAX_CAPACITY as u64, "objects"),
     };

@@ -19,7 +19,7 @@ use crate::random::{Case, Draw, Generator, caches, failures};
 /// Number of requests that the slowest workload should complete in the measured time.
 const WANTED: f64 = 20_000.0;
 /// Highest number of requests of all workloads together.
-const MOST: f64 = 1_000_000.0;
+const MAX_REQUESTS: f64 = 1_000_000.0;
 /// The same two numbers for generators `v3` and `v4`, and their shortest and longest measured time, s.
 const BRIEF: (f64, f64) = (10_000.0, 150_000.0);
 const BRIEF_SECONDS: (f64, f64) = (2.0, 300.0);
@@ -145,7 +145,7 @@ fn try_one(case: &Case, draw: Draw, index: u32, judge: Judge<'_>) -> Result<Atte
     let phases = truth.outages.iter().flat_map(|outages| &outages.phases);
     let mut degraded = phases.filter(|phase| phase.phase == "degraded");
     let too_few = |phase: &PhaseTruth| {
-        phase.workloads.values().any(|seen| seen.requests < failures::LEAST_DEGRADED)
+        phase.workloads.values().any(|seen| seen.requests < failures::MIN_DEGRADED)
     };
     if degraded.any(too_few) {
         return Ok(Attempt::Unsuitable);
@@ -214,7 +214,7 @@ fn set_times(document: &mut Document, generator: Generator, pilot: &Truth) -> Re
             (Some((seconds / 2.0).min(20.0)), seconds)
         }
         Generator::V1 | Generator::V2 => {
-            (None, (WANTED / slowest).min(MOST / all).clamp(20.0, 1200.0).round())
+            (None, (WANTED / slowest).min(MAX_REQUESTS / all).clamp(20.0, 1200.0).round())
         }
     };
     if let Some(warmup) = warmup {

@@ -6,13 +6,14 @@ use foretell_whatif::{Answer, OutageAnswer, PhaseWorkload, RecoveryAnswer};
 use super::Comparison;
 
 /// Minimum number of requests, both measured and predicted, for which a phase is compared. Fewer say nothing.
-const LEAST_REQUESTS: u64 = 20;
+const MIN_REQUESTS: u64 = 20;
 
 /// Appends comparisons of an answer about a run with events; `lasted`: its measured time, s.
 pub(super) fn compare(
     answer: &Answer,
     predicted: &OutageAnswer,
-    (measured, lasted): (&OutageTruth, f64),
+    measured: &OutageTruth,
+    lasted: f64,
     comparisons: &mut Vec<Comparison>,
 ) {
     for phase in &predicted.phases {
@@ -21,7 +22,7 @@ pub(super) fn compare(
         };
         for (name, prediction) in &phase.workloads {
             let Some(was) = was.workloads.get(name) else { continue };
-            if was.requests.min(prediction.requests) < LEAST_REQUESTS {
+            if was.requests.min(prediction.requests) < MIN_REQUESTS {
                 continue;
             }
             let (times, happened) = (prediction.response_time_ms, &was.response_time_ms);
@@ -36,12 +37,12 @@ pub(super) fn compare(
                 let Some(figure) = predicted_figure else { continue };
                 let known = Some((metric, prediction));
                 let metric = format!("{}.{metric}", phase.phase);
-                let found = comparison(name.clone(), metric, (figure, was));
+                let found = comparison(name.clone(), metric, figure, was);
                 comparisons.push(with_interval(found, known));
             }
         }
         let metric = format!("{}.seconds", phase.phase);
-        comparisons.push(comparison("all".to_owned(), metric, (phase.seconds, was.seconds)));
+        comparisons.push(comparison("all".to_owned(), metric, phase.seconds, was.seconds));
     }
     // one host may have several recoveries of one kind; they are matched in order
     let mut seen: Vec<(&str, &str)> = Vec::new();
@@ -56,11 +57,21 @@ pub(super) fn compare(
         let Some(prediction) = same.nth(place) else { continue };
         let whose = format!("{} {}", was.host, was.kind);
         if let Some(seconds) = durations(prediction, was, lasted) {
-            comparisons.push(comparison(whose.clone(), "recovery.seconds".to_owned(), seconds));
+            comparisons.push(comparison(
+                whose.clone(),
+                "recovery.seconds".to_owned(),
+                seconds.0,
+                seconds.1,
+            ));
         }
         if was.ended_s.is_some() {
-            let written = (prediction.bytes_written as f64, was.bytes_written as f64);
-            comparisons.push(comparison(whose, "recovery.bytes_written".to_owned(), written));
+            let (predicted, measured) = (prediction.bytes_written as f64, was.bytes_written as f64);
+            comparisons.push(comparison(
+                whose,
+                "recovery.bytes_written".to_owned(),
+                predicted,
+                measured,
+            ));
         }
     }
     let class = answer.workloads.values().next().and_then(|one| one.circumstances.about);
@@ -83,7 +94,7 @@ fn with_interval(found: Comparison, known: Option<(&str, &PhaseWorkload)>) -> Co
     Comparison { low, high, ..found }
 }
 
-fn comparison(workload: String, metric: String, (predicted, measured): (f64, f64)) -> Comparison {
+fn comparison(workload: String, metric: String, predicted: f64, measured: f64) -> Comparison {
     Comparison {
         workload,
         metric: metric.into(),

@@ -236,7 +236,7 @@ impl Tables {
         columns.push(text("split", "`train`, `validation`, `test` or `test_extrapolation`"));
         columns.extend(factors.iter().map(Factor::column));
         for workload in &self.workloads {
-            workload_columns(workload, (self.intervals, self.hedges), &mut columns);
+            workload_columns(workload, self.intervals, self.hedges, &mut columns);
         }
         for group in &self.groups {
             group_columns(group, &mut columns);
@@ -352,7 +352,7 @@ impl Tables {
         row.push(Value::from(run.part.name()));
         row.extend(run.point.values().cloned());
         for name in &self.workloads {
-            workload_cells(truth.workloads.get(name), (self.intervals, self.hedges), &mut row);
+            workload_cells(truth.workloads.get(name), self.intervals, self.hedges, &mut row);
         }
         let group_of: SortedMap<&str, &str> =
             scenario.hosts.iter().map(|host| (&*host.name, &*host.group)).collect();
@@ -418,7 +418,7 @@ const TIMES: [(&str, &str); 5] = [
     ("max", "longest response time"),
 ];
 
-fn workload_columns(workload: &str, (intervals, hedges): (bool, bool), columns: &mut Vec<Column>) {
+fn workload_columns(workload: &str, intervals: bool, hedges: bool, columns: &mut Vec<Column>) {
     let of = prefix(workload);
     for (op, whose) in [("", "all requests"), ("_read", "reads"), ("_write", "writes")] {
         let mut add = |name: &str, kind, unit: &str, about: &str| {
@@ -487,7 +487,7 @@ fn workload_columns(workload: &str, (intervals, hedges): (bool, bool), columns: 
     }
 }
 
-fn workload_cells(truth: Option<&WorkloadTruth>, (intervals, hedges): (bool, bool), row: &mut Row) {
+fn workload_cells(truth: Option<&WorkloadTruth>, intervals: bool, hedges: bool, row: &mut Row) {
     let Some(truth) = truth else {
         // 8 columns for each of 3 kinds of requests, and 4 more; an error for each of two kinds
         let columns = 3 * (TIMES.len() + 3) + 4 + usize::from(hedges) + 2 * usize::from(intervals);

@@ -57,7 +57,7 @@ enum Operator {
 
 /// Maximum number of terms and operators of a condition; the tree of an expression is walked
 /// recursively.
-const MOST_TOKENS: usize = 1000;
+const MAX_TOKENS: usize = 1000;
 /// Maximum nesting of parentheses, `not` and `-`.
 const DEEPEST: usize = 50;
 
@@ -90,9 +90,9 @@ impl Condition {
     /// Parses a condition on `factors`.
     pub fn parse(text: &str, factors: &[Factor]) -> Result<Self, ExpressionError> {
         let tokens = tokens(text)?;
-        if let Some((_, span)) = tokens.get(MOST_TOKENS) {
+        if let Some((_, span)) = tokens.get(MAX_TOKENS) {
             let message = format!(
-                "a condition has {MOST_TOKENS} names, numbers and signs at most; this one has {}",
+                "a condition has {MAX_TOKENS} names, numbers and signs at most; this one has {}",
                 tokens.len()
             );
             return Err(fault(message, span.clone()));

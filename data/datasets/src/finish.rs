@@ -22,7 +22,7 @@ use crate::table_file::TableFile;
 pub const CONTENT_FILE: &str = "content.json";
 
 /// Maximum rows and bytes of a file; a larger number is taken as damaged.
-const MOST: u64 = 1 << 48;
+const MAX_COUNT: u64 = 1 << 48;
 
 /// Maximum number of missing runs that are named; the first ones are.
 const SHOWN: usize = 10;
@@ -77,12 +77,12 @@ impl Content {
         };
         let content: Self =
             serde_json::from_str(&text).map_err(|error| fault(error.to_string()))?;
-        if content.runs.max(content.failures).max(content.left_out) > MOST {
+        if content.runs.max(content.failures).max(content.left_out) > MAX_COUNT {
             return Err(fault("it has more runs than any sweep".to_owned()));
         }
         for file in &content.files {
             check_name(directory, &file.path)?;
-            if file.rows.max(file.bytes) > MOST {
+            if file.rows.max(file.bytes) > MAX_COUNT {
                 return Err(fault(format!("`{}` has more rows or bytes than any file", file.path)));
             }
         }

@@ -1,6 +1,6 @@
 //! A sweep that is followed while its runs end: their number, and a sample of their rows.
 //!
-//! Each look reads only what the journals have gained. Of the kept rows there are at most [`MOST_ROWS`]: those of every
+//! Each look reads only what the journals have gained. Of the kept rows there are at most [`MAX_ROWS`]: those of every
 //! run first, then those of about half of the runs, of a quarter, and so on. Runs are chosen by a hash of their numbers,
 //! so the kept ones are spread over the whole design. A run that is in two journals counts twice.
 
@@ -19,9 +19,9 @@ use crate::shards::journals;
 use crate::value::Value;
 
 /// Maximum number of kept rows.
-const MOST_ROWS: usize = 2_000;
+const MAX_ROWS: usize = 2_000;
 /// Maximum bytes of the texts of a kept row.
-const MOST_TEXT: usize = 1 << 16;
+const MAX_TEXT: usize = 1 << 16;
 
 /// How far a sweep is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -184,7 +184,7 @@ impl FollowedSweep {
             return Ok(());
         };
         let text = |cell: &Value| if let Value::Text(text) = cell { text.len() } else { 0 };
-        if row.len() != known.len() || row.iter().map(text).sum::<usize>() > MOST_TEXT {
+        if row.len() != known.len() || row.iter().map(text).sum::<usize>() > MAX_TEXT {
             return Err(fault(format!("the row of run {} does not fit its columns", entry.run)));
         }
         self.progress.succeeded += 1;
@@ -235,7 +235,7 @@ impl Sample {
             return;
         }
         self.rows.insert(run, row);
-        while self.rows.len() > MOST_ROWS {
+        while self.rows.len() > MAX_ROWS {
             self.level += 1;
             self.rows.retain(|run, _| is_sampled(*run, self.level));
         }
@@ -408,7 +408,7 @@ mod tests {
         let sweep = FollowedSweep::open(place.path(), true).unwrap();
         assert_eq!(sweep.progress().succeeded, 5_000);
         let kept = kept(&sweep);
-        assert!((1_000..=MOST_ROWS).contains(&kept.len()), "{}", kept.len());
+        assert!((1_000..=MAX_ROWS).contains(&kept.len()), "{}", kept.len());
         for levels in [2, 4, 8, 100] {
             let mut count = vec![0; levels];
             for cell in &kept {

@@ -36,10 +36,10 @@ const FINGERPRINT: usize = 64;
 const HEADER: u64 = (FORMAT.len() + FINGERPRINT + 1) as u64;
 const FRAME: usize = 16;
 /// Maximum bytes of a frame's content, compressed and decompressed; it is JSON.
-const MOST_CONTENT: u32 = 256 << 20;
+const MAX_CONTENT: u32 = 256 << 20;
 /// Maximum number of cells of a run.
-const MOST_CELLS: usize = 1 << 24;
-const LIMIT: Limit = Limit::new(MOST_CONTENT as u64, "a run in a journal");
+const MAX_CELLS: usize = 1 << 24;
+const LIMIT: Limit = Limit::new(MAX_CONTENT as u64, "a run in a journal");
 /// Number of frames between syncs to disk; a power cut may lose this many.
 const SYNC: u32 = 64;
 
@@ -154,16 +154,16 @@ impl EncodedEntry {
 
 /// The reason why a run's text is too large for a journal, if it is.
 fn too_much(text: &[u8]) -> Option<String> {
-    if text.len() > MOST_CONTENT as usize {
+    if text.len() > MAX_CONTENT as usize {
         return Some(format!(
             "{} MiB; a journal takes {} MiB",
             text.len() >> 20,
-            MOST_CONTENT >> 20
+            MAX_CONTENT >> 20
         ));
     }
     // a comma follows each cell except the last one of a row, and each row
     let cells = text.iter().filter(|byte| **byte == b',').count();
-    (cells > MOST_CELLS).then(|| format!("{cells} cells; a journal takes {MOST_CELLS}"))
+    (cells > MAX_CELLS).then(|| format!("{cells} cells; a journal takes {MAX_CELLS}"))
 }
 
 fn check_sum(run: u64, content: &[u8]) -> u32 {
@@ -260,7 +260,7 @@ impl Frames {
         let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
         let sum = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
         let run = u64::from_le_bytes(std::array::from_fn(|byte| head[8 + byte]));
-        if length > MOST_CONTENT || self.at + FRAME as u64 + u64::from(length) > self.end {
+        if length > MAX_CONTENT || self.at + FRAME as u64 + u64::from(length) > self.end {
             return Ok(None);
         }
         let mut content = std::mem::take(&mut self.content);

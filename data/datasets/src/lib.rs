@@ -31,7 +31,7 @@ mod table_file;
 mod value;
 
 pub use column::{Column, Kind, Role, TableSchema};
-pub use design::{Design, MOST_DIMENSIONS};
+pub use design::{Design, MAX_DIMENSIONS};
 pub use digest::{ContentDigest, hex_of};
 pub use error::DataError;
 pub use expression::{Condition, ExpressionError};

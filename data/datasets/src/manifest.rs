@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use foretell_files::Directory;
-use foretell_input::{Limit, MOST_COLUMNS};
+use foretell_input::{Limit, MAX_COLUMNS};
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Column, Role, TableSchema};
@@ -11,7 +11,7 @@ use crate::error::DataError;
 use crate::sweep::Sweep;
 
 /// Maximum number of runs of a sweep; a larger number is taken as damaged.
-const MOST_RUNS: u64 = 1 << 40;
+const MAX_RUNS: u64 = 1 << 40;
 
 /// Names of directories of a sweep that no table may have.
 const RESERVED: [&str; 2] = ["data", "shards"];
@@ -143,7 +143,7 @@ impl Manifest {
             return Some("its `fingerprint` is no SHA-256".to_owned());
         }
         let runs = self.points.checked_mul(self.replicates);
-        if self.replicates == 0 || runs.is_none_or(|runs| runs > MOST_RUNS) {
+        if self.replicates == 0 || runs.is_none_or(|runs| runs > MAX_RUNS) {
             let (points, replicates) = (self.points, self.replicates);
             return Some(format!("{points} points, each run {replicates} times, are no sweep"));
         }
@@ -168,8 +168,8 @@ impl Manifest {
             if table.rows_per_file == 0 || table.columns.is_empty() {
                 return Some(format!("table `{name}` has no columns, or files without rows"));
             }
-            if table.columns.len() > MOST_COLUMNS {
-                return Some(format!("table `{name}` has more than {MOST_COLUMNS} columns"));
+            if table.columns.len() > MAX_COLUMNS {
+                return Some(format!("table `{name}` has more than {MAX_COLUMNS} columns"));
             }
             let mut columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             columns.sort_unstable();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use foretell_input::Rows;
 #[cfg(feature = "parquet")]
-use foretell_input::{MOST_CELLS, MOST_COLUMNS};
+use foretell_input::{MAX_CELLS, MAX_COLUMNS};
 
 use crate::column::Column;
 use crate::error::DataError;
@@ -74,10 +74,10 @@ pub fn read_parquet_file(path: &Path) -> Result<FileTable, DataError> {
     };
     let file = ParquetFile::open(path, &fault)?;
     let (names, rows) = (file.names(), file.rows());
-    if names.len() > MOST_COLUMNS || rows.saturating_mul(names.len() as u64) > MOST_CELLS {
+    if names.len() > MAX_COLUMNS || rows.saturating_mul(names.len() as u64) > MAX_CELLS {
         let columns = names.len();
         return Err(fault(format!(
-            "it holds {rows} rows of {columns} columns; {MOST_COLUMNS} columns and {MOST_CELLS} cells \
+            "it holds {rows} rows of {columns} columns; {MAX_COLUMNS} columns and {MAX_CELLS} cells \
              are read at most"
         )));
     }

@@ -11,7 +11,7 @@ use foretell_scenarios::{
 use toml::{Spanned, Value as Toml};
 
 use crate::Value;
-use crate::design::{Design, MOST_DIMENSIONS};
+use crate::design::{Design, MAX_DIMENSIONS};
 use crate::expression::Condition;
 use crate::factor::{Domain, Factor, Range, Setting};
 use crate::quantity::{self, Quantity};
@@ -20,10 +20,10 @@ use crate::sweep::{Invalid, Source, Sweep, apply_all};
 use crate::sweep_file::{RawFactor, RawScenario, RawSplit, RawSweep};
 
 /// Maximum number of runs; a larger number is probably a mistake.
-const MOST_RUNS: u64 = 1 << 32;
+const MAX_RUNS: u64 = 1 << 32;
 /// Maximum number of design points of a sweep, before constraints. Each is checked before the first
 /// run, which takes about 0.2 ms.
-const MOST_POINTS: u64 = 10_000_000;
+const MAX_POINTS: u64 = 10_000_000;
 
 const DESIGNS: [&str; 4] = ["full", "latin-hypercube", "sobol", "random"];
 
@@ -136,7 +136,7 @@ impl Checker<'_> {
         let design = self.design(raw, &factors);
         let seed = raw.seed.as_ref().and_then(|seed| self.natural("seed", seed, i64::MAX as u64));
         let replicates = raw.replicates.as_ref().map_or(Some(1), |replicates| {
-            self.natural("replicates", replicates, MOST_RUNS).filter(|count| {
+            self.natural("replicates", replicates, MAX_RUNS).filter(|count| {
                 if *count == 0 {
                     self.add(replicates, "a point is run once at least", None);
                 }
@@ -145,10 +145,10 @@ impl Checker<'_> {
         });
         let points = design.map_or(0, |design| design.extent(&factors).1);
         if let (Some(at), Some(replicates)) = (&raw.replicates, replicates)
-            && points.saturating_mul(replicates) > MOST_RUNS
+            && points.saturating_mul(replicates) > MAX_RUNS
         {
             let message = format!(
-                "{points} points, each run {replicates} times, are more runs than the {MOST_RUNS} of a sweep"
+                "{points} points, each run {replicates} times, are more runs than the {MAX_RUNS} of a sweep"
             );
             self.add(at, message, None);
         }
@@ -261,7 +261,7 @@ impl Checker<'_> {
     fn design(&mut self, raw: &RawSweep, factors: &[Factor]) -> Option<Design> {
         let word = raw.design.as_ref().map_or("full", |word| word.get_ref().as_str());
         let points = raw.points.as_ref().and_then(|points| {
-            let count = self.natural("points", points, MOST_POINTS)?;
+            let count = self.natural("points", points, MAX_POINTS)?;
             if count == 0 {
                 self.add(points, "a design has one point at least", None);
             }
@@ -288,9 +288,9 @@ impl Checker<'_> {
             }
             let levels = factors.iter().map(|factor| factor.levels().unwrap_or(1));
             let all = levels.fold(1, u64::saturating_mul);
-            if all > MOST_POINTS {
+            if all > MAX_POINTS {
                 let message = format!(
-                    "a full factorial design of these factors has {all} points; a sweep has {MOST_POINTS} at most"
+                    "a full factorial design of these factors has {all} points; a sweep has {MAX_POINTS} at most"
                 );
                 let help = "`design = \"sobol\"` with a number of `points` takes some of them";
                 let at = raw.design.as_ref().map_or(0..0, Spanned::span);
@@ -310,10 +310,10 @@ impl Checker<'_> {
             }
             return None;
         };
-        if word == "sobol" && factors.len() > MOST_DIMENSIONS {
+        if word == "sobol" && factors.len() > MAX_DIMENSIONS {
             let found = factors.len();
             let message =
-                format!("a Sobol design has {MOST_DIMENSIONS} factors at most, not {found}");
+                format!("a Sobol design has {MAX_DIMENSIONS} factors at most, not {found}");
             self.add(at, message, Some("`latin-hypercube` has no limit".to_owned()));
         }
         Some(match word {
@@ -529,7 +529,7 @@ impl Checker<'_> {
         let count = match &raw.count {
             None => None,
             Some(at) => {
-                let count = self.natural("count", at, MOST_POINTS)?;
+                let count = self.natural("count", at, MAX_POINTS)?;
                 if count < 2 {
                     self.add(at, "a range has 2 values at least", None);
                     return None;

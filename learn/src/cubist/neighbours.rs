@@ -18,7 +18,7 @@ use crate::matrix::{Matrix, mean, squares_around};
 /// Distances are rounded to multiples of one over this.
 const STEPS: f64 = 16.0;
 /// Maximum number of rows kept; further rows at the same distance are left out.
-const MOST: usize = 20;
+const MAX_KEPT: usize = 20;
 /// Maximum number of pairs of rows that the mean distance is taken over.
 const PAIRS: u64 = 100_000;
 
@@ -121,7 +121,7 @@ impl Neighbours {
     pub(super) fn nearest(&self, row: &[f64], wanted: usize) -> Nearest {
         let scaled: Vec<f64> = row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect();
         // nearest first; among equally near rows, the later row first
-        let mut nearest: Nearest = Vec::with_capacity(MOST + 1);
+        let mut nearest: Nearest = Vec::with_capacity(MAX_KEPT + 1);
         let tree = self.tree.0.get_or_init(|| Box::new(Tree::new(&self.rows, self.scales.len())));
         // distances are rounded, so look a little farther
         let within = |worst: f64| worst + 0.55 / STEPS;
@@ -139,7 +139,7 @@ impl Neighbours {
                     };
                     let place = nearest.partition_point(before);
                     nearest.insert(place, (distance, index));
-                    nearest.truncate(MOST);
+                    nearest.truncate(MAX_KEPT);
                 }
             }
             within(worst(&nearest))
@@ -235,7 +235,7 @@ mod tests {
                     let last = all.get(wanted - 1).map_or(f64::INFINITY, |(distance, _)| *distance);
                     let near = |mut list: Nearest| {
                         list.retain(|(distance, _)| *distance <= last);
-                        list.truncate(MOST);
+                        list.truncate(MAX_KEPT);
                         list
                     };
                     assert_eq!(near(neighbours.nearest(&row, wanted)), near(all.clone()));

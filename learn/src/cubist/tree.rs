@@ -20,7 +20,7 @@ use crate::moments::{Moments, Plane};
 use crate::segments::Segments;
 
 /// Minimum number of rows of a child, however few rows there are.
-const LEAST_CHILD: usize = 3;
+const MIN_CHILD: usize = 3;
 /// Gains, errors and weights that differ by less than this share are equal, and the first is taken. The
 /// original compares numbers in single precision. Rounding must not decide here, or a committee would amplify
 /// its effect.
@@ -107,7 +107,7 @@ impl<'a> Shared<'a> {
 
 /// Minimum rows of a leaf: a hundredth of `n`, at most 20, and few enough to allow `most_rules` rules.
 pub(super) fn least_cover(n: usize, most_rules: usize) -> usize {
-    ((n as f64 / 100.0).round() as usize).min(20).min(n / most_rules.max(1)).max(LEAST_CHILD)
+    ((n as f64 / 100.0).round() as usize).min(20).min(n / most_rules.max(1)).max(MIN_CHILD)
 }
 
 /// A node of the tree.
@@ -238,11 +238,11 @@ impl Grower<'_> {
     /// The cut that lowers the deviation of the residuals most: column, number of rows left of it, value.
     fn best_cut(&self, range: (usize, usize)) -> Option<(usize, usize, f64)> {
         let rows = range.1 - range.0;
-        if rows < 2 * LEAST_CHILD {
+        if rows < 2 * MIN_CHILD {
             return None;
         }
         let cover = self.shared.min_cover;
-        let edge = if rows >= 3 * cover { cover } else { LEAST_CHILD };
+        let edge = if rows >= 3 * cover { cover } else { MIN_CHILD };
         let mut best: Option<(f64, usize, usize)> = None;
         for column in 0..self.shared.x.columns() {
             let Some((gain, left)) = self.best_cut_of(column, range, edge) else { continue };
@@ -285,12 +285,15 @@ impl Grower<'_> {
         };
         let slack = self.shared.slack;
         let mut all = Sums::default();
-        (0..n).for_each(|place| all.add(at(place)));
+        for (x, r) in (0..n).map(at) {
+            all.add(x, r);
+        }
         let deviation = all.deviation_alone(slack);
         let mut low = Sums::default();
         let mut best: Option<(f64, usize)> = None;
         for place in 0..n - edge {
-            low.add(at(place));
+            let (x, r) = at(place);
+            low.add(x, r);
             let left = place + 1;
             if left < edge || values[order[left] as usize] <= values[order[place] as usize] {
                 continue;
@@ -595,7 +598,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, (x, r): (f64, f64)) {
+    fn add(&mut self, x: f64, r: f64) {
         self.n += 1.0;
         self.x += x;
         self.xx += x * x;

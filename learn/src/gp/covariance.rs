@@ -118,8 +118,10 @@ impl Hyperparameters {
     pub(super) fn with_points(
         &self,
         kernel: Kernel,
-        (point, scaled_point): (&[f64], &[f64]),
-        (x, scaled): (&Matrix, &Matrix),
+        point: &[f64],
+        scaled_point: &[f64],
+        x: &Matrix,
+        scaled: &Matrix,
         count: usize,
     ) -> Vec<f64> {
         let mut squared = vec![0.0; count];
@@ -148,7 +150,7 @@ impl Hyperparameters {
         for row in 0..n {
             x.copy_row(row, &mut point);
             scaled.copy_row(row, &mut scaled_point);
-            let of_row = self.with_points(kernel, (&point, &scaled_point), (x, &scaled), row + 1);
+            let of_row = self.with_points(kernel, &point, &scaled_point, x, &scaled, row + 1);
             let mut to = all.row_mut(row);
             to.as_slice_mut().expect("rows lie together")[..=row].copy_from_slice(&of_row);
             to[row] += self.noise_variance;

@@ -1,7 +1,7 @@
 //! The forward pass: adds pairs of hinges until a limit is reached.
 
 use super::candidates::{Candidates, FeatureOrder, Offer, Spans};
-use super::{Basis, Hinge, Settings, Shape, gcv};
+use super::{Basis, Hinge, MarsSettings, Shape, gcv};
 use crate::matrix::{Matrix, add_scaled, dot, mean};
 
 /// Reductions of the squared error that differ by less than this are equal; the target's deviation is 1.
@@ -10,7 +10,7 @@ const EQUAL: f64 = 1e-9;
 /// keeps out knots whose reduction is a rounding error.
 const RISE: f64 = 10.0;
 /// A pass whose 1 − GCV/GCV₀ falls below this has gone astray and ends.
-const LEAST_GRSQ: f64 = -10.0;
+const MIN_GRSQ: f64 = -10.0;
 
 /// A place for a term. A pair takes two slots; the second may stay unused.
 struct Slot {
@@ -24,7 +24,7 @@ struct Slot {
 
 /// The state after a step.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ForwardStep {
     /// Number of slots after the step.
     slots: usize,
     /// Number of used terms after the step.
@@ -37,7 +37,7 @@ struct Step {
 /// The terms in the order in which they were added.
 pub(crate) struct Forward {
     terms: Vec<Basis>,
-    steps: Vec<Step>,
+    steps: Vec<ForwardStep>,
 }
 
 struct Choice {
@@ -51,7 +51,7 @@ struct Choice {
 
 struct Pass<'a> {
     x: &'a Matrix,
-    settings: &'a Settings,
+    settings: &'a MarsSettings,
     orders: Vec<FeatureOrder>,
     /// The target with mean 0 and deviation 1.
     y: Vec<f64>,
@@ -67,7 +67,7 @@ struct Pass<'a> {
 }
 
 impl Forward {
-    pub(crate) fn run(x: &Matrix, y: &[f64], settings: &Settings) -> Self {
+    pub(crate) fn run(x: &Matrix, y: &[f64], settings: &MarsSettings) -> Self {
         let mut pass = Pass::new(x, y, settings);
         let intercept = Basis { hinges: Vec::new() };
         let null = pass.rss;
@@ -88,7 +88,7 @@ impl Forward {
             }
             let now = 1.0 - pass.rss / null;
             let terms = pass.orthonormal.len() + 1;
-            let step = Step {
+            let step = ForwardStep {
                 slots: pass.slots.len(),
                 terms,
                 r2: now,
@@ -140,8 +140,8 @@ enum End {
     Accept,
 }
 
-fn ends(step: &Step, threshold: f64) -> Option<End> {
-    if threshold > 0.0 && (step.growth < threshold || step.grsq < LEAST_GRSQ) {
+fn ends(step: &ForwardStep, threshold: f64) -> Option<End> {
+    if threshold > 0.0 && (step.growth < threshold || step.grsq < MIN_GRSQ) {
         Some(End::Reject)
     } else if step.r2 >= 1.0 - threshold {
         Some(End::Accept)
@@ -151,7 +151,7 @@ fn ends(step: &Step, threshold: f64) -> Option<End> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(x: &'a Matrix, y: &[f64], settings: &'a Settings) -> Self {
+    fn new(x: &'a Matrix, y: &[f64], settings: &'a MarsSettings) -> Self {
         let middle = mean(y);
         let mut y: Vec<f64> = y.iter().map(|y| y - middle).collect();
         let deviation = (dot(&y, &y) / (y.len().max(2) - 1) as f64).sqrt();

@@ -11,12 +11,12 @@ function unpackLzma(packed) {
   const damaged = (what) => { throw new Error(`the engine in this page is damaged: ${what}`); };
 
   // ---- the header: settings, the largest distance, the size
-  const HEADER = 13, MOST_BYTES = 64 * 1024 * 1024;
+  const HEADER = 13, MAX_BYTES = 64 * 1024 * 1024;
   if (packed.length < HEADER + 5) damaged(`it has ${packed.length} bytes, fewer than its header`);
   const header = new DataView(packed.buffer, packed.byteOffset, HEADER);
   const settings = packed[0], farthest = Math.max(header.getUint32(1, true), 4096), size = header.getUint32(5, true);
   if (settings >= 9 * 5 * 5) damaged(`its settings are ${settings}, expected less than 225`);
-  if (header.getUint32(9, true) !== 0 || size > MOST_BYTES) damaged(`its size is not given, or above ${MOST_BYTES} bytes`);
+  if (header.getUint32(9, true) !== 0 || size > MAX_BYTES) damaged(`its size is not given, or above ${MAX_BYTES} bytes`);
   // a literal is predicted from some bits of the byte before it, and of its place; a match from some bits of its place
   const byteBits = settings % 9, placeBits = Math.floor(settings / 9) % 5, matchPlaceBits = Math.floor(settings / 45);
   const literalPlaces = (1 << placeBits) - 1, matchPlaces = (1 << matchPlaceBits) - 1;

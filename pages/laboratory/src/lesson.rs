@@ -13,11 +13,11 @@ use crate::formula::Formula;
 use crate::markdown::parts;
 
 /// Maximum number of values of a slider; each is a run.
-const MOST_VALUES: usize = 24;
+const MAX_VALUES: usize = 24;
 /// Maximum number of strategies side by side.
-const MOST_SIDES: usize = 3;
+const MAX_SIDES: usize = 3;
 /// Maximum length of the time for which requests are shown, ms.
-const LONGEST_FILM_MS: f64 = 60_000.0;
+const MAX_ANIMATION_MS: f64 = 60_000.0;
 
 /// A lesson, checked.
 #[derive(Clone, Debug, Serialize)]
@@ -35,13 +35,13 @@ pub struct Lesson {
     /// Its name for `foretell run`: a file, or the name of a shipped scenario.
     pub command: String,
     /// Further settings.
-    pub settings: Settings,
+    pub settings: LessonSettings,
 }
 
 /// The block `toml lesson`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct LessonSettings {
     /// The question at the beginning.
     pub question: String,
     /// Possible answers.
@@ -63,7 +63,7 @@ pub struct Settings {
     pub side: Vec<Side>,
     /// The requests that are shown on their way.
     #[serde(default)]
-    pub film: Film,
+    pub film: Animation,
 }
 
 /// A slider over settings.
@@ -113,16 +113,16 @@ pub struct Side {
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the unit of a bare number is in its name")]
-pub struct Film {
+pub struct Animation {
     /// Begin of the shown time, after the warm-up, ms.
     pub from_ms: f64,
     /// Length of the shown time, ms.
     pub for_ms: f64,
-    /// Simulated milliseconds in a second of the film.
+    /// Simulated milliseconds in a second of the animation.
     pub pace_ms: f64,
 }
 
-impl Default for Film {
+impl Default for Animation {
     fn default() -> Self {
         Self { from_ms: 0.0, for_ms: 400.0, pace_ms: 20.0 }
     }
@@ -149,10 +149,11 @@ impl Lesson {
         let settings = block("lesson").ok_or_else(|| {
             missing("settings", "a block of code that begins with ```toml lesson")
         })?;
-        let settings: Settings = toml::from_str(settings).map_err(|error| LessonError::Toml {
-            lesson: name.to_owned(),
-            error: ScenarioError::of_toml("toml lesson", settings, &error).line(),
-        })?;
+        let settings: LessonSettings =
+            toml::from_str(settings).map_err(|error| LessonError::Toml {
+                lesson: name.to_owned(),
+                error: ScenarioError::of_toml("toml lesson", settings, &error).line(),
+            })?;
         let mut lesson = Self {
             name: name.to_owned(),
             title: parts.title,
@@ -181,7 +182,7 @@ impl Lesson {
 
     fn check(&mut self) -> Result<(), LessonError> {
         let wrong = |what: String| Err(LessonError::Setting { lesson: self.name.clone(), what });
-        let Settings { choices, answer, slider, side, film, workload, .. } = &self.settings;
+        let LessonSettings { choices, answer, slider, side, film, workload, .. } = &self.settings;
         if !(2..=9).contains(&choices.len()) {
             return wrong(format!("`choices` are 2 to 9 answers; found {}", choices.len()));
         }
@@ -190,9 +191,9 @@ impl Lesson {
             return wrong(format!("`answer` is one of the {most} choices, from 1; found {answer}"));
         }
         let values = &slider.values;
-        if !(2..=MOST_VALUES).contains(&values.len()) {
+        if !(2..=MAX_VALUES).contains(&values.len()) {
             let found = values.len();
-            return wrong(format!("`slider.values` are 2 to {MOST_VALUES} numbers; found {found}"));
+            return wrong(format!("`slider.values` are 2 to {MAX_VALUES} numbers; found {found}"));
         }
         if !values.is_sorted_by(|one, next| one < next) {
             return wrong("`slider.values` ascend".to_owned());
@@ -204,13 +205,13 @@ impl Lesson {
         if !slider.set.iter().any(|change| change.contains("{x}")) {
             return wrong("`slider.set` has no `{x}`, where the slider's value goes".to_owned());
         }
-        if side.len() > MOST_SIDES {
-            return wrong(format!("at most {MOST_SIDES} of `side`; found {}", side.len()));
+        if side.len() > MAX_SIDES {
+            return wrong(format!("at most {MAX_SIDES} of `side`; found {}", side.len()));
         }
-        let long = film.for_ms > 0.0 && film.for_ms <= LONGEST_FILM_MS;
+        let long = film.for_ms > 0.0 && film.for_ms <= MAX_ANIMATION_MS;
         if !(long && film.from_ms >= 0.0 && film.pace_ms > 0.0 && film.pace_ms.is_finite()) {
             return wrong(format!(
-                "`film` has `from_ms` of 0 or more, `for_ms` up to {LONGEST_FILM_MS}, and `pace_ms` above 0"
+                "`film` has `from_ms` of 0 or more, `for_ms` up to {MAX_ANIMATION_MS}, and `pace_ms` above 0"
             ));
         }
         for side in 0..side.len().max(1) {

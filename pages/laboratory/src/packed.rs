@@ -9,11 +9,11 @@ use flate2::read::GzDecoder;
 use lzma_rust2::{EncodeMode, LzmaOptions, LzmaReader, LzmaWriter, MfType};
 
 /// Maximum size of an engine.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Memory in which an engine of that size is unpacked, KiB.
-const MOST_KIB: u32 = (MOST_BYTES >> 10) as u32 + 1024;
+const MAX_KIB: u32 = (MAX_BYTES >> 10) as u32 + 1024;
 /// The smallest dictionary of LZMA.
-const LEAST_DICTIONARY: u32 = 4096;
+const MIN_DICTIONARY: u32 = 4096;
 /// Number of bits of the byte before by which a byte is predicted. With 4, and without the byte's position (`lp`, `pb`),
 /// the packed engine is smallest: instructions of WebAssembly have any length, so positions predict nothing.
 const LITERAL_CONTEXT: u32 = 4;
@@ -23,12 +23,12 @@ const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 /// Packs a module; `None` if it is too large.
 pub(crate) fn pack(module: &[u8]) -> Option<Vec<u8>> {
     let size = module.len() as u64;
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return None;
     }
     let options = LzmaOptions {
         // any part of the module can be repeated; a power of two, because some programs read no other sizes
-        dict_size: (size as u32).next_power_of_two().max(LEAST_DICTIONARY),
+        dict_size: (size as u32).next_power_of_two().max(MIN_DICTIONARY),
         lc: LITERAL_CONTEXT,
         lp: 0,
         pb: 0,
@@ -52,14 +52,14 @@ pub(crate) fn is_gzip(packed: &[u8]) -> bool {
 pub(crate) fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
     let mut module = Vec::new();
     if is_gzip(packed) {
-        GzDecoder::new(packed).take(MOST_BYTES).read_to_end(&mut module).ok()?;
+        GzDecoder::new(packed).take(MAX_BYTES).read_to_end(&mut module).ok()?;
         return Some(module);
     }
     let size = u64::from_le_bytes(packed.get(5..13)?.try_into().ok()?);
-    if size > MOST_BYTES {
+    if size > MAX_BYTES {
         return None;
     }
-    let mut reader = LzmaReader::new_mem_limit(packed, MOST_KIB, None).ok()?;
+    let mut reader = LzmaReader::new_mem_limit(packed, MAX_KIB, None).ok()?;
     reader.set_relaxed_end_condition(false);
     reader.read_to_end(&mut module).ok()?;
     (module.len() as u64 == size).then_some(module)
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn sizes_that_no_engine_has_are_refused() {
         let packed = pack(&module()).unwrap();
-        for size in [MOST_BYTES + 1, u64::MAX, 70_999, 71_001] {
+        for size in [MAX_BYTES + 1, u64::MAX, 70_999, 71_001] {
             let size = size.to_le_bytes();
             assert!(unpack(&[&packed[..5], &size, &packed[13..]].concat()).is_none(), "{size:?}");
         }

@@ -97,7 +97,8 @@ impl Chart {
     pub fn points<'a>(
         &mut self,
         name: String,
-        (colour, predicted): (usize, bool),
+        colour: usize,
+        predicted: bool,
         found: impl Iterator<Item = (&'a str, Option<Spread>)>,
     ) {
         let mut points = Vec::new();

@@ -177,14 +177,14 @@ pub struct Column {
 }
 
 /// Maximum number of different texts of a column to choose from.
-const MOST_LEVELS: usize = 200;
+const MAX_LEVELS: usize = 200;
 /// Maximum number of cells of the columns of a page.
-const MOST_CELLS: usize = 240_000;
+const MAX_CELLS: usize = 240_000;
 
 /// Columns with every k-th row, and k: the smallest for which a page has room.
 pub(crate) fn thinned(columns: Vec<Column>) -> (Vec<Column>, usize) {
     let rows = columns.first().map_or(0, |column| column.values.len());
-    let step = (rows * columns.len()).div_ceil(MOST_CELLS).max(1);
+    let step = (rows * columns.len()).div_ceil(MAX_CELLS).max(1);
     let thin = |column: Column| {
         let values = column.values.into_iter().step_by(step).collect();
         Column { values, ..column }
@@ -212,7 +212,7 @@ impl Column {
         texts: &[Option<String>],
     ) -> Option<Self> {
         let (levels, values) = levels(texts);
-        let fits = levels.len() <= MOST_LEVELS;
+        let fits = levels.len() <= MAX_LEVELS;
         fits.then(|| Self { levels: Some(levels), ..Self::of_numbers(name, unit, role, values) })
     }
 }

@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::words::{at, entries, percent, short_name, text};
 
 /// Maximum number of hosts drawn of each kind; the busiest are drawn.
-const MOST_DRAWN: usize = 24;
+const MAX_DRAWN: usize = 24;
 /// Maximum number of disks drawn of a host; the busiest are drawn.
-const MOST_DISKS: usize = 6;
+const MAX_DISKS: usize = 6;
 /// Maximum number of other resources drawn of a host. There are three, but a document from elsewhere may name
 /// any number.
-const MOST_OTHERS: usize = 6;
+const MAX_OTHERS: usize = 6;
 
 /// What a drawn part of the cluster is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,14 +116,14 @@ pub(crate) fn bottleneck(document: &Value) -> Option<(String, String)> {
 
 /// Utilization from which the busiest resource is a bottleneck: a request then takes about five times as long as it is
 /// served (M/M/1: 1 / (1 - 0.8)).
-pub const LEAST_OF_A_BOTTLENECK: f64 = 0.8;
+pub const MIN_BOTTLENECK_UTILIZATION: f64 = 0.8;
 
 /// Measured time from which the wear of drives is extrapolated to years. A few seconds say little about a day.
-pub const LEAST_TO_EXTRAPOLATE_S: f64 = 60.0;
+pub const MIN_EXTRAPOLATED_S: f64 = 60.0;
 
 /// What the busiest resource is called.
 pub(crate) fn verdict(utilization: f64) -> &'static str {
-    if utilization < LEAST_OF_A_BOTTLENECK { "busiest" } else { "bottleneck" }
+    if utilization < MIN_BOTTLENECK_UTILIZATION { "busiest" } else { "bottleneck" }
 }
 
 /// Draws hosts: clients above, then the network with the uplinks of racks, then nodes and monitors. The busiest resource
@@ -131,17 +131,17 @@ pub(crate) fn verdict(utilization: f64) -> &'static str {
 pub(crate) fn drawn(hosts: &[Busy], busiest: Option<&(String, String)>) -> Markup {
     let group = |kind: Kind| {
         let mut all: Vec<&Busy> = hosts.iter().filter(|host| host.kind == kind).collect();
-        let more = all.len().saturating_sub(MOST_DRAWN);
+        let more = all.len().saturating_sub(MAX_DRAWN);
         if more > 0 {
             all.sort_by(|a, b| b.most().total_cmp(&a.most()));
-            all.truncate(MOST_DRAWN);
+            all.truncate(MAX_DRAWN);
         }
         (all, more)
     };
     let list = |(hosts, more): (Vec<&Busy>, usize)| {
         html! {
             ul.hosts { @for one in &hosts { li { (host(one, busiest)) } } }
-            @if more > 0 { p.faint { "Drawn are the " (MOST_DRAWN) " busiest of " (MOST_DRAWN + more) " " (hosts[0].kind.plural()) "." } }
+            @if more > 0 { p.faint { "Drawn are the " (MAX_DRAWN) " busiest of " (MAX_DRAWN + more) " " (hosts[0].kind.plural()) "." } }
         }
     };
     html! {
@@ -162,13 +162,13 @@ fn host(host: &Busy, busiest: Option<&(String, String)>) -> Markup {
     let marked = marked.map(|(name, _)| name.as_str());
     let mut rows: Vec<&(String, f64)> = Vec::new();
     let others = host.resources.iter().filter(|(resource, _)| !resource.starts_with("disk"));
-    rows.extend(others.take(MOST_OTHERS));
+    rows.extend(others.take(MAX_OTHERS));
     let mut disks: Vec<_> =
         host.resources.iter().filter(|(resource, _)| resource.starts_with("disk")).collect();
-    let more = disks.len().saturating_sub(MOST_DISKS);
+    let more = disks.len().saturating_sub(MAX_DISKS);
     if more > 0 {
         disks.sort_by(|a, b| b.1.total_cmp(&a.1));
-        disks.truncate(MOST_DISKS);
+        disks.truncate(MAX_DISKS);
     }
     rows.extend(disks);
     let height = 30 + 18 * rows.len() + if more > 0 { 16 } else { 0 };

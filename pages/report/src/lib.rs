@@ -20,9 +20,9 @@ mod path;
 mod run;
 mod words;
 
-pub use cluster::{LEAST_OF_A_BOTTLENECK, LEAST_TO_EXTRAPOLATE_S, STORES_RECORDS};
+pub use cluster::{MIN_BOTTLENECK_UTILIZATION, MIN_EXTRAPOLATED_S, STORES_RECORDS};
 pub use page::{CHART_SCRIPT, CHART_STYLE, Column, Page, Part, Section, Table};
 pub use pages::{Ceph, Picture, Pool, Reproduction, Run, Source, Sweep, UnderWay, page};
-pub use path::Step;
+pub use path::PathStep;
 pub use run::{Completed, Observed, observe};
 pub use words::survivors;

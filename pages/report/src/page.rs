@@ -24,11 +24,11 @@ const SCRIPT: &str =
 const GENERATOR: &str = concat!("foretell ", env!("CARGO_PKG_VERSION"));
 
 /// Maximum number of rows of a table.
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 /// Maximum length of a cell, of a heading or title, and of a text, in characters.
-const MOST_OF_A_CELL: usize = 240;
-const MOST_OF_A_HEADING: usize = 240;
-const MOST_OF_A_TEXT: usize = 4000;
+const MAX_CELL_CHARS: usize = 240;
+const MAX_HEADING_CHARS: usize = 240;
+const MAX_TEXT_CHARS: usize = 4000;
 
 /// A page.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Table {
 
     /// The rows that are shown, and a sentence about the rows that are not.
     fn shown(&self) -> (&[Vec<String>], Option<String>) {
-        let shown = self.rows.len().min(MOST_ROWS);
+        let shown = self.rows.len().min(MAX_ROWS);
         (&self.rows[..shown], of_all(shown, self.rows.len(), "first rows"))
     }
 
@@ -123,8 +123,8 @@ impl Table {
             div.scroll tabindex="0" role="region" aria-label=(self.title) {
                 table {
                     caption { (self.title) }
-                    thead { tr { @for (column, name) in self.head.iter().enumerate() { th scope="col" class=(side(column)) { (cut(name, MOST_OF_A_CELL)) } } } }
-                    tbody { @for row in rows { tr { @for (column, cell) in row.iter().enumerate() { td class=(side(column)) { (cut(cell, MOST_OF_A_CELL)) } } } } }
+                    thead { tr { @for (column, name) in self.head.iter().enumerate() { th scope="col" class=(side(column)) { (cut(name, MAX_CELL_CHARS)) } } } }
+                    tbody { @for row in rows { tr { @for (column, cell) in row.iter().enumerate() { td class=(side(column)) { (cut(cell, MAX_CELL_CHARS)) } } } } }
                 }
             }
             @if let Some(others) = others { p.faint { (others) } }
@@ -167,7 +167,7 @@ impl Part {
     }
 
     fn outline(&self) -> Value {
-        let cut = |text: &String| cut(text, MOST_OF_A_TEXT);
+        let cut = |text: &String| cut(text, MAX_TEXT_CHARS);
         match self {
             Self::Beside(columns) => columns.iter().map(|column| column.part.outline()).collect(),
             Self::Text(text) => json!({ "kind": "text", "summary": cut(text) }),
@@ -196,26 +196,26 @@ impl Part {
             Self::Table(table) => table.markup(),
             Self::Beside(columns) => html! {
                 div.beside { @for (number, column) in columns.iter().enumerate() { div {
-                    p.of { (cut(&column.of, MOST_OF_A_HEADING)) }
+                    p.of { (cut(&column.of, MAX_HEADING_CHARS)) }
                     (column.part.markup(&format!("{id}-{number}")))
                 } } }
             },
             Self::Figure { title, summary, markup } => html! {
                 figure {
-                    h3 { (cut(title, MOST_OF_A_HEADING)) }
+                    h3 { (cut(title, MAX_HEADING_CHARS)) }
                     (markup)
-                    figcaption { (cut(summary, MOST_OF_A_TEXT)) }
+                    figcaption { (cut(summary, MAX_TEXT_CHARS)) }
                 }
             },
             Self::Chart { title, summary, chart } => {
-                let data = json!({ "name": cut(title, MOST_OF_A_HEADING), "data": chart });
+                let data = json!({ "name": cut(title, MAX_HEADING_CHARS), "data": chart });
                 let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
                 html! {
                     figure data-chart=(id) {
-                        h3 { (cut(title, MOST_OF_A_HEADING)) }
+                        h3 { (cut(title, MAX_HEADING_CHARS)) }
                         div.controls {}
                         div.plot {}
-                        figcaption { (cut(summary, MOST_OF_A_TEXT)) }
+                        figcaption { (cut(summary, MAX_TEXT_CHARS)) }
                         @if matches!(chart, Chart::Lines { .. } | Chart::Timeline { .. }) { details.data { summary { "Values of " (title) } } }
                         noscript { p.gap { "Charts need JavaScript. Nothing is loaded from the network." } }
                     }
@@ -228,7 +228,7 @@ impl Part {
 
 /// A text in which the parts between backticks are code.
 fn with_code(text: &str) -> Markup {
-    let text = cut(text, MOST_OF_A_TEXT);
+    let text = cut(text, MAX_TEXT_CHARS);
     html! {
         @for (index, piece) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (piece) } } @else { (piece) }
@@ -266,28 +266,28 @@ impl Page {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="generator" content=(GENERATOR);
                     link rel="icon" href="data:,";
-                    title { (cut(&self.title, MOST_OF_A_HEADING)) }
+                    title { (cut(&self.title, MAX_HEADING_CHARS)) }
                     style { (PreEscaped(STYLE)) }
                 }
                 body {
                     a.skip href="#main" { "Skip to the results" }
                     header {
-                        h1 { (cut(&self.title, MOST_OF_A_HEADING)) }
-                        p.faint { (cut(&self.lead, MOST_OF_A_TEXT)) " " button.theme type="button" { "Dark" } }
+                        h1 { (cut(&self.title, MAX_HEADING_CHARS)) }
+                        p.faint { (cut(&self.lead, MAX_TEXT_CHARS)) " " button.theme type="button" { "Dark" } }
                     }
                     // a wide screen shows it as a column, a narrow one on demand
                     nav aria-label="Sections" {
                         details.contents {
                             summary { "Contents" }
                             ol { @for (index, section) in self.sections.iter().enumerate() {
-                                li { a href={ "#s" (index) } { (cut(&section.heading, MOST_OF_A_HEADING)) } }
+                                li { a href={ "#s" (index) } { (cut(&section.heading, MAX_HEADING_CHARS)) } }
                             } }
                         }
                     }
                     main id="main" {
                         @for (index, section) in self.sections.iter().enumerate() {
                             section aria-labelledby={ "s" (index) } {
-                                h2 id={ "s" (index) } { (cut(&section.heading, MOST_OF_A_HEADING)) }
+                                h2 id={ "s" (index) } { (cut(&section.heading, MAX_HEADING_CHARS)) }
                                 @for (number, part) in section.parts.iter().enumerate() {
                                     (part.markup(&format!("c{index}-{number}")))
                                 }

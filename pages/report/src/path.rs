@@ -5,13 +5,13 @@ use maud::{Markup, html};
 use crate::words::{cut, number, short_name};
 
 /// Maximum number of steps shown of a request; the longest are shown.
-const MOST_STEPS: usize = 40;
+const MAX_STEPS: usize = 40;
 /// Maximum length of the text of a step, in characters.
-const MOST_OF_A_STEP: usize = 160;
+const MAX_STEP_CHARS: usize = 160;
 
 /// Something that happened to a request.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct PathStep {
     /// Milliseconds after the request was issued.
     pub at_ms: f64,
     /// The host.
@@ -26,7 +26,7 @@ pub struct Step {
     pub service_ms: Option<f64>,
 }
 
-impl Step {
+impl PathStep {
     /// Whether the waiting ends, rather than begins, at the step's time. Processors and caches are recorded
     /// when the waiting is over; messages and disk operations when they are handed over.
     fn waited_before(&self) -> bool {
@@ -54,12 +54,12 @@ impl Step {
 }
 
 /// Draws the steps of a request that took `response_ms`; `open`: initially unfolded.
-pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool) -> Markup {
+pub(crate) fn waterfall(name: &str, steps: &[PathStep], response_ms: f64, open: bool) -> Markup {
     let mut order: Vec<usize> = (0..steps.len()).collect();
-    let lasts = |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
-    if steps.len() > MOST_STEPS {
+    let lasts = |step: &PathStep| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
+    if steps.len() > MAX_STEPS {
         order.sort_by(|a, b| lasts(&steps[*b]).total_cmp(&lasts(&steps[*a])).then(a.cmp(b)));
-        order.truncate(MOST_STEPS);
+        order.truncate(MAX_STEPS);
         order.sort_unstable();
     }
     let hidden = steps.len() - order.len();
@@ -81,7 +81,7 @@ pub(crate) fn waterfall(name: &str, steps: &[Step], response_ms: f64, open: bool
                     tr {
                         td { (format!("{:.3}", step.at_ms)) }
                         td.left { (short_name(&step.host)) " " (short_name(&step.resource)) }
-                        td.left { (cut(&step.what, MOST_OF_A_STEP)) }
+                        td.left { (cut(&step.what, MAX_STEP_CHARS)) }
                         td { (shown(step.waiting_ms)) }
                         td { (shown(step.service_ms)) }
                         td.track { div title={ (short_name(&step.host)) " " (short_name(&step.resource)) ": waits " (shown(step.waiting_ms)) " ms, served " (shown(step.service_ms)) " ms" } {

@@ -67,7 +67,7 @@ pub fn survivors(kinds: impl Iterator<Item = (u64, impl AsRef<str>)>) -> String 
 }
 
 /// Maximum length of a name that a page shows in full, in characters.
-const MOST_OF_A_NAME: usize = 48;
+const MAX_NAME_CHARS: usize = 48;
 
 /// A text of at most `most` characters; a longer one loses its end.
 pub(crate) fn cut(text: &str, most: usize) -> String {
@@ -82,10 +82,10 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 pub(crate) fn short_name(name: impl Into<String>) -> String {
     let name = name.into();
     let letters = name.chars().count();
-    if letters <= MOST_OF_A_NAME {
+    if letters <= MAX_NAME_CHARS {
         return name;
     }
-    let half = MOST_OF_A_NAME / 2;
+    let half = MAX_NAME_CHARS / 2;
     let (first, last) = (name.chars().take(half), name.chars().skip(letters - half + 1));
     first.chain(['…']).chain(last).collect()
 }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(short_name("brick3"), "brick3");
         let long = format!("{}é{}", "a".repeat(900), "z".repeat(900));
         let short = short_name(long);
-        assert_eq!(short.chars().count(), MOST_OF_A_NAME);
+        assert_eq!(short.chars().count(), MAX_NAME_CHARS);
         assert!(short.starts_with("aaa") && short.ends_with("zzz") && short.contains('…'));
         assert_eq!((cut("abc", 3), cut("abcd", 3)), ("abc".to_owned(), "ab…".to_owned()));
     }

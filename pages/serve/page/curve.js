@@ -7,9 +7,9 @@ const STILL_GROWS = 0.05;
 // Share of the throughput of a saturated cluster that it gives at the knee.
 const AT_KNEE = 0.9;
 // Number of times that the load is doubled beyond the slider's range if the cluster is not saturated there.
-const MOST_DOUBLINGS = 6;
+const MAX_DOUBLINGS = 6;
 // Number of loads that are tried to find the knee below an overload.
-const MOST_KNEES = 6;
+const MAX_KNEES = 6;
 // Models to draw a curve with, the quickest first.
 const MODELS_OF_CURVE = ["fast", "replay"];
 
@@ -81,7 +81,7 @@ async function curveBy(model, { name, clients, values }, ask, go) {
   }
   const knee = () => curve.points.length > 1 ? kneeOf(curve.points) : null;
   let value = values.at(-1);
-  for (let more = 0; !ends() && !knee() && more < MOST_DOUBLINGS; more += 1) {
+  for (let more = 0; !ends() && !knee() && more < MAX_DOUBLINGS; more += 1) {
     value *= 2;
     const found = await point(value);
     if (!go(curve)) return curve;
@@ -90,7 +90,7 @@ async function curveBy(model, { name, clients, values }, ask, go) {
   if (curve.overload?.workload === name) {
     // an open load is served as it is offered until the cluster is saturated: so the load at the knee is known. Where
     // queues and buffers only begin to fill, a model takes the cluster for better than it is: then less is an overload
-    for (let more = 0; !curve.knee && more < MOST_KNEES; more += 1) {
+    for (let more = 0; !curve.knee && more < MAX_KNEES; more += 1) {
       const { load, factor } = curve.overload;
       const found = await point(AT_KNEE * load / factor / clients);
       if (!go(curve)) return curve;

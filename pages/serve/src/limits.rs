@@ -45,6 +45,6 @@ pub const SWEEP_TURNS: usize = 2;
 /// Maximum number of points of a sweep's chart.
 pub const POINTS: usize = 5_000;
 /// Maximum number of runs of a complete sweep that are read for a chart.
-pub const MOST_RUNS: u64 = 2_000_000;
+pub const MAX_RUNS: u64 = 2_000_000;
 /// Maximum number of clients that follow the progress of runs.
 pub const FOLLOWERS: usize = 64;

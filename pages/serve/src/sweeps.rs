@@ -141,9 +141,9 @@ impl Sweeps {
     /// Two columns of the runs of a sweep that are over.
     pub(crate) fn points(&self, id: &str, x: &str, y: &str) -> Result<Points, Problem> {
         self.look(id, true, |sweep, numbers| {
-            if numbers.succeeded > limits::MOST_RUNS {
+            if numbers.succeeded > limits::MAX_RUNS {
                 let message =
-                    format!("a chart takes {} runs; use `foretell report`", limits::MOST_RUNS);
+                    format!("a chart takes {} runs; use `foretell report`", limits::MAX_RUNS);
                 return Err(Problem::bad(message));
             }
             let find = |name: &str| {

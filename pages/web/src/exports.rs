@@ -16,14 +16,14 @@ unsafe extern "C" {
 }
 
 #[derive(Default)]
-struct Desk {
+struct PageState {
     engine: Engine,
     /// A request, then its answer.
     text: Vec<u8>,
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::default();
+    static STATE: RefCell<PageState> = RefCell::default();
 }
 
 /// Makes room for a request of `length` bytes, and returns the place to write it to.
@@ -33,20 +33,20 @@ extern "C" fn request(length: usize) -> *mut u8 {
         let text = panic.to_string();
         panicked(text.as_ptr(), text.len());
     }));
-    DESK.with_borrow_mut(|desk| {
-        desk.text = vec![0; length];
-        desk.text.as_mut_ptr()
+    STATE.with_borrow_mut(|state| {
+        state.text = vec![0; length];
+        state.text.as_mut_ptr()
     })
 }
 
 /// Answers the request: returns 1 with a document, 0 with an error message.
 #[unsafe(no_mangle)]
 extern "C" fn answer() -> u32 {
-    DESK.with_borrow_mut(|desk| {
-        let request = String::from_utf8_lossy(&std::mem::take(&mut desk.text)).into_owned();
-        let answer = desk.engine.answer(&request, |part| progress(part));
+    STATE.with_borrow_mut(|state| {
+        let request = String::from_utf8_lossy(&std::mem::take(&mut state.text)).into_owned();
+        let answer = state.engine.answer(&request, |part| progress(part));
         let is_ok = answer.is_ok();
-        desk.text = answer.unwrap_or_else(|wrong| wrong).into_bytes();
+        state.text = answer.unwrap_or_else(|wrong| wrong).into_bytes();
         is_ok.into()
     })
 }
@@ -54,11 +54,11 @@ extern "C" fn answer() -> u32 {
 /// The place of the answer.
 #[unsafe(no_mangle)]
 extern "C" fn answer_start() -> *const u8 {
-    DESK.with_borrow(|desk| desk.text.as_ptr())
+    STATE.with_borrow(|state| state.text.as_ptr())
 }
 
 /// The length of the answer in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn answer_length() -> usize {
-    DESK.with_borrow(|desk| desk.text.len())
+    STATE.with_borrow(|state| state.text.len())
 }

@@ -15,9 +15,9 @@
 //! Compiled for `wasm32-unknown-unknown`, the crate has a plain C interface (`exports.rs`). A few functions
 //! are easier to maintain than generated glue, and need no tool of a matching version.
 
+mod animation;
 #[cfg(target_family = "wasm")]
 mod exports;
-mod film;
 mod request;
 
 pub use request::Engine;

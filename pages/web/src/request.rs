@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Debug, Default)]
 pub struct Engine {
     scenario: Option<Scenario>,
-    /// Begin of the measured time, and the period of its film; ns.
+    /// Begin of the measured time, and the period of its animation; ns.
     measured_from: u64,
     window: Range<u64>,
     /// Its records, until the first question.
@@ -36,12 +36,13 @@ enum Request {
         /// Changes, `PATH=VALUE`.
         #[serde(default)]
         set: Vec<String>,
-        /// The period that the film shows.
+        /// The period that the animation shows.
         #[serde(default)]
         film: Option<Window>,
     },
-    /// The film: requests of the last run on their way, in the period of its `film`.
-    Film {},
+    /// The animation: requests of the last run on their way, in the period of its `film`.
+    #[serde(rename = "film")]
+    Animation {},
     /// Response times of the last run's requests, of one workload, at equal shares.
     Quantiles {
         /// The workload's name.
@@ -68,13 +69,13 @@ impl Engine {
             serde_json::from_str(request).map_err(|error| format!("the request: {error}"))?;
         match request {
             Request::Run { scenario, set, film } => self.run(&scenario, &set, film, progress),
-            Request::Film {} => {
+            Request::Animation {} => {
                 let Range { start, end } = self.window.clone();
-                json(&crate::film::film(self.records()?, start, end)?)
+                json(&crate::animation::animation(self.records()?, start, end)?)
             }
             Request::Quantiles { workload, count } => {
                 let from = self.measured_from;
-                json(&crate::film::quantiles(self.records()?, &workload, from, count)?)
+                json(&crate::animation::quantiles(self.records()?, &workload, from, count)?)
             }
             Request::Ask { what_if, model } => self.ask(&what_if, model.as_deref()),
         }

@@ -35,8 +35,9 @@ pub(super) fn draw(panels: &[Panel]) -> String {
          mixes, grey: fitted to. Latency (ms) over requests/s</text>\n"
     );
     for (index, panel) in panels.iter().enumerate() {
-        let corner = (WIDTH * (index % COLUMNS) as f64, HEIGHT * (index / COLUMNS) as f64 + 28.0);
-        draw_panel(&mut svg, panel, corner);
+        let (left, top) =
+            (WIDTH * (index % COLUMNS) as f64, HEIGHT * (index / COLUMNS) as f64 + 28.0);
+        draw_panel(&mut svg, panel, left, top);
     }
     svg.push_str("</svg>\n");
     svg
@@ -50,7 +51,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (low, high.max(low + 1.0))
 }
 
-fn draw_panel(svg: &mut String, panel: &Panel, (left, top): (f64, f64)) {
+fn draw_panel(svg: &mut String, panel: &Panel, left: f64, top: f64) {
     let both = |of: fn(&(f64, f64)) -> f64| {
         range(
             panel.points.iter().flat_map(move |point| [of(&point.measured), of(&point.predicted)]),

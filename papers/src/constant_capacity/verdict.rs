@@ -123,7 +123,7 @@ impl Verdict {
             let high = found.iter().copied().fold(0.0, f64::max);
             let holds = range.contains(&low) && range.contains(&high);
             let ours = format!("{low:.2} to {high:.2}");
-            rows.push(Claim::new(("Fig. 3", statement), (holds, ours), why));
+            rows.push(Claim::new("Fig. 3", statement, holds, ours, why));
         }
         for goal in GOALS {
             let Some(sheet) = sheets.iter().find(|sheet| sheet.file == goal.file) else { continue };
@@ -145,12 +145,14 @@ impl Verdict {
             let holds = plain.worst_error <= goal.most;
             let why = goal.of.and_then(|(storage, small)| added_up(measured, storage, small));
             let ours = format!("the plain rule: {}", shown(plain));
-            rows.push(Claim::new((goal.figure, goal.statement), (holds, ours), why));
+            rows.push(Claim::new(goal.figure, goal.statement, holds, ours, why));
             let (median, worst) = goal.ours;
             let holds = aware.median_error <= median && aware.worst_error <= worst;
             rows.push(Claim::new(
-                (goal.figure, "the same, told one more mix of each size, which is not judged"),
-                (holds, shown(aware)),
+                goal.figure,
+                "the same, told one more mix of each size, which is not judged",
+                holds,
+                shown(aware),
                 None,
             ));
             let by = ESTIMATORS.into_iter().zip([plain, aware]).collect();

@@ -25,7 +25,7 @@ const QUICK_STAGES: u64 = 72;
 const STAGE_S: (f64, f64) = (60.0, 20.0);
 /// Drivers of the paper's experiment, and the maximum number of workers of each.
 const DRIVERS: u32 = 4;
-const MOST_WORKERS: u64 = 8;
+const MAX_WORKERS: u64 = 8;
 /// One in this number of rows is kept; a row ends every 5 s.
 const EVERY: usize = 2;
 
@@ -77,8 +77,7 @@ pub(super) fn page(
     };
     let (before, kept) = (of(&first, &initial), of(&second, &initial));
     let rebuilt = of(&second, &later);
-    page.claim(
-        ("Fig. 8", "a model that is built anew has learned the new behaviour"),
+    page.claim("Fig. 8", "a model that is built anew has learned the new behaviour",
         (
             rebuilt > kept,
             format!(
@@ -100,7 +99,7 @@ fn works(stages: u64) -> Vec<Work> {
             let seconds = (STAGE_S.0 + STAGE_S.1 * normal).round().max(5.0) as u64;
             Work {
                 name: format!("stage{stage}"),
-                workers: 1 + stream.below(MOST_WORKERS) as u32,
+                workers: 1 + stream.below(MAX_WORKERS) as u32,
                 request: Request::Fixed,
                 read_percent: 25 * stream.below(5) as u32,
                 seconds,

@@ -121,7 +121,7 @@ pub(super) fn interpolated(count: usize, reads: (u32, u32), seed: &str) -> Vec<P
         .map(|_| {
             let scheduler = Scheduler::ALL[stream.below(2) as usize];
             let pattern = Pattern::ALL[stream.below(2) as usize];
-            random(&mut stream, scheduler, pattern, reads, 1)
+            random(&mut stream, scheduler, pattern, reads.0, reads.1, 1)
         })
         .collect()
 }
@@ -131,7 +131,8 @@ fn random(
     stream: &mut Stream,
     scheduler: Scheduler,
     pattern: Pattern,
-    (least, most): (u32, u32),
+    least: u32,
+    most: u32,
     vms: u32,
 ) -> Point {
     // whole files from 1 to 100 GiB, multiples of 512 bytes from 4 to 32 KiB
@@ -162,8 +163,7 @@ pub(super) fn distributed(vms: u32, each: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for scheduler in Scheduler::ALL {
         for pattern in Pattern::ALL {
-            points
-                .extend((0..each).map(|_| random(&mut stream, scheduler, pattern, (25, 75), vms)));
+            points.extend((0..each).map(|_| random(&mut stream, scheduler, pattern, 25, 75, vms)));
         }
     }
     points

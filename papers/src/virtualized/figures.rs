@@ -145,7 +145,8 @@ pub(super) fn spread(runs: &Runs) -> Page {
     page.chart(chart);
     let (least, most) = extremes(&all);
     page.claim(
-        ("Fig. 1a", "the longest mean response time is more than 35 times the shortest"),
+        "Fig. 1a",
+        "the longest mean response time is more than 35 times the shortest",
         (most > 35.0 * least, format!("{:.0}: from {least:.2} to {most:.1} ms", most / least)),
         None,
     );
@@ -159,7 +160,8 @@ pub(super) fn spread(runs: &Runs) -> Page {
     };
     let writes = [1, 25].map(|gib| random(Target::WriteTime, gib, 0));
     page.claim(
-        ("Section 6.1", "writes pay where the file set is larger than the NVC (2 GB)"),
+        "Section 6.1",
+        "writes pay where the file set is larger than the NVC (2 GB)",
         (
             writes[1] > 1.5 * writes[0],
             format!("random writes: {:.1} ms of 1 GiB, {:.1} ms of 25 GiB", writes[0], writes[1]),
@@ -168,7 +170,8 @@ pub(super) fn spread(runs: &Runs) -> Page {
     );
     let reads = [50, 75].map(|gib| random(Target::ReadTime, gib, 100));
     page.claim(
-        ("Section 6.1", "reads pay where the file set is larger than the VC (50 GB)"),
+        "Section 6.1",
+        "reads pay where the file set is larger than the VC (50 GB)",
         (
             reads[1] > 1.5 * reads[0],
             format!("random reads: {:.1} ms of 50 GiB, {:.1} ms of 75 GiB", reads[0], reads[1]),
@@ -225,7 +228,8 @@ pub(super) fn schedulers(runs: &Runs) -> Page {
     page.chart(chart);
     let (ratio, what) = worst.unwrap_or_default();
     page.claim(
-        ("Fig. 1b", "CFQ impairs performance drastically for certain configurations"),
+        "Fig. 1b",
+        "CFQ impairs performance drastically for certain configurations",
         (ratio > 3.0, format!("up to {ratio:.1} times the time of NOOP: {what}")),
         (ratio < 1.2).then(|| "NOOP is nearly as slow everywhere".to_owned()),
     );
@@ -276,19 +280,17 @@ pub(super) fn stability(runs: &Runs, within: &Runs, again: &[Measured]) -> Page 
         let found = mean(&errors);
         let why = |bar| cut_short(runs, of, bar);
         let holds = (found <= mean_bar, format!("{found:.2} %"));
-        page.claim(("Fig. 5", mean_statement), holds, why(mean_bar));
+        page.claim("Fig. 5", mean_statement, holds, why(mean_bar));
         let holds = (p90 <= p90_bar, format!("{p90:.2} %"));
-        page.claim(("Fig. 5", p90_statement), holds, why(p90_bar));
+        page.claim("Fig. 5", p90_statement, holds, why(p90_bar));
     }
     let off = Target::ALL.map(|target| noise(target, within, again));
     let each: Vec<String> = off.iter().map(|off| format!("{off:.1}")).collect();
     let best_model = published::mean(&published::INTERPOLATION[Technique::Mars as usize]);
     page.claim(
-        (
             "Fig. 5, ours",
             "where something is read, chance makes a measurement differ from its mean by less than the best model \
              of Fig. 9 (6.9 %)",
-        ),
         (published::mean(&off) < best_model, format!("{:.1} % (of the targets {})", published::mean(&off), each.join(", "))),
         None,
     );
@@ -346,10 +348,8 @@ pub(super) fn parameters(pairs: &[Pair]) -> Page {
         }
     }
     page.claim(
-        (
-            "Section 5",
-            "a search over three parameters evaluates at most 6³ − 1 + 9·5·(6³ − 4) points",
-        ),
+        "Section 5",
+        "a search over three parameters evaluates at most 6³ − 1 + 9·5·(6³ − 4) points",
         (most <= 9755, format!("Cubist: {most} points at most")),
         None,
     );
@@ -379,7 +379,7 @@ pub(super) fn fit(pairs: &[Pair]) -> Page {
         chart.bar(technique.name(), &heights);
         let (statement, bar) = STATEMENTS[technique as usize];
         let found = mean(&fits);
-        page.claim(("Table 3", statement), (found >= bar, format!("{found:.4}")), None);
+        page.claim("Table 3", statement, (found >= bar, format!("{found:.4}")), None);
     }
     page.chart(chart);
     page
@@ -432,7 +432,7 @@ impl ErrorPage {
         for (technique, why) in Technique::ALL.into_iter().zip(self.why) {
             let ours = published::mean(&found[technique as usize]);
             let (statement, bar) = self.claims[technique as usize];
-            page.claim((self.figure, statement), (ours <= bar, percent(ours)), why);
+            page.claim(self.figure, statement, (ours <= bar, percent(ours)), why);
         }
         page
     }
@@ -458,7 +458,8 @@ pub(super) fn interpolation(errors: &Errors) -> Page {
     let best = means[Technique::Mars as usize].max(means[Technique::Cubist as usize]);
     let rest = means[Technique::Lrm as usize].min(means[Technique::Cart as usize]);
     page.claim(
-        ("Fig. 9", "MARS and Cubist are better than LRM and CART"),
+        "Fig. 9",
+        "MARS and Cubist are better than LRM and CART",
         (
             best < rest,
             format!("MARS and Cubist at most {best:.1} %, the others at least {rest:.1} %"),
@@ -502,7 +503,8 @@ pub(super) fn with_variant(page: &mut Page, variant: &Variant, errors: &Errors) 
         .collect();
     let bars = published::INTERPOLATION.map(|row| published::mean(&row));
     page.claim(
-        ("Fig. 9, ours", variant.statement),
+        "Fig. 9, ours",
+        variant.statement,
         (means.iter().zip(bars).all(|(mean, bar)| *mean <= bar), ours.join(", ")),
         None,
     );
@@ -541,13 +543,15 @@ pub(super) fn distribution(errors: &Errors) -> Page {
     }
     let [_, mars, _, cubist] = shares;
     page.claim(
-        ("Fig. 8", "for MARS and Cubist more than 75 % of the errors are less than 10 %"),
+        "Fig. 8",
+        "for MARS and Cubist more than 75 % of the errors are less than 10 %",
         (mars > 75.0 && cubist > 75.0, format!("{mars:.0} % and {cubist:.0} %")),
         errors.between(if mars > 75.0 { Technique::Cubist } else { Technique::Mars }),
     );
     let [_, mars, _, cubist] = p90;
     page.claim(
-        ("Fig. 8", "their 90th percentile is less than 25 %"),
+        "Fig. 8",
+        "their 90th percentile is less than 25 %",
         (mars < 25.0 && cubist < 25.0, format!("{mars:.0} % and {cubist:.0} %")),
         errors.between(if mars < 25.0 { Technique::Cubist } else { Technique::Mars }),
     );
@@ -582,7 +586,7 @@ pub(super) fn extrapolation(small: &Errors, large: &Errors) -> Page {
     for technique in Technique::ALL {
         let ours = published::mean(&small[technique as usize]);
         let (statement, bar) = STATEMENTS[technique as usize];
-        page.claim(("Fig. 10, small", statement), (ours <= bar, percent(ours)), None);
+        page.claim("Fig. 10, small", statement, (ours <= bar, percent(ours)), None);
     }
     page
 }
@@ -628,11 +632,12 @@ pub(super) fn machines(three: bool, found: &[Errors]) -> Page {
     for (index, statement) in STATEMENTS[usize::from(three)].iter().enumerate() {
         let ours = published::mean(&grids[index][cubist]);
         let bar = published::mean(&published[index][cubist]);
-        page.claim((figure, *statement), (ours <= bar + 0.05, percent(ours)), None);
+        page.claim(figure, statement, (ours <= bar + 0.05, percent(ours)), None);
     }
     let of = |index: usize| published::mean(&grids[index][cubist]);
     page.claim(
-        (figure, "CFQ with sequential requests is predicted worst of all but NOOP's random writes"),
+        figure,
+        "CFQ with sequential requests is predicted worst of all but NOOP's random writes",
         (
             of(1) > of(0) && of(1) > of(3),
             format!("{:.1} % beside {:.1} % and {:.1} %", of(1), of(0), of(3)),
@@ -677,7 +682,8 @@ pub(super) fn reduction(errors: &Errors) -> Page {
         let change = published::mean(&changes);
         let (statement, tested) = STATEMENTS[index - 1];
         page.claim(
-            ("Fig. 13", statement),
+            "Fig. 13",
+            statement,
             (change <= BARS[index - 1], format!("{:.0} %", -change)),
             None,
         );
@@ -685,7 +691,7 @@ pub(super) fn reduction(errors: &Errors) -> Page {
             paired_t_test(&errors.optimized[index].concat(), &errors.standard[index].concat());
         let (p, lower) =
             test.map_or((1.0, false), |test| (test.p_value, test.mean_difference < 0.0));
-        page.claim(("Fig. 13", tested), (p < 0.05 && lower, format!("p = {p:.2e}")), None);
+        page.claim("Fig. 13", tested, (p < 0.05 && lower, format!("p = {p:.2e}")), None);
     }
     page.chart(chart);
     page

@@ -144,7 +144,7 @@ impl Pair {
     ) -> Result<Self, Error> {
         let points: Vec<&Point> = learned.iter().map(|(point, _)| *point).collect();
         let y: Vec<f64> = learned.iter().map(|(_, value)| *value).collect();
-        let data = dataset((technique, how.inputs), target, &points, y)?;
+        let data = dataset(technique, how.inputs, target, &points, y)?;
         let standard = technique.standard();
         let ranges = default_ranges(standard.kind(), data.y.len() - data.y.len() / FOLDS);
         let (spec, evaluations) = if ranges.is_empty() {
@@ -187,7 +187,8 @@ impl Pair {
 }
 
 fn dataset(
-    (technique, inputs): (Technique, Inputs),
+    technique: Technique,
+    inputs: Inputs,
     target: Target,
     points: &[&Point],
     y: Vec<f64>,

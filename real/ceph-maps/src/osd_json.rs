@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foretell_algorithms::crush::{
-    ClusterMap, ClusterMapError, CrushMap, MOST_ITEMS, Osd, Pg, Pool, PoolKind,
+    ClusterMap, ClusterMapError, CrushMap, MAX_ITEMS, Osd, Pg, Pool, PoolKind,
 };
 use foretell_input::shown;
 use foretell_sorted::SortedMap;
@@ -122,7 +122,7 @@ impl OsdMapJson {
         self.check_ratios(notes)?;
         let last = self.osds.iter().map(|osd| osd.osd + 1).max().unwrap_or(0);
         let count = self.max_osd.unwrap_or(0).max(last);
-        if count > MOST_ITEMS {
+        if count > MAX_ITEMS {
             return Err(Wrong::Map(ClusterMapError::Osds(count)));
         }
         let mut osds = vec![None; count];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::concurrency::as_called_here;
-use super::path::{Step, steps};
+use super::path::{KeyStep, steps};
 use crate::error::{Problem, Problems};
 use crate::host_pattern::Group;
 use crate::names::{belongs, meant, one_of};
@@ -34,7 +34,7 @@ impl Changer<'_> {
         Place { start: self.path_base + range.start, end: self.path_base + range.end }
     }
 
-    pub(super) fn fail(&self, step: &Step, message: String) -> Problem {
+    pub(super) fn fail(&self, step: &KeyStep, message: String) -> Problem {
         Problem::new(self.place(step.range.clone()), message)
     }
 
@@ -64,7 +64,7 @@ impl Changer<'_> {
         &mut self,
         table: &mut Table,
         shape: &TableShape,
-        steps: &[Step],
+        steps: &[KeyStep],
         path: &str,
     ) -> Outcome {
         let (step, rest) = steps.split_first().expect("a step is left");
@@ -100,7 +100,7 @@ impl Changer<'_> {
         changed.map(|entry| entry.key.clone()).collect()
     }
 
-    fn whole_section(&self, step: &Step) -> Problem {
+    fn whole_section(&self, step: &KeyStep) -> Problem {
         let name = &step.text;
         self.fail(step, format!("`{name}` is a section, and is not changed as a whole")).help(format!(
             "add an entry, `{name}.NAME={{ ... }}`, take one away, `{name}.NAME=none`, or change \
@@ -127,7 +127,7 @@ impl Changer<'_> {
         &self,
         table: &'t mut Table,
         key: &KeyShape,
-        step: &Step,
+        step: &KeyStep,
     ) -> &'t mut Node {
         if table.get(&key.name).is_none() {
             let place = self.place(step.range.clone());
@@ -146,9 +146,9 @@ impl Changer<'_> {
         &mut self,
         node: &mut Node,
         shape: &Shape,
-        steps: &[Step],
+        steps: &[KeyStep],
         path: &str,
-        step: &Step,
+        step: &KeyStep,
     ) -> Outcome {
         if let (Shape::Table(TableShape { short: Some(short), .. }), Value::Text(_)) =
             (shape, &node.value)
@@ -159,7 +159,7 @@ impl Changer<'_> {
             (Shape::Table(inner), Value::Table(table)) => self.table(table, inner, steps, path),
             (Shape::Map(inner), Value::Table(_)) => self.entries(node, inner, steps, path),
             (Shape::Tagged { tag, branches }, Value::Table(table)) => {
-                self.tagged(table, (tag, branches), steps, path)
+                self.tagged(table, tag, branches, steps, path)
             }
             (Shape::List { item, .. }, Value::List(list)) => self.list(list, item, steps, path),
             (Shape::List { .. }, _) => Err(self
@@ -173,7 +173,7 @@ impl Changer<'_> {
         }
     }
 
-    fn list(&mut self, list: &mut [Node], item: &Shape, steps: &[Step], path: &str) -> Outcome {
+    fn list(&mut self, list: &mut [Node], item: &Shape, steps: &[KeyStep], path: &str) -> Outcome {
         let (step, rest) = steps.split_first().expect("a step is left");
         let count = list.len();
         let index = step.text.parse::<usize>().ok().filter(|&index| index < count);
@@ -205,8 +205,9 @@ impl Changer<'_> {
     fn tagged(
         &mut self,
         table: &mut Table,
-        (tag, branches): (&str, &[(String, TableShape)]),
-        steps: &[Step],
+        tag: &str,
+        branches: &[(String, TableShape)],
+        steps: &[KeyStep],
         path: &str,
     ) -> Outcome {
         let step = &steps[0];
@@ -273,7 +274,7 @@ impl KeyShape {
     }
 }
 
-fn join(path: &str, step: &Step) -> String {
+fn join(path: &str, step: &KeyStep) -> String {
     if path.is_empty() { step.text.clone() } else { format!("{path}.{}", step.text) }
 }
 

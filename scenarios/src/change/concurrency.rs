@@ -1,14 +1,14 @@
 //! The number of requests that a closed workload has outstanding: FFSB calls it `threads`, all other kinds
 //! `outstanding`. A change may use either name, because a recorded run no longer shows which one its scenario used.
 
-use super::path::{Step, find};
+use super::path::{KeyStep, find};
 use crate::tree::Table;
 
 const THREADS: &str = "threads";
 const OUTSTANDING: &str = "outstanding";
 
 /// The steps of a path with the name that the kind of its workload uses.
-pub(super) fn as_called_here(scenario: &Table, steps: Vec<Step>) -> Vec<Step> {
+pub(super) fn as_called_here(scenario: &Table, steps: Vec<KeyStep>) -> Vec<KeyStep> {
     let Some(name) = name_here(scenario, &steps) else { return steps };
     let mut steps = steps;
     if let Some(last) = steps.last_mut() {
@@ -18,7 +18,7 @@ pub(super) fn as_called_here(scenario: &Table, steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// The other name, if the last step has to use it.
-fn name_here(scenario: &Table, steps: &[Step]) -> Option<&'static str> {
+fn name_here(scenario: &Table, steps: &[KeyStep]) -> Option<&'static str> {
     let (section, rest) = steps.split_first().filter(|(section, _)| section.text == "workload")?;
     let workloads = scenario.get(&section.text)?.table()?;
     let (Some(name), [key]) = find(workloads, rest) else { return None };

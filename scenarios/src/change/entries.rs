@@ -1,7 +1,7 @@
 //! Changes of a section's entries: whole entries, new entries, profiles that are fetched.
 
 use super::changer::{Changer, Outcome};
-use super::path::{Step, find, joined};
+use super::path::{KeyStep, find, joined};
 use crate::names::{is_name, is_profile_name, meant, nearest};
 use crate::profiles::{self, ProfileKind};
 use crate::shape::{KeyShape, Shape};
@@ -14,7 +14,7 @@ impl Changer<'_> {
         &mut self,
         section: &mut Node,
         inner: &Shape,
-        steps: &[Step],
+        steps: &[KeyStep],
         name: &str,
     ) -> Outcome {
         let Value::Table(table) = &mut section.value else { return Ok(()) };
@@ -53,7 +53,7 @@ impl Changer<'_> {
         &mut self,
         table: &mut Table,
         inner: &Shape,
-        steps: &[Step],
+        steps: &[KeyStep],
         section: &str,
     ) -> Outcome {
         let step = &steps[0];
@@ -65,7 +65,8 @@ impl Changer<'_> {
         };
         let shipped = profile.and_then(|kind| Some((kind, self.profile(kind, steps)?)));
         if let Some((kind, (name, count))) = shipped {
-            return self.fetched(table, inner, kind, &name, steps.split_at(count));
+            let (way, rest) = steps.split_at(count);
+            return self.fetched(table, inner, kind, &name, way, rest);
         }
         let whole: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
         let whole = whole.join(".");
@@ -99,7 +100,8 @@ impl Changer<'_> {
         inner: &Shape,
         kind: ProfileKind,
         name: &str,
-        (way, rest): (&[Step], &[Step]),
+        way: &[KeyStep],
+        rest: &[KeyStep],
     ) -> Outcome {
         let Ok(Some((file, text))) = profiles::text_of(kind, name, self.sources.beside(self.base))
         else {
@@ -118,7 +120,7 @@ impl Changer<'_> {
     }
 
     /// The profile at the beginning of a path, among those outside the scenario, and its number of steps.
-    fn profile(&self, kind: ProfileKind, steps: &[Step]) -> Option<(String, usize)> {
+    fn profile(&self, kind: ProfileKind, steps: &[KeyStep]) -> Option<(String, usize)> {
         (1..=steps.len()).rev().find_map(|count| {
             let name = joined(&steps[..count])?;
             let known = matches!(

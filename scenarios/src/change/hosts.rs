@@ -1,7 +1,7 @@
 //! Changes of one host: a path through its group ends in `[host.NAME]`.
 
 use super::changer::{Changer, Outcome};
-use super::path::Step;
+use super::path::KeyStep;
 use crate::error::Problem;
 use crate::host_pattern;
 use crate::shape;
@@ -12,7 +12,7 @@ impl Changer<'_> {
     pub(super) fn host(
         &self,
         tree: &Table,
-        steps: &[Step],
+        steps: &[KeyStep],
     ) -> Result<Option<(String, usize)>, Problem> {
         let [section, first, ..] = steps else { return Ok(None) };
         let section = section.text.as_str();
@@ -57,8 +57,8 @@ impl Changer<'_> {
         &mut self,
         tree: &mut Table,
         name: &str,
-        way: &[Step],
-        rest: &[Step],
+        way: &[KeyStep],
+        rest: &[KeyStep],
     ) -> Outcome {
         let last = way.last().expect("steps led to the host");
         let inner = shape::section("host");
@@ -101,7 +101,7 @@ impl Changer<'_> {
     }
 
     /// Removing `[host.NAME]` makes a host like its group again; most hosts already are.
-    fn nothing_of_its_own(&self, name: &str, last: &Step) -> Problem {
+    fn nothing_of_its_own(&self, name: &str, last: &KeyStep) -> Problem {
         let group = host_pattern::host(name, &self.groups)
             .and_then(|number| self.groups.iter().rfind(|group| group.first <= number));
         let section = if group.is_some_and(|group| group.is_node) { "node" } else { "client" };
@@ -114,7 +114,7 @@ impl Changer<'_> {
     }
 
     /// The list of the host's group that a path enters: a host can only have a whole list of its own.
-    fn list_of_group(&self, tree: &Table, name: &str, rest: &[Step]) -> Option<Entry> {
+    fn list_of_group(&self, tree: &Table, name: &str, rest: &[KeyStep]) -> Option<Entry> {
         let key = rest.first().filter(|_| rest.len() > 1)?;
         let number = host_pattern::host(name, &self.groups)?;
         let group = self.groups.iter().rfind(|group| group.first <= number)?;

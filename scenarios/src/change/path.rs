@@ -6,7 +6,7 @@ use crate::tree::Table;
 
 /// A step of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Step {
+pub(super) struct KeyStep {
     pub(super) text: String,
     /// Whether it was written `[3]`, not `.3`.
     pub(super) bracket: bool,
@@ -15,7 +15,7 @@ pub(super) struct Step {
 }
 
 /// The steps of a path, at least one. Errors with the wrong bytes and the reason.
-pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str)> {
+pub(super) fn steps(path: &str) -> Result<Vec<KeyStep>, (Range<usize>, &'static str)> {
     let bytes = path.as_bytes();
     let mut steps = Vec::new();
     let mut at = 0;
@@ -27,7 +27,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str
                 rest.find(quote as char).ok_or((start..path.len(), "a quote is not closed"))?;
             let text = rest[..len].to_owned();
             at += len + 2;
-            steps.push(Step { text, bracket: false, range: start..at });
+            steps.push(KeyStep { text, bracket: false, range: start..at });
         } else {
             let rest = &path[at..];
             let len = rest.find(['.', '[']).unwrap_or(rest.len());
@@ -36,7 +36,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str
             if text.is_empty() {
                 return Err((start..(at + 1).min(path.len()), "a name is missing"));
             }
-            steps.push(Step { text: text.to_owned(), bracket: false, range: start..at });
+            steps.push(KeyStep { text: text.to_owned(), bracket: false, range: start..at });
         }
         while bytes.get(at) == Some(&b'[') {
             let start = at;
@@ -47,7 +47,7 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str
             if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err((start..at, "expected a number in brackets"));
             }
-            steps.push(Step { text, bracket: true, range: start..at });
+            steps.push(KeyStep { text, bracket: true, range: start..at });
         }
         match bytes.get(at) {
             None => return Ok(steps),
@@ -58,13 +58,13 @@ pub(super) fn steps(path: &str) -> Result<Vec<Step>, (Range<usize>, &'static str
 }
 
 /// The name that the steps form if its dots were not meant as separators.
-pub(super) fn joined(steps: &[Step]) -> Option<String> {
+pub(super) fn joined(steps: &[KeyStep]) -> Option<String> {
     let plain = steps.iter().all(|step| !step.bracket);
     plain.then(|| steps.iter().map(|step| step.text.as_str()).collect::<Vec<_>>().join("."))
 }
 
 /// The entry that a path begins with, longest name first, and what is left of the path.
-pub(super) fn find<'s>(table: &Table, steps: &'s [Step]) -> (Option<String>, &'s [Step]) {
+pub(super) fn find<'s>(table: &Table, steps: &'s [KeyStep]) -> (Option<String>, &'s [KeyStep]) {
     for count in (1..=steps.len()).rev() {
         if let Some(name) = joined(&steps[..count]).filter(|name| table.get(name).is_some()) {
             return (Some(name), &steps[count..]);

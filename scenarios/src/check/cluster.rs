@@ -1,6 +1,6 @@
 //! Checks the storage system, and whether it can serve the rest of the scenario.
 
-use foretell_algorithms::placement::MOST_POWER;
+use foretell_algorithms::placement::MAX_POWER;
 use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId};
 
@@ -243,7 +243,7 @@ impl Context<'_> {
         let [proxy, relay, read, write] =
             [&raw.proxy, &raw.relay, &raw.read, &raw.write].map(|raw| cost(raw, self));
         let partition_power = u32::try_from(*raw.partition_power.get()).ok()?;
-        assert!(partition_power <= MOST_POWER, "the schema has the same limit");
+        assert!(partition_power <= MAX_POWER, "the schema has the same limit");
         Some(Swift {
             proxies: proxies?,
             partition_power,

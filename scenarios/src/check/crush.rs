@@ -40,10 +40,18 @@ struct Map {
 }
 
 /// Maximum number of OSDs in a group of nodes, because each takes memory.
-const MOST_OSDS: usize = 1 << 20;
+const MAX_OSDS: usize = 1 << 20;
 
 /// A device of the scenario: its host, and the index of the disk.
 pub(super) type Device = (HostId, u32);
+
+/// A volume as it is written, and checked.
+#[derive(Clone, Copy)]
+struct VolumeEntry<'a> {
+    entry: &'a Entry,
+    raw: &'a RawVolume,
+    volume: &'a Volume,
+}
 
 impl Context<'_> {
     /// Whether a CRUSH map places copies.
@@ -84,7 +92,14 @@ impl Context<'_> {
             let volume = found.model.as_ref()?;
             let raw: RawVolume = self.read(&entry.node)?;
             let has_events = section(tree, "event").next().is_some();
-            all.push(self.places((&map, has_events), ceph, index, (entry, &raw, volume), &osds)?);
+            all.push(self.places(
+                &map,
+                has_events,
+                ceph,
+                index,
+                VolumeEntry { entry, raw: &raw, volume },
+                &osds,
+            )?);
         }
         self.devices_hold(tree, hosts, volumes, &all);
         Some(all)
@@ -271,13 +286,15 @@ impl Context<'_> {
     /// The places of one volume's groups.
     fn places(
         &mut self,
-        (map, has_events): (&Map, bool),
+        map: &Map,
+        has_events: bool,
         ceph: &Ceph,
         index: usize,
-        (entry, raw, volume): (&Entry, &RawVolume, &Volume),
+        of: VolumeEntry<'_>,
         osds: &SortedMap<i32, Device>,
     ) -> Option<Places> {
-        let pool = self.pool(map, ceph, index, (entry, raw, volume))?;
+        let pool = self.pool(map, ceph, index, of)?;
+        let VolumeEntry { entry, raw, volume } = of;
         let place = raw.rule.as_ref().map_or(entry.key_place, At::place);
         let sets = match whole_sets(&map.cluster, &pool) {
             // a rule in the scenario must be satisfied; one of an imported cluster is accepted as it is
@@ -339,13 +356,8 @@ impl Context<'_> {
     }
 
     /// The map's pool for a volume, or a new one.
-    fn pool(
-        &mut self,
-        map: &Map,
-        ceph: &Ceph,
-        index: usize,
-        (entry, raw, volume): (&Entry, &RawVolume, &Volume),
-    ) -> Option<Pool> {
+    fn pool(&mut self, map: &Map, ceph: &Ceph, index: usize, of: VolumeEntry<'_>) -> Option<Pool> {
+        let VolumeEntry { entry, raw, volume } = of;
         let refused = |key: &str, help: &str| {
             let found = entry.node.table().and_then(|table| table.entry(key))?;
             let message = format!("`{key}` has no effect here");
@@ -511,8 +523,8 @@ fn numbers_of(text: &str) -> Result<Vec<i32>, String> {
         if last < first {
             return Err(wrong());
         }
-        if (last - first) as usize >= MOST_OSDS - all.len().min(MOST_OSDS) {
-            return Err(format!("these are more than {MOST_OSDS} OSDs"));
+        if (last - first) as usize >= MAX_OSDS - all.len().min(MAX_OSDS) {
+            return Err(format!("these are more than {MAX_OSDS} OSDs"));
         }
         all.extend(first..=last);
     }

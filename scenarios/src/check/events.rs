@@ -19,7 +19,7 @@ fn disk_number(text: &str) -> Option<usize> {
 }
 
 /// An event at one host, and its place in the text.
-pub(super) struct Step {
+pub(super) struct EventStep {
     pub(super) event: Event,
     pub(super) place: Place,
     /// Whether it is the end of the event, after the time in `for`.
@@ -31,11 +31,9 @@ impl Context<'_> {
     pub(super) fn events(
         &mut self,
         tree: &Table,
-        (hosts, volumes, workloads): (
-            &Hosts,
-            &[volumes::CheckedVolume],
-            &[workloads::CheckedWorkload],
-        ),
+        hosts: &Hosts,
+        volumes: &[volumes::CheckedVolume],
+        workloads: &[workloads::CheckedWorkload],
         system: Option<&System>,
         duration: Option<SimSpan>,
     ) -> Result<Option<Outages>, ()> {
@@ -51,7 +49,7 @@ impl Context<'_> {
         for entry in entries {
             let broken = self.broken.entry("event", &entry.key);
             let raw: Option<RawEvent> = if broken { None } else { self.read(&entry.node) };
-            let found = raw.and_then(|raw| self.event(entry, &raw, (tree, hosts), duration));
+            let found = raw.and_then(|raw| self.event(entry, &raw, tree, hosts, duration));
             good &= found.is_some();
             steps.extend(found.into_iter().flatten());
         }
@@ -143,7 +141,7 @@ impl Context<'_> {
     /// Reports clients on hosts that fail.
     fn without_clients(
         &mut self,
-        steps: &[Step],
+        steps: &[EventStep],
         hosts: &Hosts,
         workloads: &[workloads::CheckedWorkload],
     ) -> bool {
@@ -170,9 +168,14 @@ impl Context<'_> {
     }
 
     /// Reports gateways on hosts that fail.
-    fn without_relays(&mut self, steps: &[Step], hosts: &Hosts, system: Option<&System>) -> bool {
+    fn without_relays(
+        &mut self,
+        steps: &[EventStep],
+        hosts: &Hosts,
+        system: Option<&System>,
+    ) -> bool {
         let relays = system.map_or(&[][..], |system| system.traits().relays());
-        let fails = |step: &&Step| {
+        let fails = |step: &&EventStep| {
             let is_disk = matches!(step.event.part, Part::Disk(_));
             matches!(step.event.action, Action::Fail { .. }) && !is_disk
         };
@@ -195,9 +198,10 @@ impl Context<'_> {
         &mut self,
         entry: &Entry,
         raw: &RawEvent,
-        (tree, hosts): (&Table, &Hosts),
+        tree: &Table,
+        hosts: &Hosts,
         duration: Option<SimSpan>,
-    ) -> Option<Vec<Step>> {
+    ) -> Option<Vec<EventStep>> {
         let (name, what) = (&entry.key, *raw.what.get());
         if self.is_swift() && self.is_not_of_swift(name, raw) {
             return None;
@@ -252,7 +256,7 @@ impl Context<'_> {
             _ => Action::Fail { keeps: lasts.flatten().is_some() || raw.link.is_some() },
         };
         let (at, lasts, targets) = (at?, lasts?, targets?);
-        self.within(entry, (at, raw.at.place()), duration)?;
+        self.within(entry, at, raw.at.place(), duration)?;
         let ends = match action {
             Action::Slow { .. } => Action::Slow { factor: 1.0 },
             _ => Action::Return,
@@ -261,9 +265,9 @@ impl Context<'_> {
         let mut steps = Vec::new();
         for (host, part) in targets {
             let event = |at, action| Event { name: name.clone(), at, host, part, action };
-            steps.push(Step { event: event(at, action), place, is_end: false });
+            steps.push(EventStep { event: event(at, action), place, is_end: false });
             if let Some(lasts) = lasts {
-                steps.push(Step { event: event(at + lasts, ends), place, is_end: true });
+                steps.push(EventStep { event: event(at + lasts, ends), place, is_end: true });
             }
         }
         Some(steps)
@@ -295,7 +299,8 @@ impl Context<'_> {
     fn within(
         &mut self,
         entry: &Entry,
-        (at, place): (SimSpan, Place),
+        at: SimSpan,
+        place: Place,
         duration: Option<SimSpan>,
     ) -> Option<()> {
         let Some(end) = duration.filter(|end| at >= *end) else { return Some(()) };
@@ -313,7 +318,7 @@ impl Context<'_> {
         raw: &RawEvent,
         at: Option<SimSpan>,
         duration: Option<SimSpan>,
-    ) -> Option<Vec<Step>> {
+    ) -> Option<Vec<EventStep>> {
         let name = &entry.key;
         let whose = [
             raw.host.as_ref().map(|raw| ("host", raw.place())),
@@ -334,7 +339,7 @@ impl Context<'_> {
             }
             return None;
         }
-        self.within(entry, (at?, raw.at.place()), duration)?;
+        self.within(entry, at?, raw.at.place(), duration)?;
         Some(Vec::new())
     }
 
@@ -506,13 +511,14 @@ impl Context<'_> {
     /// is drained belongs to one.
     fn enough_members(
         &mut self,
-        steps: &[Step],
+        steps: &[EventStep],
         hosts: &Hosts,
         volumes: &[volumes::CheckedVolume],
     ) -> bool {
-        let moves = |step: &&Step| matches!(step.event.action, Action::Add | Action::Drain);
+        let moves = |step: &&EventStep| matches!(step.event.action, Action::Add | Action::Drain);
         let joins = |host: &HostId| {
-            let is_it = |step: &&Step| step.event.action == Action::Add && step.event.host == *host;
+            let is_it =
+                |step: &&EventStep| step.event.action == Action::Add && step.event.host == *host;
             steps.iter().find(is_it)
         };
         let models: Option<Vec<_>> = volumes.iter().map(|found| found.model.as_ref()).collect();
@@ -581,7 +587,7 @@ impl Context<'_> {
     }
 
     /// Minimum copies or shards with which a placement group serves requests.
-    pub(super) fn min_size(&mut self, raw: &RawVolume, (m, n): (u8, u8)) -> Option<u8> {
+    pub(super) fn min_size(&mut self, raw: &RawVolume, m: u8, n: u8) -> Option<u8> {
         if let Some(least) = &raw.min_write {
             let message = "`min_write` has no effect with Ceph, which reads no more than it writes \
                            when too few are left";
@@ -604,12 +610,7 @@ impl Context<'_> {
     }
 
     /// Minimum fragments with which a write proceeds. `m`: those that are needed to read; `n`: all.
-    pub(super) fn min_write(
-        &mut self,
-        raw: &RawVolume,
-        quorum: u8,
-        (m, n): (u8, u8),
-    ) -> Option<u8> {
+    pub(super) fn min_write(&mut self, raw: &RawVolume, quorum: u8, m: u8, n: u8) -> Option<u8> {
         if let Some(least) = &raw.min_size {
             let message = "`min_size` has no effect: it is Ceph's";
             let help = if self.is_swift() {

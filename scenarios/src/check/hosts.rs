@@ -4,7 +4,7 @@ use foretell_sorted::SortedMap;
 use foretell_units::{Bytes, HostId};
 
 use super::memory::gib;
-use super::{BYTES_BY_HOST, Context, MOST_HOSTS, machines, section};
+use super::{BYTES_BY_HOST, Context, MAX_HOSTS, machines, section};
 use crate::error::Problem;
 use crate::host_pattern::{self, Group};
 use crate::model::{Host, Role, Storage};
@@ -17,7 +17,7 @@ use crate::structure::complete_node;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// Maximum number of disks in a cluster.
-const MOST_DISKS_IN_ALL: usize = 1 << 18;
+const MAX_DISKS_TOTAL: usize = 1 << 18;
 
 /// The valid hosts of a scenario.
 pub(crate) struct Hosts {
@@ -42,7 +42,7 @@ pub(crate) fn groups_of(tree: &Table) -> Vec<(Group, &Entry)> {
                 _ => 1,
             };
             // larger counts are refused without being expanded
-            let count = count.min(MOST_HOSTS + 1);
+            let count = count.min(MAX_HOSTS + 1);
             groups.push((Group { name: entry.key.clone(), count, first, is_node }, entry));
             first += count;
         }
@@ -75,10 +75,10 @@ impl Hosts {
             let model = if wrong { None } else { host(group, &entry.node, context) };
             let disks = model.as_ref().and_then(|model: &Host| model.role.storage());
             disks_in_all += disks.map_or(0, Storage::device_count) * group.count;
-            if disks_in_all > MOST_DISKS_IN_ALL {
+            if disks_in_all > MAX_DISKS_TOTAL {
                 let message = format!(
                     "with the group `{}` there are {disks_in_all} disks; a cluster has at most \
-                     {MOST_DISKS_IN_ALL}",
+                     {MAX_DISKS_TOTAL}",
                     group.name
                 );
                 context.add(Problem::new(entry.key_place, message));
@@ -145,19 +145,19 @@ impl Hosts {
         let total: usize = self.groups.iter().map(|group| group.count).sum();
         let needed = Bytes(total as u64 * BYTES_BY_HOST);
         let available = foretell_input::available_memory().map(Bytes);
-        if total > MOST_HOSTS || available.is_some_and(|available| needed > available) {
+        if total > MAX_HOSTS || available.is_some_and(|available| needed > available) {
             let largest = entries.iter().max_by_key(|(group, _)| group.count);
             let place = largest.map_or(Place::default(), |(_, entry)| {
                 let count = entry.node.table().and_then(|table| table.get("count"));
                 count.map_or(entry.key_place, |node| node.place)
             });
             let message = match available {
-                Some(available) if total <= MOST_HOSTS => format!(
+                Some(available) if total <= MAX_HOSTS => format!(
                     "{total} hosts take {:.1} GiB of memory, and {:.1} GiB are free",
                     gib(needed),
                     gib(available)
                 ),
-                _ => format!("the scenario has more than {MOST_HOSTS} hosts"),
+                _ => format!("the scenario has more than {MAX_HOSTS} hosts"),
             };
             context.add(Problem::new(place, message));
             return false;

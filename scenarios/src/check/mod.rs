@@ -69,14 +69,14 @@ pub const TRACE_FORMATS: [&str; 12] = [
 ];
 
 /// Maximum number of hosts. Memory is exhausted long before.
-pub(crate) const MOST_HOSTS: usize = 10_000_000;
+pub(crate) const MAX_HOSTS: usize = 10_000_000;
 
 /// Memory that a host needs before its first request, in the scenario and in a simulation (measured with
 /// 1,000, 10,000 and 100,000 idle nodes, each with one disk: 14 to 15 KiB).
 pub(crate) const BYTES_BY_HOST: u64 = 15 << 10;
 
 /// Maximum outstanding requests of a workload, over all its clients.
-pub(crate) const MOST_OUTSTANDING: u64 = 1 << 20;
+pub(crate) const MAX_OUTSTANDING: u64 = 1 << 20;
 
 /// A valid scenario.
 pub(crate) struct Checked {
@@ -281,8 +281,8 @@ impl Context<'_> {
         };
         let warmup = self.warmup(tree, &workloads);
         let duration_found = duration.flatten();
-        let found = (&hosts, &volumes[..], &workloads[..]);
-        let outages = self.events(tree, found, system.as_ref(), duration_found);
+        let system_found = system.as_ref();
+        let outages = self.events(tree, &hosts, &volumes, &workloads, system_found, duration_found);
         if let (Some(system), Ok(outages)) = (&system, &outages) {
             self.adapters_are_used(tree, &hosts, system, outages.is_some());
         }
@@ -368,7 +368,7 @@ impl Context<'_> {
     /// A buffer size; a port may use `times` its free part.
     fn buffer(&mut self, raw: &Size, times: f64, what: &str) -> Option<Bytes> {
         let size = self.size(raw)?;
-        let least = Switch::LEAST_BUFFER;
+        let least = Switch::MIN_BUFFER;
         if size.get() as f64 * times >= least.get() as f64 {
             return Some(size);
         }

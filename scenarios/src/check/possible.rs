@@ -4,7 +4,7 @@
 use foretell_sorted::SortedMap;
 use foretell_units::{HostId, SimSpan};
 
-use super::events::Step;
+use super::events::EventStep;
 use super::{Context, Hosts};
 use crate::error::Problem;
 use crate::outages::{Action, Event, Part};
@@ -29,7 +29,7 @@ impl Context<'_> {
     /// Checks the order of events, which are sorted by time. A host that fails and returns later keeps its data.
     pub(super) fn possible(
         &mut self,
-        steps: &mut [Step],
+        steps: &mut [EventStep],
         hosts: &Hosts,
         duration: Option<SimSpan>,
     ) -> bool {
@@ -45,7 +45,12 @@ impl Context<'_> {
     }
 
     /// Reports events that slow down only what is down for the whole time.
-    fn slow_while_up(&mut self, steps: &[Step], hosts: &Hosts, duration: Option<SimSpan>) -> bool {
+    fn slow_while_up(
+        &mut self,
+        steps: &[EventStep],
+        hosts: &Hosts,
+        duration: Option<SimSpan>,
+    ) -> bool {
         let fails = |action| match action {
             Action::Fail { .. } => Some(true),
             Action::Return => Some(false),
@@ -98,7 +103,7 @@ impl Context<'_> {
 
 impl Seen {
     /// What is wrong with a step after those before it.
-    fn step(&mut self, index: usize, steps: &mut [Step], hosts: &Hosts) -> Option<Problem> {
+    fn step(&mut self, index: usize, steps: &mut [EventStep], hosts: &Hosts) -> Option<Problem> {
         let Event { host, part, action, at, name } = steps[index].event.clone();
         let (scope, host_name) = ((host, part), name_of(&steps[index].event, hosts));
         let earlier = |of: &SortedMap<Scope, usize>| {
@@ -161,7 +166,7 @@ impl Seen {
             }
             (Action::Slow { factor }, _) if factor > 1.0 => {
                 let first = &steps[self.slow.insert(scope, index)?];
-                let is_end = |step: &&Step| {
+                let is_end = |step: &&EventStep| {
                     step.is_end
                         && step.event.name == first.event.name
                         && (step.event.host, step.event.part) == scope
@@ -191,7 +196,7 @@ impl Seen {
 }
 
 /// What is wrong with a failure of what, or of a part of what, has failed already.
-fn fails_twice(first: &Step, this: &Step, hosts: &Hosts) -> Problem {
+fn fails_twice(first: &EventStep, this: &EventStep, hosts: &Hosts) -> Problem {
     let Event { part, at, ref name, .. } = this.event;
     let host_name = name_of(&this.event, hosts);
     let since = format!("has failed at {} already (event `{}`)", first.event.at, first.event.name);
@@ -211,8 +216,8 @@ fn fails_twice(first: &Step, this: &Step, hosts: &Hosts) -> Problem {
 }
 
 /// What is wrong with a return of what is not down. `first`: its last return, if it has failed at all.
-fn returns_again(first: Option<&Step>, this: &Step, host_name: &str) -> Problem {
-    let by = |step: &Step| {
+fn returns_again(first: Option<&EventStep>, this: &EventStep, host_name: &str) -> Problem {
+    let by = |step: &EventStep| {
         let what = if step.is_end { "`for` of event" } else { "event" };
         format!("at {} ({what} `{}`)", step.event.at, step.event.name)
     };
@@ -233,7 +238,7 @@ fn name_of(event: &Event, hosts: &Hosts) -> String {
 
 /// For each scope, the times between steps that begin a state (`Some(true)`) and those that end it (`Some(false)`).
 fn stretches(
-    steps: &[Step],
+    steps: &[EventStep],
     begins: impl Fn(Action) -> Option<bool>,
 ) -> SortedMap<Scope, Vec<Stretch>> {
     let mut found: SortedMap<Scope, Vec<Stretch>> = SortedMap::new();

@@ -12,10 +12,10 @@ use crate::raw::{At, Frequency, PartSize, Share, Size, Speed, Time};
 use crate::source::Place;
 
 /// A larger size is a mistake, and sums of smaller ones do not overflow: 1 EiB.
-const MOST_BYTES: Bytes = Bytes(1 << 60);
+const MAX_BYTES: Bytes = Bytes(1 << 60);
 
 /// A longer time is a mistake, and sums of shorter ones do not overflow: ten years.
-const MOST_TIME: SimSpan = SimSpan::from_secs(10 * 365 * 86_400);
+const MAX_TIME: SimSpan = SimSpan::from_secs(10 * 365 * 86_400);
 
 /// A size, or a share of another size.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,10 +52,12 @@ impl Context<'_> {
     }
 
     /// Checks a value against `most`, which is written as `limit`.
-    fn limited<T: PartialOrd>(
+    fn limited<T: PartialOrd + Copy>(
         &mut self,
-        (value, text): (T, &str),
-        (most, limit): (T, &str),
+        value: T,
+        text: &str,
+        most: T,
+        limit: &str,
         place: Place,
     ) -> Option<T> {
         if value <= most {
@@ -80,7 +82,7 @@ impl Context<'_> {
 
     pub(crate) fn size_of(&mut self, text: &str, place: Place) -> Option<Bytes> {
         let size = self.parse(text, place)?;
-        self.limited((size, text), (MOST_BYTES, "1024 PiB"), place)
+        self.limited(size, text, MAX_BYTES, "1024 PiB", place)
     }
 
     pub(crate) fn size(&mut self, raw: &Size) -> Option<Bytes> {
@@ -96,12 +98,12 @@ impl Context<'_> {
     /// Metadata of one write: more than zero, and at most 1 MiB, because each write writes them.
     pub(crate) fn metadata(&mut self, raw: &Size) -> Option<Bytes> {
         let size = self.size_above_zero(raw, "metadata")?;
-        self.limited((size, &raw.get().text), (Bytes::mib(1), "1 MiB"), raw.place())
+        self.limited(size, &raw.get().text, Bytes::mib(1), "1 MiB", raw.place())
     }
 
     pub(crate) fn time_of(&mut self, text: &str, place: Place) -> Option<SimSpan> {
         let time = self.parse(text, place)?;
-        self.limited((time, text), (MOST_TIME, "ten years"), place)
+        self.limited(time, text, MAX_TIME, "ten years", place)
     }
 
     pub(crate) fn time(&mut self, raw: &Time) -> Option<SimSpan> {
@@ -117,7 +119,7 @@ impl Context<'_> {
     /// A time of at most a second.
     pub(crate) fn time_within_a_second(&mut self, raw: &Time) -> Option<SimSpan> {
         let time = self.time(raw)?;
-        self.limited((time, &raw.get().text), (SimSpan::from_secs(1), "a second"), raw.place())
+        self.limited(time, &raw.get().text, SimSpan::from_secs(1), "a second", raw.place())
     }
 
     pub(crate) fn rate(&mut self, raw: &Speed) -> Option<Rate> {

@@ -9,7 +9,7 @@ use crate::raw::{At, RawRecovery, Time};
 use crate::tree::{Node, Table, Value};
 
 /// Shortest timeout of a client: less than the round trip of a message.
-const LEAST_TIMEOUT: SimSpan = SimSpan::from_us(100);
+const MIN_TIMEOUT: SimSpan = SimSpan::from_us(100);
 
 /// The default timeout of a scenario.
 const USUAL_TIMEOUT: &str = "1 s";
@@ -166,12 +166,12 @@ impl Context<'_> {
         let give_up = self.time_above_zero(&raw.give_up, "the time until a request fails");
         let (out_after, pause) = (self.time(&raw.out_after), self.time(&raw.pause));
         let (heartbeat, grace, timeout, give_up) = (heartbeat?, grace?, timeout?, give_up?);
-        if timeout < LEAST_TIMEOUT {
+        if timeout < MIN_TIMEOUT {
             let message = format!(
                 "a timeout of {timeout} is shorter than any node could answer: clients would ask again \
                  and again"
             );
-            let help = format!("`timeout` is at least {LEAST_TIMEOUT}");
+            let help = format!("`timeout` is at least {MIN_TIMEOUT}");
             self.add(Problem::new(raw.timeout.place(), message).help(help));
         }
         if grace < heartbeat {

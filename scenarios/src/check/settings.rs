@@ -90,7 +90,7 @@ pub(super) fn of(
         for entry in event.entries {
             match osds.paths.get(&entry.key).copied() {
                 Some(osd) => osds.reweight(event, entry, osd, &mut found, &mut problems),
-                None => put(&mut now, entry, (&state, &osds), &mut problems),
+                None => put(&mut now, entry, &state, &osds, &mut problems),
             }
         }
         if let Some(errors) = problems.into_errors(sources) {
@@ -192,12 +192,7 @@ fn paths(scenario: &Scenario, osds: &Osds) -> Vec<String> {
 }
 
 /// Puts a value at its path.
-fn put(
-    tree: &mut Table,
-    entry: &Entry,
-    (scenario, osds): (&Scenario, &Osds),
-    problems: &mut Problems,
-) {
+fn put(tree: &mut Table, entry: &Entry, scenario: &Scenario, osds: &Osds, problems: &mut Problems) {
     let paths = paths(scenario, osds);
     if !paths.contains(&entry.key) {
         let message = format!("`{}` cannot be set while the cluster runs", entry.key);

@@ -17,12 +17,12 @@ use crate::source::Place;
 use crate::tree::Node;
 
 /// Maximum number of disks in a node.
-const MOST_DISKS: usize = 1024;
+const MAX_DISKS: usize = 1024;
 /// Minimum part of a device for a database or a log. An OSD's log here is up to 1 GiB long.
-const LEAST_PART: Bytes = Bytes::gib(1);
+const MIN_PART: Bytes = Bytes::gib(1);
 
 /// Maximum number of pages in a cache, as in `algorithms`.
-const MOST_PAGES: u64 = foretell_algorithms::cache::MAX_CAPACITY as u64;
+const MAX_PAGES: u64 = foretell_algorithms::cache::MAX_CAPACITY as u64;
 
 impl Context<'_> {
     /// The processor: the profile, overlaid with the differences.
@@ -132,7 +132,7 @@ impl Context<'_> {
             self.add(Problem::new(raw.size.place(), message));
             return None;
         }
-        if size.get() / page.get() > MOST_PAGES {
+        if size.get() / page.get() > MAX_PAGES {
             let message = format!("a cache of {size} has more than 2^29 pages of {page}");
             self.add(Problem::new(raw.size.place(), message).help("take larger pages"));
             return None;
@@ -248,8 +248,8 @@ impl Context<'_> {
         let mut good = true;
         for raw in raw {
             let count = usize::try_from(*raw.count.get()).unwrap_or(1);
-            if disks.len() + log_devices.len() + count > MOST_DISKS {
-                let message = format!("a node has at most {MOST_DISKS} disks");
+            if disks.len() + log_devices.len() + count > MAX_DISKS {
+                let message = format!("a node has at most {MAX_DISKS} disks");
                 self.add(Problem::new(raw.count.place(), message));
                 return None;
             }
@@ -295,8 +295,8 @@ impl Context<'_> {
             self.add(Problem::new(raw.count.place(), message).help(help));
             return None;
         }
-        if before + disks + all.len() + count > MOST_DISKS {
-            let message = format!("a node has at most {MOST_DISKS} disks");
+        if before + disks + all.len() + count > MAX_DISKS {
+            let message = format!("a node has at most {MAX_DISKS} disks");
             self.add(Problem::new(raw.count.place(), message));
             return None;
         }
@@ -304,9 +304,9 @@ impl Context<'_> {
         let device = self.device(name, raw.device.place())?;
         let parts = disks.div_ceil(count);
         let part = device.capacity() / parts as u64;
-        if part < LEAST_PART {
+        if part < MIN_PART {
             let message = format!(
-                "each of {parts} disks would have {part} of `{name}`; a database or a log takes at least {LEAST_PART}"
+                "each of {parts} disks would have {part} of `{name}`; a database or a log takes at least {MIN_PART}"
             );
             let help = "more of these devices (`count`), or larger ones, give each disk more";
             self.add(Problem::new(raw.device.place(), message).help(help));

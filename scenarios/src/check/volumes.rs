@@ -21,9 +21,9 @@ const DEFAULT_GROUP: Bytes = Bytes::mib(1);
 const DEFAULT_OBJECT: Bytes = Bytes::mib(4);
 
 /// Maximum size of a block group; with this, file sizes do not overflow.
-const MOST_GROUP: Bytes = Bytes(1 << 30);
+const MAX_GROUP: Bytes = Bytes(1 << 30);
 /// Maximum pages of a node's file, so that file and page numbers fit into one number.
-const MOST_PAGES: u64 = 1 << 40;
+const MAX_PAGES: u64 = 1 << 40;
 
 /// A volume; its model is present if it is valid.
 pub(crate) struct CheckedVolume {
@@ -111,9 +111,9 @@ impl Context<'_> {
         };
         let least = n - narrow(encoding.tolerates());
         let min_write = if self.disks_are_servers {
-            self.min_size(raw, (m, n))
+            self.min_size(raw, m, n)
         } else {
-            self.min_write(raw, quorum?, (least, n))
+            self.min_write(raw, quorum?, least, n)
         };
         Some(Volume {
             name: name.to_owned(),
@@ -160,8 +160,8 @@ impl Context<'_> {
             self.add(Problem::new(raw.block.place(), message));
             return None;
         }
-        if block > MOST_GROUP {
-            let message = format!("a block cannot be {block}; the largest is {MOST_GROUP}");
+        if block > MAX_GROUP {
+            let message = format!("a block cannot be {block}; the largest is {MAX_GROUP}");
             self.add(Problem::new(raw.block.place(), message));
             return None;
         }
@@ -175,9 +175,9 @@ impl Context<'_> {
             return Some(block * usual.div_ceil(block));
         }
         let group = self.size_of(text, raw.group.place())?;
-        if group == Bytes::ZERO || group > MOST_GROUP {
+        if group == Bytes::ZERO || group > MAX_GROUP {
             let message =
-                format!("a block group cannot be {group}; it is from one block to {MOST_GROUP}");
+                format!("a block group cannot be {group}; it is from one block to {MAX_GROUP}");
             self.add(Problem::new(raw.group.place(), message));
             return None;
         }
@@ -242,7 +242,7 @@ impl Context<'_> {
             let storage = hosts.get(node).and_then(|host| host.role.storage());
             let Some(storage) = storage else { continue };
             let page = storage.cache.page;
-            let long = here.iter().find(|&&index| volumes[index].2.div_ceil(page) > MOST_PAGES);
+            let long = here.iter().find(|&&index| volumes[index].2.div_ceil(page) > MAX_PAGES);
             if let Some(&index) = long {
                 if reported.insert(vec![index]) {
                     let (volume, place, size) = &volumes[index];

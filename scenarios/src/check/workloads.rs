@@ -6,7 +6,7 @@ use foretell_units::{Bytes, SECTOR_BYTES, SimSpan, VolumeId};
 
 use super::host_list::AllowedHosts;
 use super::quantities::Part;
-use super::{Context, Hosts, MOST_OUTSTANDING, section, volumes};
+use super::{Context, Hosts, MAX_OUTSTANDING, section, volumes};
 use crate::error::Problem;
 use crate::model::{Arrivals, Pattern, Think, Volume, Workload, WorkloadKind};
 use crate::names::meant;
@@ -19,9 +19,9 @@ use crate::source::Place;
 use crate::tree::{Node, Table};
 
 /// Maximum request size of a generator.
-const MOST_ACCESS: Bytes = Bytes(1 << 30);
+const MAX_ACCESS: Bytes = Bytes(1 << 30);
 /// Maximum outstanding requests of all closed loops together.
-const MOST_IN_ALL: u64 = 1 << 21;
+const MAX_OUTSTANDING_TOTAL: u64 = 1 << 21;
 
 /// A workload; its model is present if it is valid.
 pub(crate) struct CheckedWorkload {
@@ -33,7 +33,11 @@ pub(crate) struct CheckedWorkload {
 }
 
 /// The hosts and volumes that workloads refer to.
-type Around<'a> = (&'a Hosts, &'a [volumes::CheckedVolume]);
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    hosts: &'a Hosts,
+    volumes: &'a [volumes::CheckedVolume],
+}
 
 /// The volume and the clients of a workload, if they are valid.
 struct Placed<'v> {
@@ -46,7 +50,8 @@ impl Placed<'_> {
         self,
         name: &str,
         kind: WorkloadKind,
-        (arrivals, times): (Arrivals, Option<PathBuf>),
+        arrivals: Arrivals,
+        times: Option<PathBuf>,
         requests: Option<u64>,
     ) -> Option<Workload> {
         let (volume, clients) = (self.volume?.0, self.clients?);
@@ -78,7 +83,7 @@ impl Context<'_> {
                 || at_times == Some("times")
                 || ["requests", "transactions", "operations"].into_iter().any(has)
                 || matches!(kind, Some("iozone" | "fio" | "cosbench" | "recorded"));
-            let around = (hosts, volumes);
+            let around = Around { hosts, volumes };
             let model = if broken {
                 None
             } else {
@@ -125,10 +130,10 @@ impl Context<'_> {
             if let Arrivals::Closed { outstanding, .. } = arrivals {
                 in_all += u64::from(*outstanding) * clients.len() as u64;
             }
-            if in_all > MOST_IN_ALL {
+            if in_all > MAX_OUTSTANDING_TOTAL {
                 let message = format!(
                     "with workload `{}` there are {in_all} outstanding requests; a run has at most \
-                     {MOST_IN_ALL}",
+                     {MAX_OUTSTANDING_TOTAL}",
                     found.name
                 );
                 self.add(Problem::new(entry.key_place, message));
@@ -152,7 +157,8 @@ impl Context<'_> {
             access: access?,
             working_set: working_set?,
         };
-        placed.workload(name, kind, arrivals?, requests(raw.requests.as_ref()))
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, requests(raw.requests.as_ref()))
     }
 
     fn oltp(&mut self, name: &str, raw: &RawOltp, around: Around) -> Option<Workload> {
@@ -181,7 +187,8 @@ impl Context<'_> {
             server_cache: server_cache?,
             transactions: requests(raw.transactions.as_ref()),
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     fn postmark(&mut self, name: &str, raw: &RawPostmark, around: Around) -> Option<Workload> {
@@ -196,8 +203,8 @@ impl Context<'_> {
             self.add(Problem::new(raw.smallest.place(), message).also(raw.largest.place()));
             return None;
         }
-        if largest.is_some_and(|largest| largest > MOST_ACCESS) {
-            let message = format!("a file that is read whole is at most {MOST_ACCESS}");
+        if largest.is_some_and(|largest| largest > MAX_ACCESS) {
+            let message = format!("a file that is read whole is at most {MAX_ACCESS}");
             self.add(Problem::new(raw.largest.place(), message));
             return None;
         }
@@ -214,7 +221,8 @@ impl Context<'_> {
             create_share: create_share?,
             server_cache: server_cache?,
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     fn iozone(&mut self, name: &str, raw: &RawIozone, around: Around) -> Option<Workload> {
@@ -231,7 +239,8 @@ impl Context<'_> {
             passes: u64::try_from(*raw.passes.get()).ok()?,
             server_cache: server_cache?,
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     fn ffsb(&mut self, name: &str, raw: &RawFfsb, around: Around) -> Option<Workload> {
@@ -263,14 +272,15 @@ impl Context<'_> {
             sequential: *raw.pattern.get() == RawWithin::Sequential,
             operations: requests(raw.operations.as_ref()),
         };
-        placed.workload(name, kind, arrivals?, None)
+        let (arrivals, times) = arrivals?;
+        placed.workload(name, kind, arrivals, times, None)
     }
 
     /// The size of a workload's requests.
     fn access(&mut self, raw: &Size, what: &str) -> Option<Bytes> {
         let access = self.sectors(raw, what)?;
-        if access > MOST_ACCESS {
-            let message = format!("{what} cannot be {access}; the largest is {MOST_ACCESS}");
+        if access > MAX_ACCESS {
+            let message = format!("{what} cannot be {access}; the largest is {MAX_ACCESS}");
             self.add(Problem::new(raw.place(), message));
             return None;
         }
@@ -307,11 +317,11 @@ impl Context<'_> {
         name: &str,
         volume: &At<String>,
         client: &At<HostPatterns>,
-        (hosts, volumes): (&Hosts, &'v [volumes::CheckedVolume]),
+        around: Around<'v>,
     ) -> Placed<'v> {
         Placed {
-            volume: self.volume_of(volume, volumes),
-            clients: self.clients(name, client, hosts),
+            volume: self.volume_of(volume, around.volumes),
+            clients: self.clients(name, client, around.hosts),
         }
     }
 
@@ -403,7 +413,7 @@ impl Context<'_> {
                 None => None,
             },
         };
-        placed.workload(name, kind, (arrivals?, None), requests(raw.requests.as_ref()))
+        placed.workload(name, kind, arrivals?, None, requests(raw.requests.as_ref()))
     }
 
     fn fio(&mut self, name: &str, raw: &RawFio, around: Around) -> Option<Workload> {
@@ -411,7 +421,7 @@ impl Context<'_> {
         let path = self.input_file("job file", name, "file", &raw.file)?;
         // the jobs define their own outstanding requests
         let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
-        placed.workload(name, WorkloadKind::Fio { path }, (arrivals, None), None)
+        placed.workload(name, WorkloadKind::Fio { path }, arrivals, None, None)
     }
 
     fn cosbench(&mut self, name: &str, raw: &RawCosbench, around: Around) -> Option<Workload> {
@@ -419,13 +429,20 @@ impl Context<'_> {
         let path = self.input_file("workload file", name, "file", &raw.file)?;
         // the works define their own workers
         let arrivals = Arrivals::Closed { outstanding: 1, think: Think::Fixed(SimSpan::ZERO) };
-        placed.workload(name, WorkloadKind::Cosbench { path }, (arrivals, None), None)
+        placed.workload(name, WorkloadKind::Cosbench { path }, arrivals, None, None)
     }
 
     fn recorded(&mut self, name: &str, raw: &RawRecorded, around: Around) -> Option<Workload> {
         let placed = self.placed(name, &raw.volume, &raw.client, around);
         let arrivals = self.arrivals(name, &raw.pace(), placed.clients.as_deref());
-        placed.workload(name, WorkloadKind::Recorded, arrivals?, requests(raw.requests.as_ref()))
+        let (arrivals, times) = arrivals?;
+        placed.workload(
+            name,
+            WorkloadKind::Recorded,
+            arrivals,
+            times,
+            requests(raw.requests.as_ref()),
+        )
     }
 
     /// The number of a volume, and the volume if it is valid.
@@ -567,10 +584,10 @@ impl Context<'_> {
         let raw = outstanding?;
         let outstanding = u32::try_from(*raw.get()).ok()?;
         let instances = clients.map_or(0, <[_]>::len) as u64;
-        if u64::from(outstanding) * instances > MOST_OUTSTANDING {
+        if u64::from(outstanding) * instances > MAX_OUTSTANDING {
             let message = format!(
                 "{outstanding} outstanding requests of each of {instances} clients are more than \
-                 {MOST_OUTSTANDING}"
+                 {MAX_OUTSTANDING}"
             );
             self.add(Problem::new(raw.place(), message));
         }

@@ -176,7 +176,7 @@ pub(crate) enum RawDestage {
 }
 
 /// Maximum number of pages in a cache, as in `algorithms`.
-const MOST_PAGES: u64 = 1 << 29;
+const MAX_PAGES: u64 = 1 << 29;
 
 /// The array of a profile.
 pub(crate) fn array(raw: &RawArray, context: &mut Context<'_>) -> Option<Array> {
@@ -283,7 +283,7 @@ fn cache(raw: &RawArray, context: &mut Context<'_>) -> Option<Option<ArrayCache>
     let (read_ahead, high, low, mirror_rate) = (read_ahead?, high?, low?, mirror_rate?);
     let message = if size < page {
         format!("a read cache of {size} does not hold one page of {page}")
-    } else if size.get() / page.get() > MOST_PAGES {
+    } else if size.get() / page.get() > MAX_PAGES {
         format!("a read cache of {size} has more than 2^29 pages of {page}")
     } else if write.is_some_and(|write| write > size) {
         format!("a read cache of {size} does not hold all pages of the write cache")

@@ -101,7 +101,7 @@ fn mechanical(raw: &RawDisk, context: &mut Context<'_>) -> Option<Mechanical> {
         let tolerance = Tolerance::share(share);
         if tolerance.is_none() {
             let message =
-                format!("a motor's speed is within {} of the nominal one", Tolerance::MOST);
+                format!("a motor's speed is within {} of the nominal one", Tolerance::MAX);
             context.add(Problem::new(raw.rpm_tolerance.place(), message));
         }
         tolerance

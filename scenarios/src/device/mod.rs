@@ -144,12 +144,12 @@ impl Tolerance {
     /// 0.2 %. Assumed if none is given, because product manuals of disks state bounds from 0.1 % to 0.5 %.
     pub const USUAL: Self = Self { ppm: 2000 };
     /// Upper bound, 10 %: no motor is worse.
-    pub const MOST: Self = Self { ppm: 100_000 };
+    pub const MAX: Self = Self { ppm: 100_000 };
 
-    /// A share of the speed, from 0 to that of [`Tolerance::MOST`], to a millionth.
+    /// A share of the speed, from 0 to that of [`Tolerance::MAX`], to a millionth.
     pub fn share(share: f64) -> Option<Self> {
         let ppm = (share * 1e6).round();
-        (0.0..=f64::from(Self::MOST.ppm)).contains(&ppm).then_some(Self { ppm: ppm as u32 })
+        (0.0..=f64::from(Self::MAX.ppm)).contains(&ppm).then_some(Self { ppm: ppm as u32 })
     }
 
     /// This share of a quantity, rounded down.

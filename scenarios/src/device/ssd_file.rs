@@ -77,13 +77,13 @@ pub enum Precondition {
 const SPARE_BLOCKS: u64 = 8;
 
 /// Maximum number of dies in a drive.
-const MOST_DIES: u32 = 1 << 16;
+const MAX_DIES: u32 = 1 << 16;
 
 /// Maximum number of blocks in a drive, where those of a die's planes count as one: each takes some memory.
-const MOST_BLOCKS: u64 = 1 << 24;
+const MAX_BLOCKS: u64 = 1 << 24;
 
 /// Maximum entries of a mapping table, which are numbered with 31 bits.
-const MOST_ENTRIES: u64 = (1 << 31) - 1;
+const MAX_ENTRIES: u64 = (1 << 31) - 1;
 
 /// Memory per erase block, to find it in garbage collection: 20 bytes, and 4 for blocks that are initially free.
 const BYTES_BY_BLOCK: u64 = 24;
@@ -359,18 +359,18 @@ fn fits(ssd: &Ssd, raw: &RawSsd, context: &mut Context<'_>) -> bool {
         context.add(Problem::new(raw.over_provisioning.place(), message).help(help));
         return false;
     }
-    if ssd.all_dies() > MOST_DIES {
-        let message = format!("a drive of {} dies has more than {MOST_DIES}", ssd.all_dies());
+    if ssd.all_dies() > MAX_DIES {
+        let message = format!("a drive of {} dies has more than {MAX_DIES}", ssd.all_dies());
         let places = [raw.channels.place(), raw.chips.place(), raw.dies.place()];
         let problem = Problem::new(places[0], message).also(places[1]).also(places[2]);
         context.add(problem.help("make `channels`, `chips` or `dies` smaller"));
         return false;
     }
     let (blocks, dies) = (ssd.blocks_per_plane(), u64::from(ssd.all_dies()));
-    if blocks > MOST_BLOCKS / dies {
+    if blocks > MAX_BLOCKS / dies {
         let message = format!(
             "a drive of {} would have {blocks} blocks in each plane of {dies} dies, and they are more \
-             than {MOST_BLOCKS}",
+             than {MAX_BLOCKS}",
             raw.capacity.get().text.trim()
         );
         let problem = Problem::new(raw.pages_per_block.place(), message);
@@ -391,7 +391,7 @@ fn fits(ssd: &Ssd, raw: &RawSsd, context: &mut Context<'_>) -> bool {
         context.add(Problem::new(raw.over_provisioning.place(), message).help(help));
         return false;
     }
-    if ssd.flash().get() / ssd.mapping.get() >= MOST_ENTRIES {
+    if ssd.flash().get() / ssd.mapping.get() >= MAX_ENTRIES {
         let message = format!(
             "a mapping table of a drive of {} would have more than 2^31 entries of {}",
             raw.capacity.get().text.trim(),

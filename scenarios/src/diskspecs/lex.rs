@@ -8,7 +8,7 @@ use foretell_input::Limit;
 use super::ImportError;
 
 /// Maximum number of files read in all, so that a file that sources itself ends.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// Reads the files that a parameter file names.
 pub(super) type Read<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
@@ -102,11 +102,11 @@ impl<'a> Tokens<'a> {
     }
 
     fn open(&mut self, file: PathBuf, from: &Location) -> Result<(), ImportError> {
-        if self.files.len() >= MOST_FILES {
+        if self.files.len() >= MAX_FILES {
             let message = format!(
                 "`source {}` would be file number {}; a file that sources itself never ends",
                 file.display(),
-                MOST_FILES + 1
+                MAX_FILES + 1
             );
             return Err(from.error(message));
         }

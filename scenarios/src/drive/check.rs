@@ -24,7 +24,7 @@ fn fault(place: impl fmt::Display, found: impl fmt::Display, wanted: impl fmt::D
 }
 
 /// Maximum number of cylinders; a table of seek times has one entry for each distance.
-const MOST_CYLINDERS: u32 = 4_000_000;
+const MAX_CYLINDERS: u32 = 4_000_000;
 const LONGEST: SimSpan = SimSpan::from_secs(10);
 
 /// Checks a specification. Returns the number of addressable sectors.
@@ -86,10 +86,10 @@ fn check_zones(geometry: &Geometry) -> Result<(), Fault> {
             let wanted = format!("the cylinders before {next} belong to the zone before");
             return Err(fault(at("first_cylinder"), found, wanted));
         }
-        if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= MOST_CYLINDERS {
+        if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= MAX_CYLINDERS {
             let found = format!("{} was found", zone.last_cylinder);
             let wanted = format!(
-                "it is at least `first_cylinder`, {}, and below {MOST_CYLINDERS}",
+                "it is at least `first_cylinder`, {}, and below {MAX_CYLINDERS}",
                 zone.first_cylinder
             );
             return Err(fault(at("last_cylinder"), found, wanted));
@@ -146,7 +146,7 @@ fn check_seek(seek: &SeekCurve) -> Result<(), Fault> {
         return Err(fault("`seek.points`", found, "a seek takes 0 to 10000 ms"));
     }
     if let Some(formula) = seek.beyond {
-        for distance in [1, 10, 1000, MOST_CYLINDERS] {
+        for distance in [1, 10, 1000, MAX_CYLINDERS] {
             let ms = formula.time_ms(distance);
             if !ms.is_finite() || ms.abs() > 1e7 {
                 let found = format!("the formula gives {ms} ms for {distance} cylinders");

@@ -84,7 +84,7 @@ impl Checker<'_> {
                     Value::Number(number) => number,
                     _ => unreachable!("it fits"),
                 };
-                self.number(found, (*min, *max, *above), node.place)
+                self.number(found, *min, *max, *above, node.place)
             }
             (Shape::List { item, at_least }, Value::List(list)) => {
                 if list.len() < *at_least {
@@ -117,7 +117,7 @@ impl Checker<'_> {
             (Shape::Table(inner), Value::Table(table)) => self.table(table, inner, place),
             (Shape::Tagged { tag, branches }, Value::Table(table)) => {
                 let Some(inner) = self.branch(table, tag, branches, place) else { return false };
-                self.strangers(table, (tag, inner), branches);
+                self.unknown_keys(table, tag, inner, branches);
                 self.table(table, inner, place)
             }
             _ => true,
@@ -128,7 +128,9 @@ impl Checker<'_> {
     fn number(
         &mut self,
         found: f64,
-        (min, max, above): (Option<f64>, Option<f64>, Option<f64>),
+        min: Option<f64>,
+        max: Option<f64>,
+        above: Option<f64>,
         place: Place,
     ) -> bool {
         let right = found.is_finite()
@@ -259,10 +261,11 @@ impl Checker<'_> {
     }
 
     /// Reports and drops keys that only other branches have.
-    fn strangers(
+    fn unknown_keys(
         &mut self,
         table: &mut Table,
-        (tag, inner): (&str, &TableShape),
+        tag: &str,
+        inner: &TableShape,
         branches: &[(String, TableShape)],
     ) {
         table.entries.retain(|entry| {

@@ -155,7 +155,8 @@ impl HostMeter {
         host: &Host,
         hosts: usize,
         settings: &model::Metrics,
-        (mut stream, ticks): (Stream, Stream),
+        mut stream: Stream,
+        ticks: Stream,
     ) -> Self {
         let draw: f64 = stream.sample(&StandardNormal);
         // NTP corrects larger offsets at once

@@ -45,7 +45,7 @@ impl Collectors {
             .map(|host| {
                 let stream =
                     |what: &str| scenario.seed.stream(&format!("metrics/{}{what}", host.name));
-                HostMeter::new(host, count, settings, (stream(""), stream("/ticks")))
+                HostMeter::new(host, count, settings, stream(""), stream("/ticks"))
             })
             .collect();
         let drivers = Drivers::new(scenario);
@@ -120,7 +120,8 @@ impl Collectors {
         workload: u32,
         client: HostId,
         op: Op,
-        (size, response): (Bytes, SimSpan),
+        size: Bytes,
+        response: SimSpan,
     ) {
         self.drivers.completed(workload, client, op, size, response);
     }

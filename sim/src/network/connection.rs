@@ -35,7 +35,7 @@ use super::segment::{Run, SEGMENT_WIRE};
 /// Later segments acknowledged before a segment counts as lost (RFC 5681).
 const LATER_ACKS: u64 = 3;
 /// Minimum threshold after a loss (RFC 5681).
-const LEAST_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
+const MIN_THRESHOLD: u64 = 2 * SEGMENT_WIRE;
 /// New data waits until one of this many parts of the window is free (Linux: `tcp_tso_win_divisor`).
 const WINDOW_PARTS: u64 = 3;
 /// Most segments in one train: those of 64 KiB.
@@ -47,7 +47,7 @@ const SMOOTHING: u64 = 8;
 
 /// Settings common to all connections.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct TcpSettings {
     /// The receiver's window, in bytes on the wire.
     pub(super) receive_window: u64,
     /// The initial window, in bytes on the wire.
@@ -178,7 +178,12 @@ struct Lost {
 
 impl Connection {
     /// A connection that has sent nothing. Its round trip was measured at set-up.
-    pub(super) fn new(from: HostId, to: HostId, round_trip: SimSpan, settings: &Settings) -> Self {
+    pub(super) fn new(
+        from: HostId,
+        to: HostId,
+        round_trip: SimSpan,
+        settings: &TcpSettings,
+    ) -> Self {
         Self {
             from,
             to,
@@ -206,7 +211,7 @@ impl Connection {
     ///
     /// Drops that the sender does not know of do not prevent this.
     #[inline]
-    pub(super) fn may_send(&mut self, now: SimTime, run: Run, settings: &Settings) -> bool {
+    pub(super) fn may_send(&mut self, now: SimTime, run: Run, settings: &TcpSettings) -> bool {
         let idle = self.backlog.as_ref().is_none_or(|backlog| backlog.is_idle());
         if !idle || self.state != State::Open || run.segments > LONGEST_TRAIN {
             return false;
@@ -221,7 +226,7 @@ impl Connection {
     }
 
     /// Halves the window for each timeout that the connection was idle, down to the initial window.
-    fn wake_from_idleness(&mut self, now: SimTime, settings: &Settings) {
+    fn wake_from_idleness(&mut self, now: SimTime, settings: &TcpSettings) {
         let timeout = settings.least_timeout + self.round_trip;
         let mut idle = now.saturating_since(self.last_sent);
         if idle > timeout {
@@ -267,7 +272,8 @@ impl Connection {
     /// The switch has dropped a segment of a train that was sent at `sent` and ends there at `tail`.
     pub(super) fn drop(
         &mut self,
-        (sent, tail): (SimTime, SimTime),
+        sent: SimTime,
+        tail: SimTime,
         message: u32,
         run: Run,
         again: bool,
@@ -300,7 +306,7 @@ impl Connection {
 
     /// Processes the acknowledgements that have arrived by `now`.
     #[inline]
-    pub(super) fn settle(&mut self, now: SimTime, settings: &Settings) {
+    pub(super) fn settle(&mut self, now: SimTime, settings: &TcpSettings) {
         while let Some(ack) = self.acks.take(now) {
             let (window, state) = self.after(&ack, self.window, self.state, settings);
             (self.window, self.state) = (window, state);
@@ -314,7 +320,7 @@ impl Connection {
     }
 
     /// The window and state after an acknowledgement, given those before it.
-    fn after(&self, ack: &Ack, window: u64, state: State, settings: &Settings) -> (u64, State) {
+    fn after(&self, ack: &Ack, window: u64, state: State, settings: &TcpSettings) -> (u64, State) {
         let opens = state == State::Loss || (state == State::Open && self.limited);
         let window = if opens { self.opened(window, ack.run.wire, settings) } else { window };
         if state == State::Open {
@@ -329,7 +335,7 @@ impl Connection {
     }
 
     /// The window after it has opened for `bytes` acknowledged bytes.
-    fn opened(&self, window: u64, bytes: u64, settings: &Settings) -> u64 {
+    fn opened(&self, window: u64, bytes: u64, settings: &TcpSettings) -> u64 {
         let slow_start = bytes.min(self.threshold.saturating_sub(window));
         let window = window + slow_start;
         (window + (bytes - slow_start) * SEGMENT_WIRE / window).min(settings.receive_window)
@@ -337,7 +343,7 @@ impl Connection {
 
     /// Sets the threshold to half the window; from there the window opens slowly.
     fn halve(&mut self) {
-        self.threshold = (self.window / 2).max(LEAST_THRESHOLD);
+        self.threshold = (self.window / 2).max(MIN_THRESHOLD);
     }
 
     /// Queues data of a message for sending.
@@ -347,7 +353,7 @@ impl Connection {
     }
 
     /// Detects the losses that show by now. Returns whether that halved the window.
-    pub(super) fn find_losses(&mut self, now: SimTime, settings: &Settings) -> bool {
+    pub(super) fn find_losses(&mut self, now: SimTime, settings: &TcpSettings) -> bool {
         let Some(backlog) = &mut self.backlog else { return false };
         let (mut found, mut since_then) = (false, false);
         while let Some(lost) = backlog.lost.front_mut() {
@@ -385,7 +391,7 @@ impl Connection {
     }
 
     /// When the retransmission timeout expires, if something is lost.
-    fn deadline(&self, settings: &Settings) -> Option<SimTime> {
+    fn deadline(&self, settings: &TcpSettings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let lost = backlog.lost.front()?;
         let timeout = settings.least_timeout + lost.round_trip;
@@ -400,7 +406,7 @@ impl Connection {
     }
 
     /// Acts on the retransmission timeout if it has expired. Returns whether it has.
-    pub(super) fn time_out(&mut self, now: SimTime, settings: &Settings) -> bool {
+    pub(super) fn time_out(&mut self, now: SimTime, settings: &TcpSettings) -> bool {
         if self.deadline(settings).is_none_or(|deadline| deadline > now) {
             return false;
         }
@@ -421,7 +427,7 @@ impl Connection {
     }
 
     /// Time of the next probe, if one is due.
-    fn probe_at(&self, settings: &Settings) -> Option<SimTime> {
+    fn probe_at(&self, settings: &TcpSettings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let lost = backlog.lost.front().filter(|_| settings.probes)?;
         let due = (lost.since + lost.round_trip * 2).max(lost.tail);
@@ -440,7 +446,7 @@ impl Connection {
 
     /// Returns one more segment to send when a probe is due: a new one or, if there is none, the last one
     /// sent.
-    pub(super) fn probe(&mut self, now: SimTime, settings: &Settings) -> Option<Sending> {
+    pub(super) fn probe(&mut self, now: SimTime, settings: &TcpSettings) -> Option<Sending> {
         if self.probe_at(settings).is_none_or(|at| at > now) {
             return None;
         }
@@ -491,7 +497,7 @@ impl Connection {
     }
 
     /// Time of the next action, as far as it is known now.
-    pub(super) fn next_wake(&self, settings: &Settings) -> Option<SimTime> {
+    pub(super) fn next_wake(&self, settings: &TcpSettings) -> Option<SimTime> {
         let backlog = self.backlog.as_ref()?;
         let room = self.room_at(backlog, settings);
         let (shows, proof) = match backlog.lost.front() {
@@ -513,7 +519,7 @@ impl Connection {
     }
 
     /// Arrival time of the acknowledgement after which the window has room for the next data.
-    fn room_at(&self, backlog: &Backlog, settings: &Settings) -> Option<SimTime> {
+    fn room_at(&self, backlog: &Backlog, settings: &TcpSettings) -> Option<SimTime> {
         if backlog.is_idle() {
             return None;
         }

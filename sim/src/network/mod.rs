@@ -159,9 +159,21 @@ enum Cargo {
     Done,
 }
 
+/// A train that goes onto its sender's link.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    from: HostId,
+    to: HostId,
+    connection: u32,
+    cargo: Cargo,
+    run: Run,
+    /// Whether it was sent before.
+    again: bool,
+}
+
 /// Steps that the network schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum NetworkStep {
     /// A train has arrived at the switch or at its receiver: [`Network::forward`].
     Forward {
         /// The train.
@@ -239,7 +251,7 @@ impl Network {
 
     /// Time of a message on the link of a host. Between two virtual machines of one machine it goes over the bridge
     /// and takes no time.
-    pub fn link_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+    pub fn link_time(&self, of: HostId, from: HostId, to: HostId, wire: Bytes) -> SimSpan {
         let together = self.machine(from) == self.machine(to);
         if together { SimSpan::ZERO } else { self.wire_time(of, wire) }
     }
@@ -258,16 +270,17 @@ impl Network {
 
     /// Sends a message of `wire` bytes on the wire from one host to another, on another machine.
     ///
-    /// `number` is returned once, by [`Network::forward`] or [`Step::Deliver`]. `schedule` is called with each step and
+    /// `number` is returned once, by [`Network::forward`] or [`NetworkStep::Deliver`]. `schedule` is called with each step and
     /// its time. Steps at equal times must be taken in the order of these calls, except that wakes come after all
     /// others, in the order of their connections: a wake may be scheduled early or late.
     pub fn send(
         &mut self,
         now: SimTime,
-        (from, to): (HostId, HostId),
+        from: HostId,
+        to: HostId,
         wire: Bytes,
         number: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         self.counts.messages_sent += 1;
         let run = Run::message(wire);
@@ -300,7 +313,8 @@ impl Network {
 
         self.whole_messages += 1;
         let cargo = Cargo::Whole { number, order: self.counts.messages_sent };
-        self.transmit(now, (from, to), connection, (cargo, run, false), schedule);
+        let departure = Departure { from, to, connection, cargo, run, again: false };
+        self.transmit(now, departure, schedule);
     }
 
     /// Sets the rate of a host's link from now on. Data that its adapter has taken, and data that wait in the switch
@@ -310,7 +324,7 @@ impl Network {
         now: SimTime,
         host: HostId,
         rate: Rate,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let machine = self.machine(host);
         self.walk(now, machine, schedule);
@@ -326,11 +340,10 @@ impl Network {
     fn transmit(
         &mut self,
         now: SimTime,
-        (from, to): (HostId, HostId),
-        connection: u32,
-        (cargo, run, again): (Cargo, Run, bool),
-        schedule: &mut impl FnMut(SimTime, Step),
+        departure: Departure,
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
+        let Departure { from, to, connection, cargo, run, again } = departure;
         let (from, to) = (self.machine(from), self.machine(to));
         self.counts.segments_sent += u64::from(run.segments);
         let out = &mut self.ports[from.index()];
@@ -350,19 +363,24 @@ impl Network {
         });
         let passage = Passage { head: times.0, tail: times.1, spacing };
         if let Some(uplinks) = &mut self.uplinks
-            && let Some(climb) = uplinks.enter((from, to), train, run, passage)
+            && let Some(climb) = uplinks.enter(from, to, train, run, passage)
         {
-            schedule(passage.head, Step::Climb { climb });
+            schedule(passage.head, NetworkStep::Climb { climb });
             return;
         }
         self.announce(now, train, passage, schedule);
     }
 
     /// A train has arrived at the switch before an uplink.
-    pub fn climb(&mut self, now: SimTime, climb: u32, schedule: &mut impl FnMut(SimTime, Step)) {
+    pub fn climb(
+        &mut self,
+        now: SimTime,
+        climb: u32,
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
+    ) {
         let uplinks = self.uplinks.as_mut().expect("trains climb only with uplinks");
         match uplinks.pass(now, climb) {
-            Next::Climbs(at) => schedule(at, Step::Climb { climb }),
+            Next::Climbs(at) => schedule(at, NetworkStep::Climb { climb }),
             Next::Descends { train, passage } => {
                 self.trains[train].tail = passage.tail;
                 self.announce(now, train, passage, schedule);
@@ -376,18 +394,17 @@ impl Network {
         now: SimTime,
         train: u32,
         passage: Passage,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let Train { to, run, .. } = self.trains[train];
-        let times = (passage.head, passage.tail);
-        let coming = Coming::new(train, self.sequence, run, times, passage.spacing);
+        let coming = Coming::new(train, self.sequence, run, passage);
         self.sequence += 1;
         self.ports[to.index()].announce(coming, run);
         if let Some(pool) = &mut self.pool {
             pool.note(to.index());
         }
         if self.eager {
-            schedule(passage.head, Step::Forward { train });
+            schedule(passage.head, NetworkStep::Forward { train });
             return;
         }
         if !self.is_safe(now, to) {
@@ -396,7 +413,7 @@ impl Network {
         }
         if self.is_safe(now, to) {
             let port = &self.ports[to.index()];
-            schedule(port.earliest(train) + port.latency, Step::Forward { train });
+            schedule(port.earliest(train) + port.latency, NetworkStep::Forward { train });
             return;
         }
         self.watch(train, to, schedule);
@@ -409,17 +426,17 @@ impl Network {
     }
 
     /// Plans an examination for each train that could be dropped, at its arrival; `train` is new.
-    fn watch(&mut self, train: u32, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn watch(&mut self, train: u32, to: HostId, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         let trains = &mut self.trains;
         let mut watch = |other: u32, tail| {
             trains[other].looks += u32::from(other != train);
-            schedule(tail, Step::Forward { train: other });
+            schedule(tail, NetworkStep::Forward { train: other });
         };
         match &mut self.pool {
             None => self.ports[to.index()].watch_all(&mut watch),
             Some(pool) => {
                 pool.doubtful = true;
-                for &port in pool.lively() {
+                for &port in pool.active() {
                     self.ports[port as usize].watch_all(&mut watch);
                 }
             }
@@ -431,7 +448,7 @@ impl Network {
         &mut self,
         now: SimTime,
         train: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) -> Option<u32> {
         if !self.outcomes.is_empty() {
             // outcomes were found on the way
@@ -445,7 +462,7 @@ impl Network {
         let Some(arrival) = entry.arrival else {
             assert!(self.eager, "a train is looked at when it has arrived");
             let next = self.ports[to.index()].next_of(train).expect("it has not arrived");
-            schedule(next, Step::Forward { train });
+            schedule(next, NetworkStep::Forward { train });
             return None;
         };
         let mut delivered = None;
@@ -456,7 +473,7 @@ impl Network {
             if arrival == now {
                 delivered = Some(number);
             } else {
-                schedule(arrival, Step::Deliver { number });
+                schedule(arrival, NetworkStep::Deliver { number });
             }
         }
         entry.looks -= 1;
@@ -472,7 +489,7 @@ impl Network {
         now: SimTime,
         train: u32,
         to: HostId,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         if self.pool.is_some() || self.eager {
             self.walk(now, to, schedule);
@@ -490,13 +507,13 @@ impl Network {
     }
 
     /// Finds the outcome of the segments that arrive at a port by `now`.
-    fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn walk(&mut self, now: SimTime, to: HostId, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         self.look(now, to);
         self.act(now, schedule);
     }
 
     /// Acts on the outcomes found.
-    fn act(&mut self, now: SimTime, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn act(&mut self, now: SimTime, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         let mut outcomes = std::mem::take(&mut self.outcomes);
         for outcome in outcomes.drain(..) {
             match outcome {
@@ -534,8 +551,13 @@ impl Network {
             Cargo::Done => unreachable!("it has not arrived"),
         };
         train.cargo = Cargo::Part { message };
-        let times = (train.sent, train.tail);
-        tcp.connections[train.connection as usize].drop(times, message, segment, train.again);
+        tcp.connections[train.connection as usize].drop(
+            train.sent,
+            train.tail,
+            message,
+            segment,
+            train.again,
+        );
     }
 
     /// A train has arrived at the switch; `passed` further segments of it, up to its last, have passed.
@@ -545,7 +567,7 @@ impl Network {
         id: u32,
         passed: u32,
         finish: SimTime,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let train = &mut self.trains[id];
         let arrival = finish + self.ports[train.to.index()].latency;
@@ -578,7 +600,7 @@ impl Network {
         let delivered = &mut self.counts.messages_delivered;
         tcp.passed(id, message, segments, arrival, |number, at| {
             *delivered += 1;
-            schedule(at, Step::Deliver { number });
+            schedule(at, NetworkStep::Deliver { number });
         });
         self.plan(now, id, schedule);
     }
@@ -587,7 +609,7 @@ impl Network {
     ///
     /// The result depends on the known past and future, not on when they became known. A plan based on less knowledge
     /// is given up.
-    fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, Step)) {
+    fn plan(&mut self, now: SimTime, id: u32, schedule: &mut impl FnMut(SimTime, NetworkStep)) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &tcp.connections[id as usize];
         let due = connection.next_wake(&tcp.settings);
@@ -601,7 +623,7 @@ impl Network {
         });
         tcp.connections[id as usize].wake = wake;
         if let Some(Wake { at, .. }) = wake {
-            schedule(at, Step::Wake { connection: id });
+            schedule(at, NetworkStep::Wake { connection: id });
         }
     }
 
@@ -610,7 +632,7 @@ impl Network {
         &mut self,
         now: SimTime,
         connection: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let sender = &mut tcp.connections[connection as usize];
@@ -626,12 +648,12 @@ impl Network {
         now: SimTime,
         due: SimTime,
         id: u32,
-        schedule: &mut impl FnMut(SimTime, Step),
+        schedule: &mut impl FnMut(SimTime, NetworkStep),
     ) {
         let tcp = self.tcp.as_mut().expect("connections are TCP's");
         let connection = &mut tcp.connections[id as usize];
-        let hosts = (connection.from, connection.to);
-        let machine = self.machines[hosts.0.index()].index();
+        let (from, to) = (connection.from, connection.to);
+        let machine = self.machines[from.index()].index();
         connection.settle(due, &tcp.settings);
         let fast = connection.find_losses(due, &tcp.settings);
         let late = connection.time_out(due, &tcp.settings);
@@ -650,7 +672,9 @@ impl Network {
                 self.ports[machine].resent += u64::from(run.segments);
                 self.resent.push((tcp.messages[message].number, Bytes(run.wire)));
             }
-            self.transmit(now, hosts, id, (Cargo::Part { message }, run, again), schedule);
+            let (connection, cargo) = (id, Cargo::Part { message });
+            let departure = Departure { from, to, connection, cargo, run, again };
+            self.transmit(now, departure, schedule);
         }
         self.plan(now, id, schedule);
     }

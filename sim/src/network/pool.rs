@@ -25,8 +25,8 @@ pub(super) struct Pool {
     /// Alpha, in 1024ths.
     alpha: u64,
     /// Ports that hold or expect segments; perhaps others too.
-    lively: Vec<u32>,
-    is_lively: Vec<bool>,
+    active: Vec<u32>,
+    is_active: Vec<bool>,
     /// Whether a segment that arrived since the last walk may have been dropped.
     pub(super) doubtful: bool,
     /// Whether the walk always goes segment by segment.
@@ -37,21 +37,21 @@ impl Pool {
     /// An empty memory of size `size`.
     pub(super) fn new(size: Bytes, alpha: f64, ports: usize) -> Self {
         let alpha = ((alpha * 1024.0) as u64).max(1);
-        let (lively, is_lively) = (Vec::new(), vec![false; ports]);
-        Self { size: size.get(), alpha, lively, is_lively, doubtful: false, single_steps: false }
+        let (active, is_active) = (Vec::new(), vec![false; ports]);
+        Self { size: size.get(), alpha, active, is_active, doubtful: false, single_steps: false }
     }
 
     /// Records that segments are on their way to a port.
     pub(super) fn note(&mut self, port: usize) {
-        if !self.is_lively[port] {
-            self.is_lively[port] = true;
-            self.lively.push(port as u32);
+        if !self.is_active[port] {
+            self.is_active[port] = true;
+            self.active.push(port as u32);
         }
     }
 
     /// Ports that hold or expect segments; perhaps others too.
-    pub(super) fn lively(&self) -> &[u32] {
-        &self.lively
+    pub(super) fn active(&self) -> &[u32] {
+        &self.active
     }
 
     /// Bytes that a port may queue when `held` bytes are in use.
@@ -69,13 +69,13 @@ impl Pool {
     /// were on their way at the last walk.
     fn ample(&self, now: SimTime, ports: &[Port]) -> bool {
         let (mut held, mut most) = (0, 0);
-        for &port in &self.lively {
+        for &port in &self.active {
             let (queued, coming) = ports[port as usize].bytes(now);
             held += queued + coming;
             most = most.max(queued + coming);
         }
         // rounding may make the bytes on their way slightly too few, once per port
-        held += self.lively.len() as u64 + 1;
+        held += self.active.len() as u64 + 1;
         // a short segment needs the room of a full one too, and as much again may be missing at
         // random
         most + 2 * SEGMENT_WIRE <= self.threshold(held)
@@ -86,13 +86,13 @@ impl Pool {
         if self.single_steps || !self.is_safe(now, ports) {
             self.step_through(now, ports, outcomes);
         }
-        for &port in &self.lively {
+        for &port in &self.active {
             ports[port as usize].walk(now, outcomes);
         }
-        let is_lively = &mut self.is_lively;
-        self.lively.retain(|&port| {
+        let is_active = &mut self.is_active;
+        self.active.retain(|&port| {
             let quiet = ports[port as usize].quiet(now);
-            is_lively[port as usize] = !quiet;
+            is_active[port as usize] = !quiet;
             !quiet
         });
         self.doubtful &= !self.ample(now, ports);
@@ -104,10 +104,10 @@ impl Pool {
             let next = ports[port as usize].next().filter(|&(at, _)| at <= now);
             next.map(|next| Reverse((next, port)))
         };
-        let firsts = self.lively.iter().filter_map(|&port| next(ports, port));
+        let firsts = self.active.iter().filter_map(|&port| next(ports, port));
         let mut due: BinaryHeap<_> = firsts.collect();
         while let Some(Reverse(((at, _), port))) = due.pop() {
-            let held = self.lively.iter().map(|&port| ports[port as usize].bytes(at).0).sum();
+            let held = self.active.iter().map(|&port| ports[port as usize].bytes(at).0).sum();
             let threshold = self.threshold(held);
             let room =
                 |port: &Port, missing| port.bytes(at).0 + SEGMENT_WIRE + missing <= threshold;

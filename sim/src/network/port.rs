@@ -25,6 +25,7 @@ use foretell_scenarios::model;
 use foretell_units::{Bytes, Rate, Seed, SimSpan, SimTime};
 
 use super::segment::{Run, SEGMENT_WIRE};
+use super::uplinks::Passage;
 use crate::ledger::{Usage, Violation};
 use crate::link::Link;
 
@@ -122,15 +123,10 @@ pub(super) enum Outcome {
 }
 
 impl Coming {
-    /// A train whose first and last segments arrive at `head` and `tail`.
+    /// A train that arrives in `passage`.
     #[inline]
-    pub(super) fn new(
-        train: u32,
-        sequence: u64,
-        run: Run,
-        (head, tail): (SimTime, SimTime),
-        spacing: SimSpan,
-    ) -> Self {
+    pub(super) fn new(train: u32, sequence: u64, run: Run, passage: Passage) -> Self {
+        let Passage { head, tail, spacing } = passage;
         Self {
             train,
             left: run.segments,

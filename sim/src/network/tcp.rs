@@ -5,14 +5,14 @@ use foretell_scenarios::model;
 use foretell_units::{Bytes, HostId, Seed, SimSpan, SimTime};
 use hashbrown::HashMap;
 
-use super::connection::{Backlog, Connection, Settings};
+use super::connection::{Backlog, Connection, TcpSettings};
 use super::segment::{SEGMENT_DATA, SEGMENT_WIRE};
 use foretell_algorithms::slab::Slab;
 
 /// All connections.
 #[derive(Debug)]
 pub(super) struct Tcp {
-    pub(super) settings: Settings,
+    pub(super) settings: TcpSettings,
     pub(super) connections: Vec<Connection>,
     directory: Directory,
     pub(super) messages: Slab<Message>,
@@ -35,11 +35,11 @@ enum Directory {
 /// Stands for no connection.
 const NONE: u32 = u32::MAX;
 /// With more hosts than this, rows would take more than 16 MiB.
-const MOST_ROWS: usize = 2048;
+const MAX_ROWS: usize = 2048;
 
 impl Directory {
     fn new(hosts: usize) -> Self {
-        if hosts > MOST_ROWS {
+        if hosts > MAX_ROWS {
             return Self::Sparse(HashMap::default());
         }
         Self::Rows(vec![Vec::new(); hosts])
@@ -78,7 +78,7 @@ impl Tcp {
     /// No connections yet.
     pub(super) fn new(switch: &model::Switch, delays: Seed, hosts: usize) -> Self {
         let wire = |data: Bytes| (data.get() / SEGMENT_DATA).saturating_mul(SEGMENT_WIRE);
-        let settings = Settings {
+        let settings = TcpSettings {
             receive_window: wire(switch.receive_window).max(SEGMENT_WIRE),
             initial_window: u64::from(switch.initial_window.max(1)) * SEGMENT_WIRE,
             least_timeout: switch.retransmit_timeout,

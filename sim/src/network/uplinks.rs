@@ -75,7 +75,8 @@ impl Uplinks {
     /// A train leaves its sender's link. Returns the number of its climb, if uplinks are between the two machines.
     pub(super) fn enter(
         &mut self,
-        (from, to): (HostId, HostId),
+        from: HostId,
+        to: HostId,
         train: u32,
         run: Run,
         passage: Passage,

@@ -3,7 +3,7 @@
 
 use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_sim::agenda::Agenda;
-use foretell_sim::network::{Counts, Network, Step, wire_bytes};
+use foretell_sim::network::{Counts, Network, NetworkStep, wire_bytes};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
 /// Senders to one receiver, all over links of the same rate.
@@ -90,12 +90,12 @@ impl Flows {
     fn run_on(&self, mut network: Network) -> FlowResults {
         #[derive(Clone, Copy)]
         enum Event {
-            Step(Step),
+            Step(NetworkStep),
             Ask(u32),
         }
-        fn plan(agenda: &mut Agenda<Event>, at: SimTime, step: Step) {
+        fn plan(agenda: &mut Agenda<Event>, at: SimTime, step: NetworkStep) {
             match step {
-                Step::Wake { connection } => {
+                NetworkStep::Wake { connection } => {
                     agenda.schedule_ranked(at, connection, Event::Step(step));
                 }
                 _ => agenda.schedule(at, Event::Step(step)),
@@ -121,25 +121,27 @@ impl Flows {
             let arrived = match event {
                 Event::Ask(sender) => {
                     let wire = wire_bytes(Bytes(128));
-                    network.send(now, (receiver, HostId(sender)), wire, sender, &mut later);
+                    network.send(now, receiver, HostId(sender), wire, sender, &mut later);
                     None
                 }
-                Event::Step(Step::Forward { train }) => network.forward(now, train, &mut later),
-                Event::Step(Step::Climb { climb }) => {
+                Event::Step(NetworkStep::Forward { train }) => {
+                    network.forward(now, train, &mut later)
+                }
+                Event::Step(NetworkStep::Climb { climb }) => {
                     network.climb(now, climb, &mut later);
                     None
                 }
-                Event::Step(Step::Wake { connection }) => {
+                Event::Step(NetworkStep::Wake { connection }) => {
                     network.wake(now, connection, &mut later);
                     None
                 }
-                Event::Step(Step::Deliver { number }) => Some(number),
+                Event::Step(NetworkStep::Deliver { number }) => Some(number),
             };
             match arrived {
                 None => {}
                 Some(asked) if asked < 1 << 16 => {
                     let wire = wire_bytes(self.message);
-                    network.send(now, (HostId(asked), receiver), wire, asked | 1 << 16, &mut later);
+                    network.send(now, HostId(asked), receiver, wire, asked | 1 << 16, &mut later);
                 }
                 Some(answer) => {
                     let sender = answer & 0xffff;

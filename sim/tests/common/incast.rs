@@ -5,7 +5,7 @@
 
 use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_sim::agenda::Agenda;
-use foretell_sim::network::{Counts, Network, Step, wire_bytes};
+use foretell_sim::network::{Counts, Network, NetworkStep, wire_bytes};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
 /// Size of the block that the client asks each server for.
@@ -71,12 +71,12 @@ impl Incast {
     fn run_on(&self, mut network: Network) -> (f64, Counts, u64) {
         #[derive(Clone, Copy)]
         enum Role {
-            Step(Step),
+            Step(NetworkStep),
             Answer(u32),
         }
-        fn plan(agenda: &mut Agenda<Role>, at: SimTime, step: Step) {
+        fn plan(agenda: &mut Agenda<Role>, at: SimTime, step: NetworkStep) {
             match step {
-                Step::Wake { connection } => {
+                NetworkStep::Wake { connection } => {
                     agenda.schedule_ranked(at, connection, Role::Step(step));
                 }
                 _ => agenda.schedule(at, Role::Step(step)),
@@ -88,8 +88,8 @@ impl Incast {
         let ask = |network: &mut Network, agenda: &mut Agenda<Role>| {
             for server in 1..=self.servers {
                 let now = agenda.now();
-                let hosts = (client, HostId(server));
-                network.send(now, hosts, wire_bytes(Bytes(128)), server, &mut |at, step| {
+                let (to, wire) = (HostId(server), wire_bytes(Bytes(128)));
+                network.send(now, client, to, wire, server, &mut |at, step| {
                     plan(agenda, at, step);
                 });
             }
@@ -100,20 +100,20 @@ impl Incast {
             let now = agenda.now();
             let mut later = |at, step| plan(&mut agenda, at, step);
             match event {
-                Role::Step(Step::Forward { train }) => {
+                Role::Step(NetworkStep::Forward { train }) => {
                     if let Some(number) = network.forward(now, train, &mut later) {
-                        later(now, Step::Deliver { number });
+                        later(now, NetworkStep::Deliver { number });
                     }
                 }
-                Role::Step(Step::Climb { .. }) => unreachable!("there is one switch"),
-                Role::Step(Step::Wake { connection }) => {
+                Role::Step(NetworkStep::Climb { .. }) => unreachable!("there is one switch"),
+                Role::Step(NetworkStep::Wake { connection }) => {
                     network.wake(now, connection, &mut later);
                 }
-                Role::Step(Step::Deliver { number: message }) if message < 1 << 16 => {
+                Role::Step(NetworkStep::Deliver { number: message }) if message < 1 << 16 => {
                     let think = draws.exponential(self.think);
                     agenda.schedule(now + think, Role::Answer(message));
                 }
-                Role::Step(Step::Deliver { .. }) => {
+                Role::Step(NetworkStep::Deliver { .. }) => {
                     answered += 1;
                     if answered == self.servers {
                         answered = 0;
@@ -125,8 +125,15 @@ impl Incast {
                     }
                 }
                 Role::Answer(server) => {
-                    let hosts = (HostId(server), client);
-                    network.send(now, hosts, wire_bytes(BLOCK), server | 1 << 16, &mut later);
+                    let from = HostId(server);
+                    network.send(
+                        now,
+                        from,
+                        client,
+                        wire_bytes(BLOCK),
+                        server | 1 << 16,
+                        &mut later,
+                    );
                 }
             }
         }

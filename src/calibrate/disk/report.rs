@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use foretell_core::calibrate::disk::{
-    Condition, Evidence, Fitted, Got, RunJob, TOLERANCES, within, words,
+    Achieved, Condition, Evidence, Fitted, RunJob, TOLERANCES, within, words,
 };
 use foretell_input::one_line;
 use foretell_units::{Op, relative_change};
@@ -61,12 +61,14 @@ impl<'a> Report<'a> {
         evidence: &'a Evidence,
         conditions: &[Condition],
         fitted: &Fitted,
-        left_out: &[Option<Vec<Got>>],
+        left_out: &[Option<Vec<Achieved>>],
         notes: Vec<String>,
     ) -> Self {
         let (mut rows, mut jobs) = (Vec::new(), Vec::new());
-        for ((condition, got), predicted) in conditions.iter().zip(&fitted.got).zip(left_out) {
-            for (place, (wanted, got)) in condition.jobs.iter().zip(got).enumerate() {
+        for ((condition, achieved), predicted) in
+            conditions.iter().zip(&fitted.achieved).zip(left_out)
+        {
+            for (place, (wanted, achieved)) in condition.jobs.iter().zip(achieved).enumerate() {
                 let of_runs = || condition.runs.iter().map(|&run| &evidence.runs[run].jobs[place]);
                 let measured: Vec<f64> = of_runs().map(RunJob::iops).collect();
                 let most = measured.iter().copied().fold(0.0, f64::max);
@@ -76,9 +78,9 @@ impl<'a> Report<'a> {
                 jobs.push(JobRow {
                     words: words(&wanted.of),
                     measured,
-                    iops: got.iops.iter().sum(),
+                    iops: achieved.iops.iter().sum(),
                     scattered,
-                    left_out: predicted.as_ref().map(|predicted| away(&predicted[place], got)),
+                    left_out: predicted.as_ref().map(|predicted| away(&predicted[place], achieved)),
                 });
                 for (&run, job) in condition.runs.iter().zip(of_runs()) {
                     for op in [Op::Read, Op::Write] {
@@ -86,8 +88,8 @@ impl<'a> Report<'a> {
                         rows.push(Row {
                             run,
                             operation: op.name(),
-                            iops: [seen.iops, got.iops[op as usize]],
-                            latency_ms: [seen.latency_ns, got.latency_ns[op as usize]]
+                            iops: [seen.iops, achieved.iops[op as usize]],
+                            latency_ms: [seen.latency_ns, achieved.latency_ns[op as usize]]
                                 .map(|ns| ns / 1e6),
                             scattered,
                         });
@@ -96,8 +98,8 @@ impl<'a> Report<'a> {
                         rows.push(Row {
                             run,
                             operation: "flush",
-                            iops: [seen.per_s, got.flushes_per_s],
-                            latency_ms: [seen.latency_ns, got.flush_ns].map(|ns| ns / 1e6),
+                            iops: [seen.per_s, achieved.flushes_per_s],
+                            latency_ms: [seen.latency_ns, achieved.flush_ns].map(|ns| ns / 1e6),
                             scattered,
                         });
                     }
@@ -285,7 +287,7 @@ impl<'a> Report<'a> {
 
 /// Relative difference between a prediction and the fitted device: IOPS, and the latency of the
 /// operation with the largest difference.
-fn away(predicted: &Got, fitted: &Got) -> [f64; 2] {
+fn away(predicted: &Achieved, fitted: &Achieved) -> [f64; 2] {
     let iops = error(predicted.iops.iter().sum(), fitted.iops.iter().sum());
     let latency = (0..2).map(|op| error(predicted.latency_ns[op], fitted.latency_ns[op]));
     let farthest =

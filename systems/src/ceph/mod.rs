@@ -18,10 +18,11 @@ use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, VolumeId};
 use crate::exchange::{Asks, Exchange, Purpose};
 use crate::hosts::{Hosts, Timer};
 use crate::objects::{
-    Finding, Groups, Later, Mapper, Objects, Pool, Rules, Settings, Target, Task, What, capacities,
+    Finding, Groups, Later, Mapper, Objects, Pool, Rules, StoreSettings, Target, Task, What,
+    capacities,
 };
 use crate::protocol::{Clocks, Core};
-use crate::system::{Founded, SystemError};
+use crate::system::{FromScenario, SystemError};
 use crate::volume::Volume;
 
 /// Interval at which a node reports to a monitor, as Ceph's `mgr_stats_period`.
@@ -72,17 +73,27 @@ impl Ceph {
     }
 
     /// Settings for how its stores write.
-    fn store(ceph: &model::Ceph) -> Settings {
+    fn store(ceph: &model::Ceph) -> StoreSettings {
         let metadata = ceph.metadata.get();
         // assumed: metadata are written once from memory to level 0, and once more to a lower level
         let rewrites = 2;
         match ceph.store {
-            OsdStore::BlueStore { deferred_below: log_below } => {
-                Settings { log_below, metadata, cache_writes: false, rewrites, later: BLUESTORE }
-            }
+            OsdStore::BlueStore { deferred_below: log_below } => StoreSettings {
+                log_below,
+                metadata,
+                cache_writes: false,
+                rewrites,
+                later: BLUESTORE,
+            },
             OsdStore::FileStore => {
                 let log_below = Bytes(u64::MAX);
-                Settings { log_below, metadata, cache_writes: true, rewrites, later: FILESTORE }
+                StoreSettings {
+                    log_below,
+                    metadata,
+                    cache_writes: true,
+                    rewrites,
+                    later: FILESTORE,
+                }
             }
         }
     }
@@ -91,7 +102,7 @@ impl Ceph {
 /// The type in the table of systems.
 pub(crate) type Machine = Box<Objects<Ceph>>;
 
-impl Founded for Machine {
+impl FromScenario for Machine {
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let rules = Ceph::new(scenario, settings(&scenario.system), clocks);
         Ok(Box::new(Objects::new(scenario, rules)?))
@@ -102,7 +113,7 @@ impl Founded for Machine {
         Some(placing.groups(scenario, volume).ok()?.targets)
     }
 
-    fn object_store(system: &model::System) -> Option<Settings> {
+    fn object_store(system: &model::System) -> Option<StoreSettings> {
         Some(Ceph::store(settings(system)))
     }
 }
@@ -236,9 +247,15 @@ impl Rules for Ceph {
             hosts.set_timer(next, Timer::System { host: host.0 });
             return;
         }
-        let between = (node, monitor);
-        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
-        let report = Exchange::new(Purpose::Report, Asks::Server, between, REPORT, of_no_client);
+        let report = Exchange::new(
+            Purpose::Report,
+            Asks::Server,
+            node,
+            monitor,
+            REPORT,
+            Breadcrumb::NONE,
+            NO_CLIENT,
+        );
         let report = core.exchanges.insert(report);
         core.send(hosts, report);
         hosts.set_timer(next, Timer::System { host: host.0 });

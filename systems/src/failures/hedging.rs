@@ -15,7 +15,7 @@ use foretell_units::{HostId, SimSpan};
 /// Number of reads that a client remembers.
 const REMEMBERED: usize = 1000;
 /// Minimum number of reads above a percentile for an estimate.
-const LEAST_ABOVE: u64 = 10;
+const MIN_ABOVE: u64 = 10;
 
 /// The state of hedged reads.
 pub(crate) struct Hedging {
@@ -82,7 +82,7 @@ impl Seen {
     fn quantile(&self, share: u16) -> Option<SimSpan> {
         let count = self.sorted.len() as u64;
         let below = (count * u64::from(share)).div_ceil(1000);
-        if count - below < LEAST_ABOVE {
+        if count - below < MIN_ABOVE {
             return None;
         }
         // reads that took exactly this long were in time

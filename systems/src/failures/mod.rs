@@ -22,7 +22,7 @@ mod recovery;
 mod routes;
 
 use foretell_scenarios::model::Scenario;
-use foretell_scenarios::outages::{Outages, Recovery as Settings};
+use foretell_scenarios::outages::{Outages, Recovery as RecoverySettings};
 use foretell_sorted::SortedMap;
 use foretell_units::{Beat, Breadcrumb, Bytes, HostId, SimTime};
 
@@ -45,7 +45,7 @@ use crate::volume::Volume;
 
 /// The effects of failures on a cluster, and the cluster's knowledge of them.
 pub(crate) struct Failures {
-    pub(crate) settings: Settings,
+    pub(crate) settings: RecoverySettings,
     /// Whether clients give nodes up after their timeout: in scenarios with events.
     pub(crate) has_timeouts: bool,
     /// Hedged reads.
@@ -182,7 +182,7 @@ impl Failures {
             return None;
         }
         let has_timeouts = settings.is_some();
-        let settings = settings.unwrap_or(Settings::NONE);
+        let settings = settings.unwrap_or(RecoverySettings::NONE);
         let outages = scenario.outages.as_ref();
         let outages = outages.filter(|_| !scenario.system.traits().disks_are_servers());
         let joining = outages.map(Outages::joining).unwrap_or_default();

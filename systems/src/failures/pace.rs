@@ -1,6 +1,6 @@
 //! How fast a recovery writes, and how long the rest of it takes at that pace.
 //!
-//! Bytes are counted in batches of equal length. When there are [`MOST`], neighbours are joined and the length doubles,
+//! Bytes are counted in batches of equal length. When there are [`MAX_BATCHES`], neighbours are joined and the length doubles,
 //! as for the confidence intervals of a run. The interval of the rate is Student's, from the means of the batches, with
 //! neighbours joined until fewer than [`FEW`] are left, because writes that follow each other are not independent.
 //! Assumed: the rest is as fast as what was written so far. The last part may be slower, because its fragments wait for
@@ -10,7 +10,7 @@ use foretell_units::{Bytes, SimSpan, SimTime, student_t_95};
 use serde::Serialize;
 
 /// Batches at which neighbours are joined.
-const MOST: usize = 64;
+const MAX_BATCHES: usize = 64;
 /// Batches for an interval: fewer than this, and at least half as many.
 const FEW: usize = 16;
 
@@ -60,7 +60,7 @@ impl Pace {
     fn close(&mut self, now: SimTime) {
         while now - self.start >= self.length * (self.full.len() as u64 + 1) {
             self.full.push(std::mem::take(&mut self.open));
-            if self.full.len() == MOST {
+            if self.full.len() == MAX_BATCHES {
                 self.full = joined(&self.full);
                 self.length = self.length * 2;
             }

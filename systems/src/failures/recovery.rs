@@ -211,7 +211,8 @@ impl Recoveries {
     }
 
     /// The recovery with this key: the one in progress, or a new one.
-    pub(crate) fn of(&mut self, (host, kind): (HostId, Kind), now: SimTime) -> usize {
+    pub(crate) fn of(&mut self, key: (HostId, Kind), now: SimTime) -> usize {
+        let (host, kind) = key;
         let is_it = |one: &Recovery| one.host == host && one.kind == kind && one.ended.is_none();
         if let Some(found) = self.all.iter().position(is_it) {
             return found;

@@ -7,6 +7,7 @@ use super::{NO_OPERATION, Operation};
 use crate::hosts::{Hosts, Timer};
 use crate::protocol::Core;
 use crate::request::Issue;
+use crate::system::VolumeExtent;
 
 impl Core {
     /// An address range that a request of a guest reads or writes enters the guest's block layer.
@@ -15,19 +16,19 @@ impl Core {
         hosts: &mut H,
         id: u32,
         op: Op,
-        (offset, size): (Bytes, Bytes),
+        extent: VolumeExtent,
     ) {
         let now = hosts.now();
         let request = &self.requests[id];
         let Issue { client, volume, thread, .. } = request.issue;
         let base = self.volumes[volume as usize].base;
         let guest = self.guests[client.index()].as_mut().expect("it is a guest");
-        let operations = guest.submit(now, (id, op, thread), base, (offset, size));
+        let operations = guest.submit(now, id, op, thread, base, extent);
         for _ in 0..operations {
             hosts.note_block_operation(client);
         }
         let commit = match op {
-            Op::Write if !request.is_journal => guest.journal.note_write(offset),
+            Op::Write if !request.is_journal => guest.journal.note_write(extent.offset),
             _ => None,
         };
         if let Some(after) = commit {
@@ -52,10 +53,10 @@ impl Core {
     }
 
     /// An operation of a guest: its request, direction and address range.
-    pub(crate) fn operation(&self, host: HostId, id: u32) -> (u32, Op, (Bytes, Bytes)) {
+    pub(crate) fn operation(&self, host: HostId, id: u32) -> (u32, Op, VolumeExtent) {
         let guest = self.guests[host.index()].as_ref().expect("it is a guest");
         let Operation { request, op, offset, size, .. } = *guest.operation(id);
-        (request, op, (offset, size))
+        (request, op, VolumeExtent { offset, size })
     }
 
     /// A part of a request is sent, possibly for an operation of a guest. Returns the hypervisor's

@@ -29,6 +29,8 @@ use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::{self, Scenario};
 use foretell_units::{Bytes, HostId, Op, Owner, SECTOR_BYTES, Sectors, SimSpan, SimTime};
 
+use crate::system::VolumeExtent;
+
 /// Stands for no block operation, for data that are not sent by a guest.
 pub(crate) const NO_OPERATION: u32 = u32::MAX;
 
@@ -157,11 +159,13 @@ impl Guest {
     pub(crate) fn submit(
         &mut self,
         now: SimTime,
-        (request, op, thread): (u32, Op, u64),
+        request: u32,
+        op: Op,
+        thread: u64,
         base: Bytes,
-        (offset, size): (Bytes, Bytes),
+        extent: VolumeExtent,
     ) -> u32 {
-        let (mut at, end, mut count) = (offset, offset + size, 0);
+        let (mut at, end, mut count) = (extent.offset, extent.offset + extent.size, 0);
         while at < end {
             let size = end.saturating_sub(at).min(self.largest);
             let tag = self.operations.insert(Operation {
@@ -279,8 +283,8 @@ mod tests {
 
     /// Submits 4 KiB at `at` times 4 KiB for a thread; the request has the thread's number.
     fn submit(guest: &mut Guest, now: SimTime, op: Op, thread: u32, at: u64) {
-        let place = (Bytes::kib(4) * at, Bytes::kib(4));
-        guest.submit(now, (thread, op, u64::from(thread)), Bytes::ZERO, place);
+        let extent = VolumeExtent { offset: Bytes::kib(4) * at, size: Bytes::kib(4) };
+        guest.submit(now, thread, op, u64::from(thread), Bytes::ZERO, extent);
     }
 
     /// Takes the operations to send now, and sends each as one part. Returns their requests too.
@@ -298,8 +302,8 @@ mod tests {
     fn large_requests_are_split_and_neighbours_merged() {
         let mut guest = guest(Name::Noop, 1);
         // 1.25 MiB are 512, 512 and 256 KiB
-        let whole = (Bytes::ZERO, Bytes::kib(1280));
-        assert_eq!(guest.submit(ms(0), (7, Op::Read, 1), Bytes::ZERO, whole), 3);
+        let whole = VolumeExtent { offset: Bytes::ZERO, size: Bytes::kib(1280) };
+        assert_eq!(guest.submit(ms(0), 7, Op::Read, 1, Bytes::ZERO, whole), 3);
         submit(&mut guest, ms(0), Op::Read, 2, 320);
         let (first, requests, _) = sent(&mut guest, ms(0));
         assert_eq!(requests, [7]);

@@ -17,7 +17,7 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
 use crate::store::Access;
-use crate::system::{Founded, Stretch, System, SystemError};
+use crate::system::{FromScenario, System, SystemError, VolumeExtent};
 use crate::volume::Volume;
 
 /// The state of the system: the copies that clients wait for.
@@ -35,7 +35,7 @@ struct Copied {
     size: Bytes,
 }
 
-impl Founded for Machine {
+impl FromScenario for Machine {
     fn of(scenario: &Scenario, _clocks: &Clocks) -> Result<Self, SystemError> {
         for volume in &scenario.volumes {
             let (copies, nodes) = ((volume.m(), volume.n()), volume.nodes.len());
@@ -89,9 +89,10 @@ impl System for Machine {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): Stretch,
+        extent: VolumeExtent,
         operation: u32,
     ) {
+        let VolumeExtent { offset, size } = extent;
         let issue = core.requests[request].issue;
         let Issue { client, volume: file, breadcrumb, workload, .. } = issue;
         let pieces = core.volumes[file as usize].distribution.pieces(offset, size);
@@ -108,9 +109,15 @@ impl System for Machine {
             for which in asked {
                 let copied = Copied { part, op, file, offset, size: piece.stored };
                 let purpose = Purpose::Own(self.copies.insert(copied));
-                let between = (client, partners[usize::from(which)]);
-                let whose = (breadcrumb, workload);
-                let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+                let exchange = Exchange::new(
+                    purpose,
+                    Asks::Application,
+                    client,
+                    partners[usize::from(which)],
+                    data,
+                    breadcrumb,
+                    workload,
+                );
                 let exchange = core.exchanges.insert(exchange);
                 core.send(hosts, exchange);
             }

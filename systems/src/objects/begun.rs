@@ -26,7 +26,8 @@ impl Core {
         &mut self,
         hosts: &mut H,
         request: u32,
-        (op, piece): (Op, &Piece),
+        op: Op,
+        piece: &Piece,
         operation: u32,
     ) -> Begun {
         let Request { issue, issued, .. } = self.requests[request];

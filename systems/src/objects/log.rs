@@ -9,9 +9,9 @@ use super::BLOCK;
 
 /// Maximum number of bytes in one write to the log, unless a single commit is larger. Assumed:
 /// `journal_max_write_bytes` was 10 MB, but `RocksDB` batches of this size do not occur.
-const MOST_WRITTEN: u64 = 4 << 20;
+const MAX_WRITTEN: u64 = 4 << 20;
 /// Bytes of the device that the log uses in a circle, unless the device is small.
-const MOST_LOG: u64 = 1 << 30;
+const MAX_LOG: u64 = 1 << 30;
 
 /// A commit for the log.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +41,13 @@ pub(super) struct Log {
 impl Log {
     /// The log of a device of that capacity; it is at the device's beginning.
     pub(super) fn new(capacity: Bytes) -> Self {
-        let bytes = (capacity.get() / 16).min(MOST_LOG) / BLOCK * BLOCK;
+        let bytes = (capacity.get() / 16).min(MAX_LOG) / BLOCK * BLOCK;
         Self { bytes: bytes.max(BLOCK), at: 0, waiting: Vec::new(), committing: Vec::new() }
     }
 
     /// The log of a device, or of a part of one, that is used for nothing else.
     pub(super) fn alone(capacity: Bytes) -> Self {
-        let bytes = capacity.get().min(MOST_LOG) / BLOCK * BLOCK;
+        let bytes = capacity.get().min(MAX_LOG) / BLOCK * BLOCK;
         Self { bytes: bytes.max(BLOCK), ..Self::new(capacity) }
     }
 
@@ -70,7 +70,7 @@ impl Log {
         let mut count = 0;
         for commit in &self.waiting {
             let more = bytes + commit.data + commit.metadata;
-            if count > 0 && more > MOST_WRITTEN {
+            if count > 0 && more > MAX_WRITTEN {
                 break;
             }
             (bytes, count) = (more, count + 1);

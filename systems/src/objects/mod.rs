@@ -27,7 +27,7 @@ use foretell_scenarios::model::{self, CpuProfile, OpScheduler, Scenario, Threads
 use foretell_units::{Bytes, HostId, Op, SimSpan, VolumeId};
 
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 use crate::request::{Issue, Part};
@@ -45,7 +45,7 @@ pub(crate) use outages::{Mapper, What};
 use pipeline::Pipeline;
 pub(crate) use pool::{Finding, Groups, Piece, Pool, capacities};
 pub use pool::{Shard, Target};
-pub(crate) use store::{Later, Settings};
+pub(crate) use store::{Later, StoreSettings};
 pub use store::{StoreAccess, Stores};
 pub(crate) use task::Task;
 
@@ -144,7 +144,7 @@ pub(crate) struct Objects<R> {
 
 /// The purpose of an exchange with a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Errand {
+pub struct ObjectOp {
     /// The server's task.
     task: u32,
     /// The part of the client's request that waits for the answer, or, marked with [`JOINED`], the write that
@@ -152,7 +152,14 @@ pub struct Errand {
     part: u32,
 }
 
-/// Stands for no part, in an errand between servers.
+/// What servers do with their shards of a piece.
+#[derive(Clone, Copy, Debug)]
+struct ShardOp {
+    op: Op,
+    shard: Shard,
+}
+
+/// Stands for no part, in an operation between servers.
 const NO_PART: u32 = u32::MAX;
 
 impl<R: Rules> Objects<R> {
@@ -223,10 +230,10 @@ impl<R: Rules> Objects<R> {
     }
 
     fn task_of(core: &Core, exchange: u32) -> u32 {
-        let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
+        let Purpose::Object(op) = core.exchanges[exchange].purpose else {
             unreachable!("servers are asked for objects only")
         };
-        errand.task
+        op.task
     }
 
     /// The server in front reads, and asks others to read.
@@ -238,7 +245,8 @@ impl<R: Rules> Objects<R> {
         let front = core.exchanges[exchange].node;
         let first = self.rules.first_read(front, targets.len(), wanted);
         let (targets, needed) = (&targets[first..first + wanted], wanted as u32);
-        self.ask_all(core, hosts, task, (Op::Read, shard), needed, targets);
+        let what = ShardOp { op: Op::Read, shard };
+        self.ask_all(core, hosts, task, what, needed, targets);
     }
 
     /// The server in front writes, and asks others to write.
@@ -250,7 +258,8 @@ impl<R: Rules> Objects<R> {
         let pool = &self.pools[volume as usize];
         let targets = Few::from_slice(pool.targets(piece.object));
         let needed = pool.quorum;
-        self.ask_all(core, hosts, task, (Op::Write, shard), needed, &targets);
+        let what = ShardOp { op: Op::Write, shard };
+        self.ask_all(core, hosts, task, what, needed, &targets);
     }
 
     /// Asks servers to read or write; if the server in front stores, the first target is its own device.
@@ -259,7 +268,7 @@ impl<R: Rules> Objects<R> {
         core: &mut Core,
         hosts: &mut H,
         task: u32,
-        what: (Op, Shard),
+        what: ShardOp,
         needed: u32,
         targets: &[Target],
     ) {
@@ -276,24 +285,25 @@ impl<R: Rules> Objects<R> {
         core: &mut Core,
         hosts: &mut H,
         task: u32,
-        (op, shard): (Op, Shard),
+        what: ShardOp,
         own: bool,
         others: &[(u8, Target)],
     ) -> Few<u32> {
+        let ShardOp { op, shard } = what;
         let front = &mut self.tasks[task];
         front.outstanding = others.len() as u32 + u32::from(own);
         let copy = front.for_others(task, op, shard);
         let disk = front.disk;
         let asked = &core.exchanges[front.exchange];
-        let (host, whose) = (asked.node, (asked.breadcrumb, asked.workload));
+        let Exchange { node: host, breadcrumb, workload, .. } = *asked;
         let mut children = Few::new();
         for &(position, target) in others {
             let id = self.tasks.insert(Task { disk: target.disk, position, ..copy });
             children.push(id);
             let data = if op == Op::Write { shard.size } else { Bytes::ZERO };
-            let purpose = Purpose::Object(Errand { task: id, part: NO_PART });
-            let between = (host, target.host);
-            let exchange = Exchange::new(purpose, Asks::Server, between, data, whose);
+            let purpose = Purpose::Object(ObjectOp { task: id, part: NO_PART });
+            let exchange =
+                Exchange::new(purpose, Asks::Server, host, target.host, data, breadcrumb, workload);
             let exchange = core.exchanges.insert(exchange);
             self.tasks[id].exchange = exchange;
             self.send(core, hosts, exchange, disk);
@@ -489,7 +499,7 @@ impl<R: Rules> Objects<R> {
         let task = &self.tasks[id];
         let asked = &core.exchanges[task.exchange];
         if self.daemons.is_some() {
-            self.start(core, hosts, id, (Place::Op, Next::Encoded), span);
+            self.start(core, hosts, id, Place::Op, Next::Encoded, span);
             return;
         }
         hosts.compute(Work {
@@ -498,8 +508,8 @@ impl<R: Rules> Objects<R> {
             thread: exchange_thread(task.exchange, SERVER),
             breadcrumb: asked.breadcrumb,
             span,
-            labour: Labour::Application,
-            then: Then::Step { exchange: task.exchange },
+            work_kind: WorkKind::Application,
+            then: Continuation::Step { exchange: task.exchange },
         });
     }
 
@@ -516,15 +526,16 @@ impl<R: Rules> Objects<R> {
 }
 
 impl<R: Rules> Objects<R> {
-    /// A client sends a piece to the server in front, for these parts of requests. `errand`: the number that the
+    /// A client sends a piece to the server in front, for these parts of requests. `part`: the number that the
     /// answer reports.
     fn send_piece<H: Hosts>(
         &mut self,
         core: &mut Core,
         hosts: &mut H,
-        (op, piece): (Op, Piece),
+        op: Op,
+        piece: Piece,
         parts: &[u32],
-        errand: u32,
+        part: u32,
     ) {
         let request = core.parts[parts[0]].request;
         let Issue { client, volume, breadcrumb, workload, instance, .. } =
@@ -536,11 +547,10 @@ impl<R: Rules> Objects<R> {
         let shard = pool.shard(&piece);
         let task = self.tasks.insert(Task::in_front(op, volume, piece, shard, target.disk));
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
-        let purpose = Purpose::Object(Errand { task, part: errand });
-        let between = (client_machine, target.host);
-        let whose = (breadcrumb, workload);
+        let purpose = Purpose::Object(ObjectOp { task, part });
         let asks = core.requests[request].asks();
-        let exchange = Exchange::new(purpose, asks, between, data, whose);
+        let exchange =
+            Exchange::new(purpose, asks, client_machine, target.host, data, breadcrumb, workload);
         let exchange = core.exchanges.insert(exchange);
         self.tasks[task].exchange = exchange;
         let mut span = hosts.cpu(client_machine).send.of(core.exchanges[exchange].message());
@@ -559,7 +569,8 @@ impl<R: Rules> Objects<R> {
         &mut self,
         core: &mut Core,
         hosts: &mut H,
-        (op, piece): (Op, Piece),
+        op: Op,
+        piece: Piece,
         part: u32,
     ) {
         let Issue { client, volume, .. } = core.requests[core.parts[part].request].issue;
@@ -568,14 +579,14 @@ impl<R: Rules> Objects<R> {
         if op == Op::Read {
             let before = coalescer.before_read(key, &piece);
             self.send_waiting(core, hosts, key, before);
-            return self.send_piece(core, hosts, (op, piece), &[part], part);
+            return self.send_piece(core, hosts, op, piece, &[part], part);
         }
         let (before, goes) = coalescer.offer(key, &piece, part);
         self.send_waiting(core, hosts, key, before);
         if goes {
             let coalescer = self.coalescer.as_mut().expect("clients join writes");
             let number = coalescer.sends(key, Few::from_slice(&[part]), true);
-            self.send_piece(core, hosts, (op, piece), &[part], number | JOINED);
+            self.send_piece(core, hosts, op, piece, &[part], number | JOINED);
         }
     }
 
@@ -591,7 +602,7 @@ impl<R: Rules> Objects<R> {
             let piece = Piece { object: key.2, start, size: end - start, is_whole: false };
             let coalescer = self.coalescer.as_mut().expect("clients join writes");
             let number = coalescer.sends(key, parts.clone(), false);
-            self.send_piece(core, hosts, (Op::Write, piece), &parts, number | JOINED);
+            self.send_piece(core, hosts, Op::Write, piece, &parts, number | JOINED);
         }
     }
 

@@ -128,7 +128,7 @@ impl Pool {
         cpu: &CpuProfile,
         shard: Bytes,
     ) -> SimSpan {
-        volume.seal_time(cpu, shard * self.encoding.m() as u64)
+        volume.encode_time(cpu, shard * self.encoding.m() as u64)
     }
 
     /// Bytes on each device for `bytes` bytes of the volume.

@@ -76,7 +76,7 @@ impl<R: Rules> Objects<R> {
         let job = self.scrub_job(core, number, Next::Scrubbed, self.rules.scrub_work(size));
         if is_stopped {
             core.scrub_stops(number);
-            return self.leave_op_thread(core, hosts, (job.osd, job.shard), None);
+            return self.leave_op_thread(core, hosts, job.osd, job.shard, None);
         }
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let ready = daemons.go_on(job);

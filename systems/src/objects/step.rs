@@ -4,7 +4,7 @@
 //! transaction goes through the kv thread before it reaches the device.
 
 use foretell_algorithms::node::{FLUSHER, NO_CLIENT};
-use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
+use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
 
 use super::daemon::{CHORE, Following, Job, Next, Place};
 use super::locks::GroupLock;
@@ -12,13 +12,25 @@ use super::pool::Target;
 use super::scheduler::Class;
 use super::task::Task;
 use super::{Objects, Rules};
-use crate::hosts::{Hosts, Labour, Then, Timer, Work};
+use crate::hosts::{Continuation, Hosts, Timer, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread, scrub_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
 
 /// A thread that spins has a core for this long before others get their turn. Assumed: Linux shares cores fairly
 /// among runnable threads, so this is about the length of other steps.
 const SPIN: SimSpan = SimSpan::from_us(50);
+
+/// What a thread of a server computes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Computation {
+    /// The task or chore that it belongs to, and its exchange.
+    pub(super) task: u32,
+    pub(super) exchange: u32,
+    /// The thread, and the step that follows.
+    pub(super) place: Place,
+    pub(super) next: Next,
+    pub(super) span: SimSpan,
+}
 
 impl<R: Rules> Objects<R> {
     /// Starts a job of a task's own server.
@@ -27,23 +39,25 @@ impl<R: Rules> Objects<R> {
         core: &Core,
         hosts: &mut H,
         task: u32,
-        step: (Place, Next),
+        place: Place,
+        next: Next,
         span: SimSpan,
     ) {
         let Task { exchange, disk, .. } = self.tasks[task];
         let host = core.exchanges[exchange].node;
-        self.start_for(core, hosts, (host, disk), (task, exchange), step, span);
+        let computation = Computation { task, exchange, place, next, span };
+        self.start_for(core, hosts, Target { host, disk }, computation);
     }
 
     pub(super) fn start_for<H: Hosts>(
         &mut self,
         core: &Core,
         hosts: &mut H,
-        (host, disk): (HostId, u32),
-        (task, exchange): (u32, u32),
-        (place, next): (Place, Next),
-        span: SimSpan,
+        server: Target,
+        computation: Computation,
     ) {
+        let Computation { task, exchange, place, next, span } = computation;
+        let Target { host, disk } = server;
         let (class, bytes, group) = self.schedule(task, next);
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(host, disk);
@@ -134,7 +148,8 @@ impl<R: Rules> Objects<R> {
         &mut self,
         core: &Core,
         hosts: &mut H,
-        (osd, shard): (u32, u32),
+        osd: u32,
+        shard: u32,
         lock: Option<GroupLock>,
     ) {
         let daemons = self.daemons.as_mut().expect("servers have threads");
@@ -170,8 +185,8 @@ impl<R: Rules> Objects<R> {
             thread,
             breadcrumb,
             span,
-            labour: Labour::Application,
-            then: Then::Daemon { job: id },
+            work_kind: WorkKind::Application,
+            then: Continuation::Daemon { job: id },
         });
         hosts.set_waking(false);
     }
@@ -195,8 +210,9 @@ impl<R: Rules> Objects<R> {
         }
         let sent = &core.exchanges[exchange];
         let (host, span) = (sent.sender(), self.messaging(sent.message()));
-        let step = (Place::Messenger, Next::Send);
-        self.start_for(core, hosts, (host, disk), (u32::MAX, exchange), step, span);
+        let (task, place, next) = (u32::MAX, Place::Messenger, Next::Send);
+        let computation = Computation { task, exchange, place, next, span };
+        self.start_for(core, hosts, Target { host, disk }, computation);
     }
 
     /// A server answers the host that asked it.
@@ -217,7 +233,7 @@ impl<R: Rules> Objects<R> {
         let Some(locks) = self.object_locks.as_mut().filter(|_| task.is_front()) else { return };
         for waiting in locks.give((task.volume, task.piece.object)) {
             if self.daemons.is_some() {
-                self.start(core, hosts, waiting, (Place::Op, Next::Decided), SimSpan::ZERO);
+                self.start(core, hosts, waiting, Place::Op, Next::Decided, SimSpan::ZERO);
             } else {
                 self.begin_task(core, hosts, waiting);
             }
@@ -227,7 +243,7 @@ impl<R: Rules> Objects<R> {
     /// A message has arrived: a messenger thread reads it.
     pub(super) fn arrive<H: Hosts>(&mut self, core: &Core, hosts: &mut H, task: u32) {
         let span = self.messaging(core.exchanges[self.tasks[task].exchange].message());
-        self.start(core, hosts, task, (Place::Messenger, Next::Arrived), span);
+        self.start(core, hosts, task, Place::Messenger, Next::Arrived, span);
     }
 
     /// The answer of another server has arrived, for a task of the server in front.
@@ -243,7 +259,7 @@ impl<R: Rules> Objects<R> {
             return;
         }
         let span = self.messaging(message);
-        self.start(core, hosts, front, (Place::Messenger, Next::Counted), span);
+        self.start(core, hosts, front, Place::Messenger, Next::Counted, span);
     }
 
     /// An op thread prepares the transaction of a server's own copy or shard.
@@ -252,7 +268,7 @@ impl<R: Rules> Objects<R> {
             return;
         }
         let span = self.rules.transaction(&self.tasks[task]);
-        self.start(core, hosts, task, (Place::Op, Next::Prepared), span);
+        self.start(core, hosts, task, Place::Op, Next::Prepared, span);
     }
 
     /// The thread that waited for a task's device is free.
@@ -278,7 +294,7 @@ impl<R: Rules> Objects<R> {
         let daemons = self.daemons.as_mut().expect("servers have threads");
         let osd = daemons.osd(server.host, server.disk);
         let shard = group % daemons.shards();
-        self.leave_op_thread(core, hosts, (osd, shard), lock);
+        self.leave_op_thread(core, hosts, osd, shard, lock);
     }
 
     /// A server's device has finished an access of a task.
@@ -310,7 +326,7 @@ impl<R: Rules> Objects<R> {
         daemons.release(osd, bytes.get());
         while let Some(job) = self.daemons.as_mut().and_then(|all| all.admit_held(osd)) {
             self.admitted(core, hosts, &job);
-            self.leave_op_thread(core, hosts, (osd, job.shard), job.lock);
+            self.leave_op_thread(core, hosts, osd, job.shard, job.lock);
         }
     }
 
@@ -326,7 +342,7 @@ impl<R: Rules> Objects<R> {
         }
         if !std::mem::take(&mut self.holds) || job.place != Place::Op {
             if job.place == Place::Op {
-                return self.leave_op_thread(core, hosts, (job.osd, job.shard), job.lock);
+                return self.leave_op_thread(core, hosts, job.osd, job.shard, job.lock);
             }
             let daemons = self.daemons.as_mut().expect("servers have threads");
             let next = daemons.leave_thread(job.osd, job.place);
@@ -347,9 +363,9 @@ impl<R: Rules> Objects<R> {
                 }
                 stopped
             }
-            Next::Send => self.comes_to_nothing(core, exchange, Then::Sent { exchange }),
+            Next::Send => self.comes_to_nothing(core, exchange, Continuation::Sent { exchange }),
             Next::ChoreArrived | Next::ChoreDecided => {
-                self.comes_to_nothing(core, exchange, Then::Taken { exchange })
+                self.comes_to_nothing(core, exchange, Continuation::Taken { exchange })
             }
             _ => self.tasks[job.task].is_dead || self.has_stopped(job.osd),
         }
@@ -394,7 +410,7 @@ impl<R: Rules> Objects<R> {
         if task.op == Op::Write {
             span = span.saturating_sub(self.rules.transaction(&task));
         }
-        self.start(core, hosts, id, (Place::Op, Next::Decided), span);
+        self.start(core, hosts, id, Place::Op, Next::Decided, span);
     }
 
     /// A transaction waits for the kv thread.
@@ -488,7 +504,7 @@ impl<R: Rules> Objects<R> {
         for task in round {
             if task & CHORE != 0 {
                 let (exchange, bytes) = (self.exchange_of(task), self.chore_bytes(task & !CHORE));
-                if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+                if self.comes_to_nothing(core, exchange, Continuation::Taken { exchange }) {
                     dropped.push(bytes);
                 } else {
                     self.chore_device(core, hosts, task & !CHORE, Op::Write);

@@ -21,7 +21,7 @@
 use foretell_algorithms::cache::{AnyPolicy, Pages, Policy};
 use foretell_algorithms::mix;
 use foretell_algorithms::node::{
-    DiskOperation, FLUSHER, HitCounts, Machine, NO_CLIENT, Note, Stretch,
+    DiskOperation, FLUSHER, FileExtent, HitCounts, Machine, NO_CLIENT, Note,
 };
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Storage;
@@ -33,7 +33,7 @@ use crate::scrub::ScrubAccess;
 
 /// Settings of all stores of a cluster.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct StoreSettings {
     /// Writes shorter than this go into the log as a whole.
     pub(crate) log_below: Bytes,
     pub(crate) metadata: u64,
@@ -94,7 +94,7 @@ pub struct StoreAccess {
 /// The stores of a node.
 #[derive(Clone, Debug)]
 pub struct Stores {
-    settings: Settings,
+    settings: StoreSettings,
     page: u64,
     devices: Vec<Store>,
     operations: Slab<Operation>,
@@ -185,7 +185,7 @@ struct HeldReads {
 impl Stores {
     /// The stores of a node whose cache lacks `reserved` bytes; `clocks`: the source of the phases of their clocks.
     pub(crate) fn new(
-        settings: Settings,
+        settings: StoreSettings,
         storage: &Storage,
         reserved: Bytes,
         clocks: &Owner,
@@ -278,7 +278,7 @@ impl Stores {
             match (from, missing) {
                 (None, true) => from = Some(number),
                 (Some(begin), false) => {
-                    reads.push(self.fetch(machine, access, (begin, number), first));
+                    reads.push(self.fetch(machine, access, begin, number, first));
                     from = None;
                 }
                 _ => {}
@@ -287,7 +287,7 @@ impl Stores {
         self.hits.add(access.workload, last - first, hits);
         if hits > 0 {
             let (file, offset, size) = (access.file, access.shard.key.get(), (hits * page) as u32);
-            let note = Note::ReadHit(Stretch { file, offset, size });
+            let note = Note::ReadHit(FileExtent { file, offset, size });
             machine.note(access.thread, access.breadcrumb, note);
         }
         let waits = reads.len() as u32;
@@ -310,8 +310,8 @@ impl Stores {
         let left = u64::from(self.held_reads[held].left);
         let blocks = self.devices[access.disk as usize].table_bytes() / BLOCK;
         let at = mix(access.shard.key.get() ^ left) % blocks.max(1) * BLOCK;
-        let place = (Bytes(at), Bytes(BLOCK));
-        let what = self.place_in_tables(access.disk, place, Op::Read, access.into());
+        let (address, size) = (Bytes(at), Bytes(BLOCK));
+        let what = self.place_in_tables(access.disk, address, size, Op::Read, access.into());
         let what = DiskOperation { reader: access.reader, ..what };
         self.start(machine, access.disk, what, Purpose::LookUp { held });
     }
@@ -320,7 +320,8 @@ impl Stores {
     fn looked_up(
         &mut self,
         machine: &mut impl Machine,
-        (store, what): (u32, DiskOperation),
+        store: u32,
+        what: DiskOperation,
         held: u32,
         ready: &mut Vec<u32>,
     ) {
@@ -330,7 +331,7 @@ impl Stores {
             let at = mix(what.lbn.0 ^ u64::from(held)) % blocks.max(1) * BLOCK;
             let whose =
                 Whose { breadcrumb: what.breadcrumb, workload: what.workload, thread: what.thread };
-            let next = self.place_in_tables(store, (Bytes(at), Bytes(BLOCK)), Op::Read, whose);
+            let next = self.place_in_tables(store, Bytes(at), Bytes(BLOCK), Op::Read, whose);
             let next = DiskOperation { reader: what.reader, ..next };
             return self.start(machine, store, next, Purpose::LookUp { held });
         }
@@ -348,25 +349,26 @@ impl Stores {
         &mut self,
         machine: &mut impl Machine,
         access: &StoreAccess,
-        (from, to): (u64, u64),
+        from: u64,
+        to: u64,
         first: u64,
     ) -> DiskOperation {
         let page = self.page;
         let bytes = (to - from) * page;
         let (file, offset, size) = (access.file, from * page, bytes as u32);
-        let note = Note::ReadMiss(Stretch { file, offset, size });
+        let note = Note::ReadMiss(FileExtent { file, offset, size });
         machine.note(access.thread, access.breadcrumb, note);
         let begin = access.shard.address.get() / page * page + (from - first) * page;
         DiskOperation {
             reader: access.reader,
-            ..self.place(access.disk, (Bytes(begin), Bytes(bytes)), Op::Read, access.into())
+            ..self.place(access.disk, Bytes(begin), Bytes(bytes), Op::Read, access.into())
         }
     }
 
     fn write(&mut self, machine: &mut impl Machine, access: &StoreAccess) {
         let Shard { address, key, size } = access.shard;
         let (file, offset) = (access.file, key.get());
-        let note = Note::Write(Stretch { file, offset, size: size.get() as u32 });
+        let note = Note::Write(FileExtent { file, offset, size: size.get() as u32 });
         machine.note(access.thread, access.breadcrumb, note);
         if access.in_tables {
             let commit = Commit {
@@ -401,7 +403,7 @@ impl Stores {
         if in_log {
             self.commit(machine, access.disk, commit);
         } else {
-            let what = self.place(access.disk, (address, size), Op::Write, access.into());
+            let what = self.place(access.disk, address, size, Op::Write, access.into());
             self.start(machine, access.disk, what, Purpose::Data(commit));
         }
     }
@@ -453,19 +455,13 @@ impl Stores {
         let due = std::mem::take(&mut self.devices[disk as usize].due);
         for Due { address, bytes, breadcrumb, workload } in due {
             let whose = Whose { breadcrumb, workload, thread: FLUSHER };
-            let what = self.place(disk, (address, bytes), Op::Write, whose);
+            let what = self.place(disk, address, bytes, Op::Write, whose);
             self.start(machine, disk, what, Purpose::Later);
         }
     }
 
     /// The place of data on a device: after the log, in whole blocks.
-    fn place(
-        &self,
-        disk: u32,
-        (address, size): (Bytes, Bytes),
-        op: Op,
-        whose: Whose,
-    ) -> DiskOperation {
+    fn place(&self, disk: u32, address: Bytes, size: Bytes, op: Op, whose: Whose) -> DiskOperation {
         let store = &self.devices[disk as usize];
         let (begin, end) = (address.get() / BLOCK * BLOCK, (address + size).get());
         let bytes = end.next_multiple_of(BLOCK) - begin;
@@ -489,16 +485,16 @@ impl Stores {
     fn place_in_tables(
         &self,
         disk: u32,
-        place: (Bytes, Bytes),
+        address: Bytes,
+        size: Bytes,
         op: Op,
         whose: Whose,
     ) -> DiskOperation {
         let Some(Region { device, begin, bytes }) = self.devices[disk as usize].tables else {
-            return self.place(disk, place, op, whose);
+            return self.place(disk, address, size, op, whose);
         };
-        let (at, size) = place;
         let room = bytes.saturating_sub(size.get()) / BLOCK * BLOCK;
-        let within = at.get() / BLOCK * BLOCK % room.max(BLOCK);
+        let within = address.get() / BLOCK * BLOCK % room.max(BLOCK);
         DiskOperation {
             disk: device,
             lbn: Sectors::covering(Bytes(begin + within)),
@@ -527,7 +523,7 @@ impl Stores {
         let ScrubAccess { leg, disk, begin, size, .. } = *access;
         let (breadcrumb, workload) = (Breadcrumb::NONE, NO_CLIENT);
         let whose = Whose { breadcrumb, workload, thread: access.thread };
-        let place = self.place(disk, (begin, size), Op::Read, whose);
+        let place = self.place(disk, begin, size, Op::Read, whose);
         let what = DiskOperation { lbn: place.lbn, size: place.size, ..access.operation(begin) };
         self.start(machine, disk, what, Purpose::Read { leg });
     }
@@ -567,7 +563,7 @@ impl Stores {
                 self.go_on(machine, disk);
             }
             Purpose::Merge => {}
-            Purpose::LookUp { held } => self.looked_up(machine, (disk, what), held, ready),
+            Purpose::LookUp { held } => self.looked_up(machine, disk, what, held, ready),
         }
     }
 
@@ -612,8 +608,8 @@ impl Stores {
             store.merge -= MERGE_OPERATION;
             let at = store.merge_at;
             store.merge_at += MERGE_OPERATION;
-            let place = (Bytes(at), Bytes(MERGE_OPERATION));
-            let what = self.place_in_tables(disk, place, Op::Write, whose);
+            let (address, size) = (Bytes(at), Bytes(MERGE_OPERATION));
+            let what = self.place_in_tables(disk, address, size, Op::Write, whose);
             self.start(machine, disk, what, Purpose::Merge);
         }
     }

@@ -4,16 +4,16 @@ use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan};
 
 use super::coalesce::JOINED;
-use super::{Errand, NO_PART, Objects, Pool, Rules, Shard, StoreAccess, Target};
+use super::{NO_PART, ObjectOp, Objects, Pool, Rules, Shard, StoreAccess, Target};
 use crate::exchange::Purpose;
 use crate::failures::{Home, Recovery, Unit};
-use crate::hosts::{Hosts, Then};
+use crate::hosts::{Continuation, Hosts};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part};
 use crate::scrub::Places;
 use crate::store::Access;
-use crate::system::{Stretch, System, SystemError};
+use crate::system::{System, SystemError, VolumeExtent};
 
 impl<R: Rules> System for Objects<R> {
     fn begin<H: Hosts>(&self, hosts: &mut H) {
@@ -26,14 +26,15 @@ impl<R: Rules> System for Objects<R> {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): Stretch,
+        extent: VolumeExtent,
         operation: u32,
     ) {
+        let VolumeExtent { offset, size } = extent;
         let Issue { volume, whole, .. } = core.requests[request].issue;
         let pieces = self.pools[volume as usize].pieces(offset, size, whole);
         for piece in pieces {
             if self.outages.is_some() {
-                self.begin_op(core, hosts, request, (op, piece), operation);
+                self.begin_op(core, hosts, request, op, piece, operation);
                 continue;
             }
             let part = core.begin_part(Part {
@@ -47,9 +48,9 @@ impl<R: Rules> System for Objects<R> {
             // librbd joins writes, and gateways do not use it
             let joins = !whole && core.requests[request].is_of_client();
             if self.coalescer.is_some() && joins {
-                self.send_joined(core, hosts, (op, piece), part);
+                self.send_joined(core, hosts, op, piece, part);
             } else {
-                self.send_piece(core, hosts, (op, piece), &[part], part);
+                self.send_piece(core, hosts, op, piece, &[part], part);
             }
         }
     }
@@ -63,7 +64,7 @@ impl<R: Rules> System for Objects<R> {
             let (receiving, copying) = cpu.receiving(carried);
             return (receiving + self.chore_work(core, cpu, duty), copying);
         }
-        let Purpose::Object(Errand { task, .. }) = core.exchanges[exchange].purpose else {
+        let Purpose::Object(ObjectOp { task, .. }) = core.exchanges[exchange].purpose else {
             return (SimSpan::ZERO, SimSpan::ZERO);
         };
         let task = &self.tasks[task];
@@ -108,7 +109,7 @@ impl<R: Rules> System for Objects<R> {
         if self.daemons.is_some() {
             self.task_stored(core, hosts, task);
         }
-        if self.comes_to_nothing(core, exchange, Then::Taken { exchange }) {
+        if self.comes_to_nothing(core, exchange, Continuation::Taken { exchange }) {
             return;
         }
         self.note_device(core, hosts, task);
@@ -136,7 +137,7 @@ impl<R: Rules> System for Objects<R> {
             let answered = core.exchanges.remove(exchange);
             (answered.purpose, answered.message())
         };
-        let Purpose::Object(Errand { task, part }) = purpose else {
+        let Purpose::Object(ObjectOp { task, part }) = purpose else {
             unreachable!("reports are not answered")
         };
         if part != NO_PART && part & JOINED != 0 {
@@ -213,7 +214,7 @@ impl<R: Rules> System for Objects<R> {
         self.unit_moves(core, hosts, what, joins);
     }
 
-    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Then) -> bool {
+    fn swallows(&mut self, core: &mut Core, exchange: u32, then: Continuation) -> bool {
         self.comes_to_nothing(core, exchange, then)
     }
 

@@ -21,7 +21,7 @@ use foretell_scenarios::model::{Scenario, Scrub};
 use foretell_units::{Breadcrumb, Bytes, Op, Sectors, SimSpan, SimTime, Thread};
 
 use crate::failures::Unit;
-use crate::hosts::{Hosts, Labour, Then, Timer, Work};
+use crate::hosts::{Continuation, Hosts, Timer, Work, WorkKind};
 use crate::objects::Target;
 use crate::process::scrub_thread;
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
@@ -177,8 +177,8 @@ impl Core {
             thread: scrub_thread(number),
             breadcrumb: Breadcrumb::NONE,
             span,
-            labour: Labour::Application,
-            then: Then::Scrubbed { scrubber: number },
+            work_kind: WorkKind::Application,
+            then: Continuation::Scrubbed { scrubber: number },
         });
     }
 

@@ -9,7 +9,7 @@ use super::cluster::Cluster;
 use super::ledger::Osd;
 use super::outages::Wait;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::Core;
 
@@ -48,20 +48,33 @@ pub(super) struct Call {
     pub(super) refused: bool,
 }
 
+/// A call that begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewCall {
+    pub(super) role: Role,
+    /// The number of the client's operation, or of the replicator's job.
+    pub(super) of: u32,
+    /// The server that is asked; meaningless for a proxy.
+    pub(super) osd: Osd,
+    /// The hosts that ask and are asked.
+    pub(super) from: HostId,
+    pub(super) to: HostId,
+    /// Bytes of data that its message carries.
+    pub(super) data: Bytes,
+    /// The request that it belongs to, and the workload of that.
+    pub(super) breadcrumb: Breadcrumb,
+    pub(super) workload: u32,
+}
+
 impl Cluster {
-    /// Begins a call whose message carries `data`. Nothing is sent yet.
-    pub(super) fn call<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &H,
-        (role, of, osd): (Role, u32, Osd),
-        (between, data): ((HostId, HostId), Bytes),
-        whose: (Breadcrumb, u32),
-    ) -> u32 {
+    /// Begins a call. Nothing is sent yet.
+    pub(super) fn call<H: Hosts>(&mut self, core: &mut Core, hosts: &H, new: NewCall) -> u32 {
+        let NewCall { role, of, osd, from, to, data, breadcrumb, workload } = new;
         let out = self.out();
         let number = out.calls.new_number();
         let asks = if role == Role::Client { Asks::Application } else { Asks::Server };
-        let exchange = Exchange::new(Purpose::Own(number), asks, between, data, whose);
+        let exchange =
+            Exchange::new(Purpose::Own(number), asks, from, to, data, breadcrumb, workload);
         let exchange = core.exchanges.insert(exchange);
         let began = hosts.now();
         out.calls
@@ -103,8 +116,8 @@ impl Cluster {
             thread: exchange_thread(exchange, SERVER),
             breadcrumb: asked.breadcrumb,
             span,
-            labour: Labour::Application,
-            then: Then::Step { exchange },
+            work_kind: WorkKind::Application,
+            then: Continuation::Step { exchange },
         });
     }
 
@@ -116,12 +129,7 @@ impl Cluster {
     }
 
     /// The caller no longer waits for a call.
-    pub(super) fn hang_up<H: Hosts>(
-        &mut self,
-        core: &mut Core,
-        hosts: &mut H,
-        number: u32,
-    ) -> Call {
+    pub(super) fn cancel<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, number: u32) -> Call {
         let call = self.out().calls.all.remove(&number).expect("it is outstanding");
         core.abandon(hosts, call.exchange);
         call

@@ -14,7 +14,7 @@ use crate::protocol::{Clocks, Core};
 use crate::request::Issue;
 use crate::scrub::Places;
 use crate::store::Access;
-use crate::system::{Stretch, System, SystemError};
+use crate::system::{System, SystemError, VolumeExtent};
 
 /// Proxies and object servers.
 pub(crate) struct Cluster {
@@ -41,15 +41,15 @@ impl System for Cluster {
         hosts: &mut H,
         request: u32,
         op: Op,
-        stretch: Stretch,
+        extent: VolumeExtent,
         operation: u32,
     ) {
         if self.outages.is_none() {
-            return self.plain.send_range(core, hosts, request, op, stretch, operation);
+            return self.plain.send_range(core, hosts, request, op, extent, operation);
         }
         let Issue { volume, whole, .. } = core.requests[request].issue;
-        for piece in self.plain.pools()[volume as usize].pieces(stretch.0, stretch.1, whole) {
-            self.begin_op(core, hosts, request, (op, piece), operation);
+        for piece in self.plain.pools()[volume as usize].pieces(extent.offset, extent.size, whole) {
+            self.begin_op(core, hosts, request, op, piece, operation);
         }
     }
 

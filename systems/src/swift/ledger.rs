@@ -237,7 +237,8 @@ impl Ledger {
     pub(super) fn redirect(
         &mut self,
         number: usize,
-        (primaries, wanted): (Few<Osd>, Few<Osd>),
+        primaries: Few<Osd>,
+        wanted: Few<Osd>,
         cause: Cause,
         is_empty: bool,
     ) {
@@ -281,7 +282,8 @@ impl Ledger {
     pub(super) fn moved(
         &mut self,
         number: usize,
-        (from, to): (Osd, Osd),
+        from: Osd,
+        to: Osd,
         blocks: Range<u64>,
         until: u64,
     ) {
@@ -609,15 +611,15 @@ mod tests {
         let mut ledger = ledger();
         let cause = (HostId(2), Kind::Rebalance);
         let now = || Few::from_slice(&[0, 1, 5]);
-        ledger.redirect(0, (now(), now()), cause, false);
+        ledger.redirect(0, now(), now(), cause, false);
         assert_eq!((ledger.moves(cause), ledger.move_to(0, 5)), (1, Some(cause)));
         assert_eq!(ledger.holders(0).as_slice(), [0, 1, 2]);
-        ledger.moved(0, (0, 5), 0..8, 8);
+        ledger.moved(0, 0, 5, 0..8, 8);
         assert!(ledger.has(0, 0..8, 5) && !ledger.has(0, 7..9, 5) && ledger.has(0, 7..9, 2));
         // meanwhile a write reaches the new servers: it stays listed while the old one has an older version
         write(&mut ledger, 4, &[0, 1, 5]);
         assert_eq!(ledger.drop_stray(0, 2), (vec![], false));
-        ledger.moved(0, (0, 5), 8..16, ALL);
+        ledger.moved(0, 0, 5, 8..16, ALL);
         assert_eq!((ledger.moves(cause), ledger.move_to(0, 5)), (0, None));
         let known = ledger.known(0, 0..100);
         assert!(ledger.is_stale(0, 2, &known) && !ledger.is_stale(0, 5, &known));
@@ -630,12 +632,12 @@ mod tests {
     fn a_disk_that_returns_gets_what_it_missed_and_its_handoff_drops_everything() {
         let mut ledger = ledger();
         let (rebuild, all) = ((HostId(2), Kind::Rebuild), || Few::from_slice(&[0, 1, 2]));
-        ledger.redirect(0, (all(), Few::from_slice(&[0, 1, 5])), rebuild, false);
-        ledger.moved(0, (0, 5), 0..16, ALL);
+        ledger.redirect(0, all(), Few::from_slice(&[0, 1, 5]), rebuild, false);
+        ledger.moved(0, 0, 5, 0..16, ALL);
         assert!(ledger.differing().is_empty(), "the handoff stands in for the disk");
         write(&mut ledger, 4, &[0, 1, 5]);
         assert_eq!(ledger.lacks(2), 0);
-        ledger.redirect(0, (all(), all()), (HostId(2), Kind::CatchUp), false);
+        ledger.redirect(0, all(), all(), (HostId(2), Kind::CatchUp), false);
         assert_eq!((ledger.lacks(2), ledger.all_to_send(0, 5, 2)), (1, vec![7]));
         ledger.stored(0, 7..8, 2, 4);
         assert_eq!(ledger.drop_stray(0, 5), (vec![7], true));

@@ -28,9 +28,11 @@ use foretell_units::{Bytes, HostId, Op, SimSpan, Stream, VolumeId};
 
 use crate::ceph::BLUESTORE;
 use crate::devices::Down;
-use crate::objects::{Finding, Groups, Objects, Pool, Rules, Settings, Target, Task, capacities};
+use crate::objects::{
+    Finding, Groups, Objects, Pool, Rules, StoreSettings, Target, Task, capacities,
+};
 use crate::protocol::Clocks;
-use crate::system::{Founded, SystemError};
+use crate::system::{FromScenario, SystemError};
 use crate::volume::Volume;
 
 use cluster::Cluster;
@@ -92,8 +94,8 @@ impl Swift {
     }
 
     /// Settings for how its stores write: nothing is deferred.
-    fn store(swift: &model::Swift) -> Settings {
-        Settings {
+    fn store(swift: &model::Swift) -> StoreSettings {
+        StoreSettings {
             log_below: Bytes::ZERO,
             metadata: swift.metadata.get(),
             cache_writes: false,
@@ -125,7 +127,7 @@ impl VolumeRing {
 /// The type in the table of systems.
 pub(crate) type Machine = Box<Cluster>;
 
-impl Founded for Machine {
+impl FromScenario for Machine {
     fn of(scenario: &Scenario, clocks: &Clocks) -> Result<Self, SystemError> {
         let rules = Swift::new(scenario, settings(&scenario.system), clocks);
         Ok(Box::new(Cluster::new(Objects::new(scenario, rules)?)))
@@ -159,7 +161,7 @@ impl Founded for Machine {
         Some(Down { hosts: least(&host), devices: least(&device) })
     }
 
-    fn object_store(system: &model::System) -> Option<Settings> {
+    fn object_store(system: &model::System) -> Option<StoreSettings> {
         Some(Swift::store(settings(system)))
     }
 }

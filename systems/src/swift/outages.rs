@@ -178,9 +178,12 @@ impl Outages {
     /// at the beginning; that of another server has any.
     pub(super) fn copies(
         &self,
-        (partition, osd): (usize, Osd),
-        (request, version): (u32, u64),
-        (first_block, blocks): (u64, u64),
+        partition: usize,
+        osd: Osd,
+        request: u32,
+        version: u64,
+        first_block: u64,
+        blocks: u64,
     ) -> Fragments {
         let first = &self.ledger.partitions[partition].first;
         let position = first.iter().position(|other| *other == osd);
@@ -365,7 +368,7 @@ impl Cluster {
         match what {
             Wait::Connect { op, osd } => self.not_connected(core, hosts, op, osd),
             Wait::Answer { call } if self.out().calls.all.contains_key(&call) => {
-                let call = self.hang_up(core, hosts, call);
+                let call = self.cancel(core, hosts, call);
                 match call.role {
                     Role::Client => unreachable!("proxies do not fail"),
                     Role::Proxy | Role::Version => {

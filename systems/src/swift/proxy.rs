@@ -29,7 +29,7 @@ use std::ops::Range;
 use foretell_scenarios::model::CpuProfile;
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
-use super::call::{Call, Role};
+use super::call::{Call, NewCall, Role};
 use super::cluster::Cluster;
 use super::ledger::{Known, Osd};
 use super::outages::Wait;
@@ -55,7 +55,8 @@ pub(super) struct ClientOp {
     op: Op,
     version: u64,
     proxy: HostId,
-    whose: (Breadcrumb, u32),
+    breadcrumb: Breadcrumb,
+    workload: u32,
     deadline: SimTime,
     /// The exchange with its client, until that has the answer.
     client: Option<u32>,
@@ -102,13 +103,14 @@ impl Cluster {
         core: &mut Core,
         hosts: &mut H,
         request: u32,
-        (op, piece): (Op, Piece),
+        op: Op,
+        piece: Piece,
         operation: u32,
     ) {
         let Issue { volume, client, breadcrumb, workload, instance, .. } =
             core.requests[request].issue;
         let Begun { part, blocks, deadline } =
-            core.begin_piece(hosts, request, (op, &piece), operation);
+            core.begin_piece(hosts, request, op, &piece, operation);
         let pool = &self.plain.pools()[volume as usize];
         let (group, shard, copies) =
             (pool.group(piece.object), pool.shard(&piece), pool.encoding.n() as u32);
@@ -140,7 +142,8 @@ impl Cluster {
             op,
             version: out.version,
             proxy: target.host,
-            whose: (breadcrumb, workload),
+            breadcrumb,
+            workload,
             deadline,
             client: None,
             primaries: out.ledger.partitions[partition].primaries.clone(),
@@ -162,9 +165,17 @@ impl Cluster {
         out.parts.insert(part, id);
         let client_machine = core.machines[client.index()];
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
-        let between = (client_machine, target.host);
-        let whose = (breadcrumb, workload);
-        let call = self.call(core, hosts, (Role::Client, id, 0), (between, data), whose);
+        let begun = NewCall {
+            role: Role::Client,
+            of: id,
+            osd: 0,
+            from: client_machine,
+            to: target.host,
+            data,
+            breadcrumb,
+            workload,
+        };
+        let call = self.call(core, hosts, begun);
         let exchange = self.out().calls.all[&call].exchange;
         self.op(id).client = Some(exchange);
         hosts.note_part(&core.requests[request], op, target.host, 1);
@@ -268,7 +279,7 @@ impl Cluster {
             Some(osd) if self.is_unreachable(core, osd) => {
                 self.begin_connecting(core, hosts, id, osd);
             }
-            Some(osd) => self.ask_server(core, hosts, id, (role, osd)),
+            Some(osd) => self.ask_server(core, hosts, id, role, osd),
         }
     }
 
@@ -334,7 +345,7 @@ impl Cluster {
             }
             Some(osd) if self.out().unmounted.contains_key(&osd) => {
                 self.op(id).connecting += 1;
-                self.ask_server(core, hosts, id, (Role::Connect, osd));
+                self.ask_server(core, hosts, id, Role::Connect, osd);
             }
             Some(osd) => self.op(id).connected.push(osd),
         }
@@ -379,7 +390,7 @@ impl Cluster {
         }
         self.op(id).outstanding = servers.len() as u32;
         for osd in servers {
-            self.ask_server(core, hosts, id, (Role::Proxy, osd));
+            self.ask_server(core, hosts, id, Role::Proxy, osd);
         }
     }
 
@@ -389,14 +400,16 @@ impl Cluster {
         core: &mut Core,
         hosts: &mut H,
         id: u32,
-        (role, osd): (Role, Osd),
+        role: Role,
+        osd: Osd,
     ) {
         let op = self.op(id);
-        let (proxy, whose) = (op.proxy, op.whose);
+        let (from, breadcrumb, workload) = (op.proxy, op.breadcrumb, op.workload);
         let has_data = op.op == Op::Write && role == Role::Proxy;
         let data = if has_data { op.shard.size } else { Bytes::ZERO };
-        let between = (proxy, self.out().host(osd));
-        let call = self.call(core, hosts, (role, id, osd), (between, data), whose);
+        let to = self.out().host(osd);
+        let begun = NewCall { role, of: id, osd, from, to, data, breadcrumb, workload };
+        let call = self.call(core, hosts, begun);
         core.send(hosts, self.out().calls.all[&call].exchange);
         if self.is_unreachable(core, osd) {
             // it has gone down while other connections were made
@@ -446,9 +459,10 @@ impl Cluster {
         op.source = osd;
         op.is_stale = out.ledger.is_stale(op.partition, osd, &op.known);
         if op.part.is_some() && hosts.has_payload() {
-            let (place, range) = ((op.partition, osd), op.block_range());
+            let (partition, (first, blocks)) = (op.partition, op.block_range());
             let (request, is_stale) = (op.request, op.is_stale);
-            hosts.payload_found(out.copies(place, (request, 0), range), is_stale);
+            let copies = out.copies(partition, osd, request, 0, first, blocks);
+            hosts.payload_found(copies, is_stale);
         }
     }
 
@@ -459,10 +473,10 @@ impl Cluster {
         let op = out.ops.all.get_mut(&of).expect("it goes on");
         if op.op == Op::Write {
             let (partition, blocks, range) = (op.partition, op.blocks.clone(), op.block_range());
-            let (version, number) = (op.version, op.whose.0.0);
+            let (version, number) = (op.version, op.breadcrumb.0);
             out.ledger.stored(partition, blocks, osd, version);
             if hosts.has_payload() {
-                let copies = out.copies((partition, osd), (0, number), range);
+                let copies = out.copies(partition, osd, 0, number, range.0, range.1);
                 hosts.payload_stored(copies, &mut Vec::new());
             }
             self.note_health(core, hosts.now());
@@ -518,7 +532,7 @@ impl Cluster {
         let ClientOp { outstanding, written, answer, partition, .. } = *self.op(id);
         if outstanding == 0 {
             let op = self.op(id);
-            let (blocks, range, number) = (op.blocks.clone(), op.block_range(), op.whose.0.0);
+            let (blocks, range, number) = (op.blocks.clone(), op.block_range(), op.breadcrumb.0);
             self.out().ledger.end_write(partition, blocks);
             if hosts.has_payload() {
                 hosts.payload_settled(volume, number, range.0, range.1);
@@ -562,7 +576,7 @@ impl Cluster {
                 Op::Write => {
                     out.ledger.acknowledged(partition, blocks, op.version);
                     if hosts.has_payload() {
-                        let (volume, number) = (op.volume, op.whose.0.0);
+                        let (volume, number) = (op.volume, op.breadcrumb.0);
                         hosts.payload_complete(volume, number, range.0, range.1);
                     }
                 }
@@ -570,7 +584,9 @@ impl Cluster {
                     let (source, is_stale) = (op.source, op.is_stale);
                     core.failed().stale_reads += u64::from(is_stale);
                     if hosts.has_payload() {
-                        hosts.payload_taken(out.copies((partition, source), (request, 0), range));
+                        hosts.payload_taken(
+                            out.copies(partition, source, request, 0, range.0, range.1),
+                        );
                     }
                 }
             }

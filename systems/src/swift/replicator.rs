@@ -23,7 +23,7 @@ use foretell_algorithms::node::NO_CLIENT;
 use foretell_scenarios::model::CpuProfile;
 use foretell_units::{Beat, Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime};
 
-use super::call::{Call, Role};
+use super::call::{Call, NewCall, Role};
 use super::cluster::Cluster;
 use super::ledger::{ALL, Cause, Osd};
 use super::outages::Wait;
@@ -36,9 +36,6 @@ use crate::store::Access;
 
 /// Size of the answer to a comparison. Assumed: hashes of some hundred directories of a partition.
 const HASHES: Bytes = Bytes::kib(4);
-
-/// Nobody's messages.
-const OF_NO_CLIENT: (Breadcrumb, u32) = (Breadcrumb::NONE, NO_CLIENT);
 
 /// The replicator of a host.
 pub(super) struct Replicator {
@@ -211,7 +208,7 @@ impl Cluster {
             if self.out().sending.contains(&(partition, to)) {
                 continue;
             }
-            self.ask(core, hosts, id, (Role::Compare, to), Bytes::ZERO);
+            self.ask(core, hosts, id, Role::Compare, to, Bytes::ZERO);
             return true;
         }
     }
@@ -222,11 +219,14 @@ impl Cluster {
         core: &mut Core,
         hosts: &mut H,
         id: u32,
-        (role, osd): (Role, Osd),
+        role: Role,
+        osd: Osd,
         data: Bytes,
     ) {
-        let between = (self.job(id).host, self.out().host(osd));
-        let call = self.call(core, hosts, (role, id, osd), (between, data), OF_NO_CLIENT);
+        let (from, to) = (self.job(id).host, self.out().host(osd));
+        let (breadcrumb, workload) = (Breadcrumb::NONE, NO_CLIENT);
+        let begun = NewCall { role, of: id, osd, from, to, data, breadcrumb, workload };
+        let call = self.call(core, hosts, begun);
         self.job(id).call = Some(call);
         let exchange = self.out().calls.all[&call].exchange;
         if role == Role::Read {
@@ -261,9 +261,9 @@ impl Cluster {
                 let objects = self.objects_of(partition).iter();
                 dropped = objects.map(|first| (*first, each)).collect();
             }
-            for blocks in dropped {
+            for (first, blocks) in dropped {
                 let out = self.out();
-                hosts.payload_dropped(out.copies((partition, from), (0, 0), blocks));
+                hosts.payload_dropped(out.copies(partition, from, 0, 0, first, blocks));
             }
         }
         self.replicator(host).active -= 1;
@@ -321,7 +321,8 @@ impl Cluster {
 
     /// The recovery with this cause. As long as nothing else has happened to its unit, it is the same one: a server that
     /// has returned misses writes again and again while proxies avoid it.
-    fn recovery(&mut self, core: &mut Core, now: SimTime, (unit, kind): Cause) -> usize {
+    fn recovery(&mut self, core: &mut Core, now: SimTime, cause: Cause) -> usize {
+        let (unit, kind) = cause;
         let since = self.out().happened.get(&unit).copied().unwrap_or(SimTime::ZERO);
         let all = &mut core.failed().recoveries.all;
         let is_it = |one: &Recovery| one.host == unit && one.kind == kind && one.began >= since;
@@ -330,7 +331,7 @@ impl Cluster {
                 all[found].ended = None;
                 found
             }
-            None => core.failed().recoveries.of((unit, kind), now),
+            None => core.failed().recoveries.of(cause, now),
         }
     }
 
@@ -353,7 +354,7 @@ impl Cluster {
         }
         job.at_hand = first..end;
         job.versions.clear();
-        self.ask(core, hosts, id, (Role::Read, from), Bytes::ZERO);
+        self.ask(core, hosts, id, Role::Read, from, Bytes::ZERO);
     }
 
     /// A replicator reads the next object of a partition that the other server is to have as a whole.
@@ -375,7 +376,7 @@ impl Cluster {
         let job = self.job(id);
         (job.at_hand, job.moves) = (first..end.min(blocks), Some(until));
         job.versions.clear();
-        self.ask(core, hosts, id, (Role::Read, from), Bytes::ZERO);
+        self.ask(core, hosts, id, Role::Read, from, Bytes::ZERO);
     }
 
     fn bytes_at_hand(&self, core: &Core, id: u32) -> Bytes {
@@ -460,7 +461,7 @@ impl Cluster {
             core.failed().recoveries.all[recovery].sent += bytes;
         }
         let is_down = core.failed().is_down(self.out().host(to));
-        self.ask(core, hosts, id, (Role::Push, to), bytes);
+        self.ask(core, hosts, id, Role::Push, to, bytes);
         if is_down {
             let call = self.job(id).call.expect("it was sent");
             self.wait_in_vain(core, hosts, call);
@@ -492,7 +493,7 @@ impl Cluster {
             out.ledger.stored(partition, block..block + 1, to, version);
             if hosts.has_payload() {
                 let number = out.written.get(&version).copied().unwrap_or(0);
-                let copies = out.copies((partition, to), (0, number), (block, 1));
+                let copies = out.copies(partition, to, 0, number, block, 1);
                 hosts.payload_stored(copies, &mut Vec::new());
             }
         }
@@ -507,7 +508,7 @@ impl Cluster {
         let out = self.out();
         if hosts.has_payload() {
             let place = |osd: Osd| {
-                let Fragments { fragment, node, .. } = out.copies((partition, osd), (0, 0), (0, 0));
+                let Fragments { fragment, node, .. } = out.copies(partition, osd, 0, 0, 0, 0);
                 [(fragment, node)]
             };
             hosts.payload_copied(&Copied {
@@ -518,7 +519,7 @@ impl Cluster {
                 targets: &place(to),
             });
         }
-        out.ledger.moved(partition, (from, to), blocks, until);
+        out.ledger.moved(partition, from, to, blocks, until);
     }
 
     /// A replicator knows that the other server has the stretch at hand.
@@ -541,7 +542,7 @@ impl Cluster {
             self.unlock(*id);
             let job = self.out().jobs.all.remove(id).expect("it was listed");
             if let Some(call) = job.call.filter(|call| self.out().calls.all.contains_key(call)) {
-                self.hang_up(core, hosts, call);
+                self.cancel(core, hosts, call);
             }
         }
         jobs.len() as u32

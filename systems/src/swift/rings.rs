@@ -128,17 +128,17 @@ impl Cluster {
             let wanted = out.wanted(partition, &primaries);
             let concerns = primaries.contains(&osd) || wanted.contains(&osd);
             if concerns || out.ledger.partitions[partition].wanted.contains(&osd) {
-                self.redirect(partition, (primaries, wanted), cause);
+                self.redirect(partition, primaries, wanted, cause);
             }
         }
     }
 
-    fn redirect(&mut self, partition: usize, to: (Few<Osd>, Few<Osd>), cause: Cause) {
+    fn redirect(&mut self, partition: usize, primaries: Few<Osd>, wanted: Few<Osd>, cause: Cause) {
         let is_empty = self.objects_of(partition).is_empty();
-        if self.out().ledger.partitions[partition].wanted != to.1
-            || self.out().ledger.partitions[partition].primaries != to.0
+        if self.out().ledger.partitions[partition].wanted != wanted
+            || self.out().ledger.partitions[partition].primaries != primaries
         {
-            self.out().ledger.redirect(partition, to, cause, is_empty);
+            self.out().ledger.redirect(partition, primaries, wanted, cause, is_empty);
         }
     }
 
@@ -176,13 +176,13 @@ impl Cluster {
             out.more.retain(|partition, _| {
                 *partition < first || *partition >= first + before.partitions()
             });
-            self.follow_ring(volume, &before, (now, cause));
+            self.follow_ring(volume, &before, now, cause);
         }
         self.note_health(core, now);
     }
 
     /// Partitions are wanted where a new ring has them.
-    fn follow_ring(&mut self, volume: usize, before: &Ring, (now, cause): (SimTime, Cause)) {
+    fn follow_ring(&mut self, volume: usize, before: &Ring, now: SimTime, cause: Cause) {
         for number in 0..before.partitions() {
             let out = self.out();
             let partition = out.first_partition[volume] + number;
@@ -197,7 +197,7 @@ impl Cluster {
             if has_moved || rebuilds.is_some() {
                 let wanted = out.wanted(partition, &primaries);
                 let cause = if has_moved { cause } else { rebuilds.unwrap_or(cause) };
-                self.redirect(partition, (primaries, wanted), cause);
+                self.redirect(partition, primaries, wanted, cause);
             }
         }
     }

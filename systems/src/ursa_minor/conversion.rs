@@ -59,7 +59,8 @@ impl Core {
     }
 
     /// Puts a group on the list of a node that will convert it.
-    fn await_conversion(&mut self, (volume, group): Group) {
+    fn await_conversion(&mut self, which: Group) {
+        let (volume, group) = which;
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
         let to = failures.holes.routes.target(volume).expect("it is to change");
@@ -68,7 +69,7 @@ impl Core {
         let who = holders.iter().map(|holder| holder.node).find(is_there);
         let who = who.or_else(|| volumes[to as usize].all_nodes().find(is_there));
         let who = who.unwrap_or(holders[0].node);
-        failures.recoveries.to_convert.entry(who).or_default().insert((volume, group));
+        failures.recoveries.to_convert.entry(who).or_default().insert(which);
     }
 
     /// A node is down: others take over its conversions.
@@ -132,8 +133,9 @@ impl Core {
         &mut self,
         now: foretell_units::SimTime,
         host: HostId,
-        (volume, group): Group,
+        which: Group,
     ) -> bool {
+        let (volume, group) = which;
         let Self { failures, volumes, .. } = self;
         let failures = failures.as_mut().expect("there are events");
         let from = failures.holes.routes.now(volume, group);
@@ -146,7 +148,7 @@ impl Core {
         let recovery = failures.recoveries.of(key_of(volume), now);
         let (stage, held) = (ConversionStage::Waiting, Vec::new());
         let one = Conversion { volume, group, from, to, host, stage, held, recovery };
-        failures.recoveries.conversions.insert((volume, group), one);
+        failures.recoveries.conversions.insert(which, one);
         true
     }
 
@@ -183,7 +185,7 @@ impl Core {
         let piece = { pieces }.next().expect("it is not empty");
         // answers may arrive at once
         self.set_stage(which, ConversionStage::Computing { request });
-        let part = degraded::begin(self, hosts, request, Op::Read, (from, &piece), NO_OPERATION);
+        let part = degraded::begin(self, hosts, request, Op::Read, from, &piece, NO_OPERATION);
         self.set_stage(which, ConversionStage::Reading { request, part });
     }
 
@@ -209,7 +211,8 @@ impl Core {
     }
 
     /// Whether a group is touched by outstanding requests, or by fragments that are being rebuilt or moved.
-    fn is_touched(&self, (volume, group): Group, from: u32) -> bool {
+    fn is_touched(&self, which: Group, from: u32) -> bool {
+        let (volume, group) = which;
         let failures = self.failures.as_ref().expect("there are events");
         let recoveries = &failures.recoveries;
         let conversions = recoveries.conversions.values();
@@ -262,7 +265,8 @@ impl Core {
         let (from, to, host) = (one.from as usize, one.to as usize, one.host);
         let (size, missing) = (self.requests[request].issue.size, self.requests[request].missing);
         let cpu = hosts.cpu(host);
-        cpu.open(self.volumes[from].cipher, missing, size) + self.volumes[to].seal_time(cpu, size)
+        cpu.decode_time(self.volumes[from].cipher, missing, size)
+            + self.volumes[to].encode_time(cpu, size)
     }
 
     /// A group has its new encoding: it is written.
@@ -280,9 +284,9 @@ impl Core {
         let piece = { pieces }.next().expect("it is not empty");
         if hosts.has_payload() {
             hosts.payload_opened(request, from);
-            hosts.payload_converted(volume, (from, to), piece.first_block, piece.blocks);
+            hosts.payload_converted(volume, from, to, piece.first_block, piece.blocks);
         }
-        let part = degraded::begin(self, hosts, request, Op::Write, (to, &piece), NO_OPERATION);
+        let part = degraded::begin(self, hosts, request, Op::Write, to, &piece, NO_OPERATION);
         self.set_stage((volume, group), ConversionStage::Writing { request, part });
     }
 
@@ -398,7 +402,7 @@ impl Core {
                 if hosts.has_payload() {
                     let blocks = self.blocks_of(one.to, one.group);
                     let count = blocks.end - blocks.start;
-                    hosts.payload_converted(one.volume, (one.to, one.from), blocks.start, count);
+                    hosts.payload_converted(one.volume, one.to, one.from, blocks.start, count);
                 }
                 self.catch_up_with_group(hosts, one.from, one.group);
             }

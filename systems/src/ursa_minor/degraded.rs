@@ -30,7 +30,8 @@ pub(super) fn begin<H: Hosts>(
     hosts: &mut H,
     id: u32,
     op: Op,
-    (volume, piece): (u32, &Piece),
+    volume: u32,
+    piece: &Piece,
     operation: u32,
 ) -> u32 {
     let Request { issue, is_repair, .. } = core.requests[id];
@@ -94,13 +95,13 @@ pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
     let lost = job.as_ref().map(|job| job.slot.fragment);
     let moves = job.as_ref().is_some_and(|job| job.to.is_some());
     let (chosen, trusts_enough) = match op {
-        Op::Read if moves => choose_holder(&mut plan, lost, (good, doubtful)),
+        Op::Read if moves => choose_holder(&mut plan, lost, good, doubtful),
         Op::Write if is_held => {
             plan.is_short = true;
             (Numbers::new(), false)
         }
-        Op::Read => choose_reads(&mut plan, volume, lost, (good, doubtful)),
-        Op::Write => choose_writes(&mut plan, volume, (good, doubtful)),
+        Op::Read => choose_reads(&mut plan, volume, lost, good, doubtful),
+        Op::Write => choose_writes(&mut plan, volume, good, doubtful),
     };
     let trusted = chosen.len().saturating_sub(doubted);
     if let Some(job) = job {
@@ -114,8 +115,15 @@ pub(super) fn ask<H: Hosts>(core: &mut Core, hosts: &mut H, part: u32) {
         let is_doubtful = op == Op::Write && trusts_enough && place >= trusted;
         let holder = holders[usize::from(fragment)];
         let purpose = Purpose::Fragment(asked_for(&plan, part, fragment, holder));
-        let between = (core.machines[client.index()], holder.node);
-        let exchange = Exchange::new(purpose, whose, between, data, (breadcrumb, workload));
+        let exchange = Exchange::new(
+            purpose,
+            whose,
+            core.machines[client.index()],
+            holder.node,
+            data,
+            breadcrumb,
+            workload,
+        );
         let exchange = core.exchanges.insert(exchange);
         let state = State::Waiting;
         plan.asked.push(Asked { fragment, node: holder.node, exchange, state, is_doubtful });
@@ -211,7 +219,8 @@ fn choose_reads(
     plan: &mut Plan,
     volume: &Volume,
     lost: Option<u8>,
-    (mut all, doubtful): (Numbers, Numbers),
+    mut all: Numbers,
+    doubtful: Numbers,
 ) -> (Numbers, bool) {
     let have = plan.counted();
     let trusted = choose_sources(volume, lost, &have, &all);
@@ -231,7 +240,8 @@ fn choose_reads(
 fn choose_holder(
     plan: &mut Plan,
     moving: Option<u8>,
-    (good, doubtful): (Numbers, Numbers),
+    good: Numbers,
+    doubtful: Numbers,
 ) -> (Numbers, bool) {
     let is_it = |fragment: &u8| Some(*fragment) == moving;
     let trusts_enough = good.iter().any(is_it);
@@ -246,7 +256,8 @@ fn choose_holder(
 fn choose_writes(
     plan: &mut Plan,
     volume: &Volume,
-    (good, doubtful): (Numbers, Numbers),
+    good: Numbers,
+    doubtful: Numbers,
 ) -> (Numbers, bool) {
     let (have, least) = (plan.counted_on() as usize, usize::from(volume.min_write));
     let trusts_enough = have + good.len() >= least;
@@ -333,7 +344,7 @@ impl Core {
         self.note_change(part, exchange);
         if is_repair {
             let stored = Bytes(u64::from(Fragment::of(self, exchange).stored));
-            self.note_source(request, (stored, self.exchanges[exchange].message()));
+            self.note_source(request, stored, self.exchanges[exchange].message());
             self.note_converted(now, exchange, request);
         }
     }

@@ -48,10 +48,16 @@ impl Core {
         if let Some(fragment) = most_useful(volume, &plan, &candidates) {
             let holder = holders[usize::from(fragment)];
             let purpose = Purpose::Fragment(asked_for(&plan, part, fragment, holder));
-            let between = (self.machines[client.index()], holder.node);
-            let whose = (breadcrumb, workload);
             let nothing = foretell_units::Bytes::ZERO;
-            let exchange = Exchange::new(purpose, Asks::Application, between, nothing, whose);
+            let exchange = Exchange::new(
+                purpose,
+                Asks::Application,
+                self.machines[client.index()],
+                holder.node,
+                nothing,
+                breadcrumb,
+                workload,
+            );
             let exchange = self.exchanges.insert(exchange);
             let (node, state, is_doubtful) = (holder.node, State::Waiting, false);
             plan.asked.push(Asked { fragment, node, exchange, state, is_doubtful });

@@ -27,7 +27,7 @@ use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Clocks, Core, NO_EXCHANGE};
 use crate::request::{Issue, Part, Request, Stage};
 use crate::store::Access;
-use crate::system::{Founded, Stretch, System, SystemError};
+use crate::system::{FromScenario, System, SystemError, VolumeExtent};
 use crate::volume::Volume;
 
 /// The system: all its state is in its requests and exchanges.
@@ -36,7 +36,7 @@ pub(crate) struct UrsaMinor;
 /// The type in the table of systems.
 pub(crate) type Machine = UrsaMinor;
 
-impl Founded for UrsaMinor {
+impl FromScenario for UrsaMinor {
     fn of(_scenario: &Scenario, _clocks: &Clocks) -> Result<Self, SystemError> {
         Ok(Self)
     }
@@ -78,16 +78,16 @@ impl System for UrsaMinor {
         if issue.op == Op::Read {
             return (Stage::Transfer, SimSpan::ZERO);
         }
-        let stretch = (issue.offset, issue.size);
-        if !core.partial_blocks(issue.volume, stretch).is_empty() {
+        let extent = VolumeExtent { offset: issue.offset, size: issue.size };
+        if !core.partial_blocks(issue.volume, extent).is_empty() {
             return (Stage::Fetch, SimSpan::ZERO);
         }
-        let (_, whole) = core.covering(issue.volume, stretch);
-        (Stage::Transfer, core.volume_at(issue.volume, issue.offset).seal_time(cpu, whole))
+        let whole = core.covering(issue.volume, extent).size;
+        (Stage::Transfer, core.volume_at(issue.volume, issue.offset).encode_time(cpu, whole))
     }
 
-    fn range(&self, core: &Core, volume: u32, stretch: Stretch) -> Stretch {
-        core.covering(volume, stretch)
+    fn range(&self, core: &Core, volume: u32, extent: VolumeExtent) -> VolumeExtent {
+        core.covering(volume, extent)
     }
 
     fn send_range<H: Hosts>(
@@ -96,16 +96,17 @@ impl System for UrsaMinor {
         hosts: &mut H,
         request: u32,
         op: Op,
-        (offset, size): Stretch,
+        extent: VolumeExtent,
         operation: u32,
     ) {
         let volume = core.requests[request].issue.volume;
         if core.failures.is_some() {
-            for (volume, piece) in core.pieces(volume, (offset, size)) {
-                degraded::begin(core, hosts, request, op, (volume, &piece), operation);
+            for (volume, piece) in core.pieces(volume, extent) {
+                degraded::begin(core, hosts, request, op, volume, &piece, operation);
             }
             return;
         }
+        let VolumeExtent { offset, size } = extent;
         let pieces = core.volumes[volume as usize].distribution.pieces(offset, size);
         for piece in pieces {
             send_part(core, hosts, request, op, &piece, operation);
@@ -211,16 +212,17 @@ impl System for UrsaMinor {
         core.membership_changes(hosts, what.host, joins);
     }
 
-    fn opening(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
+    fn decode_time(&self, core: &Core, cpu: &CpuProfile, request: &Request) -> SimSpan {
         let Issue { volume: id, offset, size, .. } = request.issue;
         let volume = core.volume_at(id, offset);
+        let extent = VolumeExtent { offset, size };
         let fetched = match request.stage {
-            Stage::Transfer => core.covering(id, (offset, size)).1,
+            Stage::Transfer => core.covering(id, extent).size,
             Stage::Fetch => {
-                volume.distribution.block() * core.partial_blocks(id, (offset, size)).len() as u64
+                volume.distribution.block() * core.partial_blocks(id, extent).len() as u64
             }
         };
-        cpu.open(volume.cipher, request.missing, fetched)
+        cpu.decode_time(volume.cipher, request.missing, fetched)
     }
 
     fn touch(
@@ -234,7 +236,7 @@ impl System for UrsaMinor {
         let reader = u64::from(core.machines[client.index()].0) << 32 | u64::from(workload);
         let Core { volumes, scratch, .. } = core;
         let volume = &volumes[file as usize];
-        let mut ranges = |op: Op, (offset, size): Stretch| {
+        let mut ranges = |op: Op, (offset, size): (Bytes, Bytes)| {
             for piece in volume.distribution.pieces(offset, size) {
                 let distribution = &volume.distribution;
                 distribution.places(piece.group, &mut scratch.nodes, &mut scratch.places);
@@ -343,9 +345,8 @@ fn send_part<H: Hosts>(
             is_own: false,
         });
         let node = core.volumes[file as usize].nodes[place.node as usize];
-        let between = (client, node);
-        let whose = (breadcrumb, workload);
-        let exchange = Exchange::new(purpose, Asks::Application, between, data, whose);
+        let exchange =
+            Exchange::new(purpose, Asks::Application, client, node, data, breadcrumb, workload);
         scratch.exchanges.push(core.exchanges.insert(exchange));
     }
     for &exchange in &scratch.exchanges {

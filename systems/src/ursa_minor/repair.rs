@@ -200,13 +200,13 @@ impl Core {
         self.requests[request].is_repair = true;
         self.failed().recoveries.jobs.insert(request, job);
         let part =
-            degraded::begin(self, hosts, request, Op::Read, (slot.volume, &piece), NO_OPERATION);
+            degraded::begin(self, hosts, request, Op::Read, slot.volume, &piece, NO_OPERATION);
         let job = self.failed().recoveries.jobs.get_mut(&request).expect("it was put there");
         job.stage = Stage::Reading { part };
     }
 
     /// A fragment has arrived for a request: if it belongs to a job, counts it in the recovery.
-    pub(super) fn note_source(&mut self, request: u32, (stored, message): (Bytes, Bytes)) {
+    pub(super) fn note_source(&mut self, request: u32, stored: Bytes, message: Bytes) {
         let recoveries = &mut self.failed().recoveries;
         if let Some(job) = recoveries.jobs.get(&request) {
             let recovery = &mut recoveries.all[job.recovery];
@@ -228,7 +228,7 @@ impl Core {
         // fragments are multiplied and summed into one: m of them are one pass over the blocks
         let passes = u64::from(!encoding.is_replication() && !copies);
         let read = size * sources / encoding.m() as u64;
-        hosts.cpu(client).open(foretell_algorithms::codec::Cipher::None, passes, read)
+        hosts.cpu(client).decode_time(foretell_algorithms::codec::Cipher::None, passes, read)
     }
 
     /// The missing fragment has been computed: it is written.
@@ -260,9 +260,15 @@ impl Core {
             carried: small(piece.carried),
             is_own: true,
         });
-        let of_no_client = (Breadcrumb::NONE, NO_CLIENT);
-        let exchange =
-            Exchange::new(purpose, Asks::Server, (host, host), Bytes::ZERO, of_no_client);
+        let exchange = Exchange::new(
+            purpose,
+            Asks::Server,
+            host,
+            host,
+            Bytes::ZERO,
+            Breadcrumb::NONE,
+            NO_CLIENT,
+        );
         let exchange = self.exchanges.insert(exchange);
         job.stage = Stage::Writing { exchange };
         let access = Access::File(FileAccess {

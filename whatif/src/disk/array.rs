@@ -47,7 +47,7 @@ struct Parts {
     /// By [`Op`].
     ways: [Way; 2],
     requests: Slab<Request>,
-    agenda: BinaryHeap<Reverse<(SimTime, u64, Step)>>,
+    agenda: BinaryHeap<Reverse<(SimTime, u64, ArrayStep)>>,
     sequence: u64,
     /// Work of members that is not yet charged to any request.
     behind: SimSpan,
@@ -55,7 +55,7 @@ struct Parts {
 
 /// An event inside the array.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Step {
+enum ArrayStep {
     /// A member's call is due.
     Member(u32),
     /// Written data have arrived in the controller.
@@ -167,7 +167,7 @@ impl Array {
         let range = self.layout.range(io.lbn, io.sectors);
         let id = self.parts.arrives(now, &io, range);
         if io.op == Op::Read {
-            self.controller.read(now, id, (range, io.thread), &mut self.parts);
+            self.controller.read(now, id, range, io.thread, &mut self.parts);
         }
         self.next(now)
     }
@@ -190,12 +190,12 @@ impl Array {
     fn run(&mut self, now: SimTime) {
         while let Some((at, step)) = self.parts.next_step(now) {
             match step {
-                Step::Member(member) => self.call(at, member),
-                Step::Arrived(id) => {
+                ArrayStep::Member(member) => self.call(at, member),
+                ArrayStep::Arrived(id) => {
                     let Request { range, thread, .. } = self.parts.requests[id];
-                    self.controller.write(at, id, (range, thread), &mut self.parts);
+                    self.controller.write(at, id, range, thread, &mut self.parts);
                 }
-                Step::Done(id) => {
+                ArrayStep::Done(id) => {
                     self.present -= 1;
                     self.done.push(self.parts.leaves(id));
                 }
@@ -244,13 +244,13 @@ impl Array {
 }
 
 impl Parts {
-    fn schedule(&mut self, at: SimTime, step: Step) {
+    fn schedule(&mut self, at: SimTime, step: ArrayStep) {
         self.sequence += 1;
         self.agenda.push(Reverse((at, self.sequence, step)));
     }
 
     /// Takes the next event up to `now`, with its time.
-    fn next_step(&mut self, now: SimTime) -> Option<(SimTime, Step)> {
+    fn next_step(&mut self, now: SimTime) -> Option<(SimTime, ArrayStep)> {
         self.agenda.peek().filter(|Reverse((at, _, _))| *at <= now)?;
         self.agenda.pop().map(|Reverse((at, _, step))| (at, step))
     }
@@ -263,7 +263,7 @@ impl Parts {
         let id = self.requests.insert(Request { tag, op, range, thread, service, alone, work });
         if op == Op::Write {
             let at = self.transfer(now, id);
-            self.schedule(at, Step::Arrived(id));
+            self.schedule(at, ArrayStep::Arrived(id));
         }
         id
     }
@@ -281,7 +281,7 @@ impl Parts {
     fn ends(&mut self, now: SimTime, id: u32) {
         let request = &self.requests[id];
         let delay = self.ways[index(request.op)].delay(request.bytes());
-        self.schedule(now + delay, Step::Done(id));
+        self.schedule(now + delay, ArrayStep::Done(id));
     }
 
     /// Starts the next phase of a job. Returns whether there is one.
@@ -304,7 +304,7 @@ impl Parts {
         let call = &mut self.calls[member as usize];
         if call.is_none_or(|call| at < call) {
             *call = Some(at);
-            self.schedule(at, Step::Member(member));
+            self.schedule(at, ArrayStep::Member(member));
         }
     }
 
@@ -350,14 +350,14 @@ impl Hardware for Parts {
 
     fn read(&mut self, now: SimTime, range: Range, thread: u64) -> u32 {
         let present = |member: u32| self.members[member as usize].present() as u64;
-        let job = self.jobs.read(&self.layout, range, (thread, Spent::default()), present);
+        let job = self.jobs.read(&self.layout, range, thread, Spent::default(), present);
         self.begin(now, job);
         job
     }
 
     fn write(&mut self, now: SimTime, stripe: u64, ranges: &[Range], thread: u64) -> u32 {
-        let about = (thread, Spent::default());
-        let (job, may_begin) = self.jobs.write(&self.layout, stripe, ranges, about);
+        let (job, may_begin) =
+            self.jobs.write(&self.layout, stripe, ranges, thread, Spent::default());
         if may_begin {
             self.begin(now, job);
         }

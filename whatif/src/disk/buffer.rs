@@ -12,7 +12,7 @@ use foretell_sorted::SortedMap;
 use foretell_units::{SimSpan, SimTime, Stream};
 use hashbrown::HashMap;
 
-use super::measurement::{Beside, Measurement, Mixed, QUANTILES, Random, TAIL};
+use super::measurement::{Measurement, Mixed, QUANTILES, Random, ReadsBesideWrites, TAIL};
 use super::rewrites::PAGE;
 
 /// Shortest time constant over which the share of time with writes is averaged, ns.
@@ -21,7 +21,7 @@ const SHORTEST: f64 = 1e6;
 /// a disk, hundreds of a solid-state drive).
 const REMEMBERED: f64 = 5e7;
 /// Share of the draining rate that remains with any number of reads (assumed).
-const LEAST_PACE: f64 = 0.05;
+const MIN_PACE: f64 = 0.05;
 /// A write that takes more than this many times as long as a write that finds room has waited for room.
 const WAITED: f64 = 3.0;
 
@@ -67,7 +67,7 @@ struct Leaving {
 }
 
 /// Maximum number of pieces in which writes of a skipped time leave.
-const MOST_PIECES: u64 = 4096;
+const MAX_PIECES: u64 = 4096;
 
 /// Distribution of read response times beside this share of the highest write rate, ns.
 type Waits = (f64, Distribution);
@@ -85,7 +85,7 @@ struct Distribution {
 }
 
 impl Distribution {
-    fn of(known: &Beside) -> Self {
+    fn of(known: &ReadsBesideWrites) -> Self {
         let share = |place: usize| place as f64 / (QUANTILES - 1) as f64;
         let mut points: Vec<(f64, f64)> =
             known.quantiles_ns.iter().enumerate().map(|(place, ns)| (share(place), *ns)).collect();
@@ -180,7 +180,7 @@ impl Buffer {
         }
         let per_ns = self.held as f64 / backlog.as_ns() as f64;
         let bytes = self.room.saturating_sub(self.held).min((more * per_ns) as u64);
-        let each = (bytes / MOST_PIECES).max(PAGE);
+        let each = (bytes / MAX_PIECES).max(PAGE);
         let mut left = bytes;
         while left > 0 {
             let bytes = each.min(left);
@@ -221,7 +221,8 @@ impl Buffer {
     pub(super) fn take(
         &mut self,
         now: SimTime,
-        (from, bytes): (u64, u64),
+        from: u64,
+        bytes: u64,
         share: f64,
     ) -> (SimTime, SimSpan) {
         self.look(now);
@@ -238,7 +239,7 @@ impl Buffer {
             self.empty_at = now;
         }
         let slowed = by_size_within(&self.slowed, bytes as f64);
-        let pace = (1.0 - slowed * self.reading).max(LEAST_PACE);
+        let pace = (1.0 - slowed * self.reading).max(MIN_PACE);
         let drained_ns = by_size(&self.drain, bytes as f64) * share / pace;
         let work = SimSpan::from_ns(drained_ns as u64);
         let at = self.until.max(now) + work;

@@ -9,7 +9,7 @@ use foretell_units::{Sectors, SimSpan, SimTime, Stream};
 
 use super::lanes::Lanes;
 use super::rotating::{Begun, Held, Rotating};
-use super::{Done, Measurement, Served, Taken};
+use super::{Done, Measurement, Operation, Served, Taken};
 
 /// A device and its scheduler.
 #[derive(Debug)]
@@ -182,7 +182,11 @@ impl Drive {
         }
         let mut best = (0, f64::INFINITY);
         for (index, Waiting { request, held }) in self.waiting.iter().enumerate() {
-            let reach = disk.reach_ns(now, (request.op, request.lbn, request.sectors), *held);
+            let reach = disk.reach_ns(
+                now,
+                Operation { op: request.op, lbn: request.lbn, sectors: request.sectors },
+                *held,
+            );
             if reach < best.1 {
                 best = (index, reach);
             }
@@ -191,7 +195,7 @@ impl Drive {
     }
 
     fn serve(&mut self, now: SimTime, request: Request<u32>, begun: Begun) {
-        let what = (request.op, request.lbn, request.sectors);
+        let what = Operation { op: request.op, lbn: request.lbn, sectors: request.sectors };
         let Served { done, taken } = match &mut self.device {
             Device::Rotating(disk) => disk.serve(now, what, begun),
             Device::Lanes(lanes) => lanes.serve(now, what),

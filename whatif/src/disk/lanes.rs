@@ -21,7 +21,7 @@ use super::buffer::{Buffer, by_size, most_per_s};
 use super::measurement::{Measurement, Mixed, Random, index};
 use super::rewrites::Rewrites;
 use super::runs::Runs;
-use super::{Served, Taken};
+use super::{Operation, Served, Taken};
 
 /// Addresses within this number of bytes map to the same lane.
 const GRAIN: u64 = 4096;
@@ -30,7 +30,7 @@ const SMALL: u64 = 16 << 10;
 /// Numbers of lanes that are tried in the fit.
 const TRIED: [usize; 18] = [1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128, 181, 256, 362, 512];
 /// Shortest time of an operation, ns, so that time passes.
-const LEAST: f64 = 1000.0;
+const MIN_OPERATION_NS: f64 = 1000.0;
 /// Weight of one operation in the moving average of the share of reads.
 const WEIGHT: f64 = 1.0 / 64.0;
 
@@ -145,11 +145,8 @@ impl Lanes {
     }
 
     /// Serves an operation.
-    pub(super) fn serve(
-        &mut self,
-        now: SimTime,
-        (op, lbn, sectors): (Op, Sectors, Sectors),
-    ) -> Served {
+    pub(super) fn serve(&mut self, now: SimTime, what: Operation) -> Served {
+        let Operation { op, lbn, sectors } = what;
         let bytes = sectors.get() * SECTOR_BYTES;
         let mut cost = self.costs[index(op)].at(bytes as f64);
         let is_read = f64::from(u8::from(op == Op::Read));
@@ -168,9 +165,9 @@ impl Lanes {
             cost.share *= drained / by_share(&self.together, self.reads);
         }
         let (last, delay) = self.keep_lanes(now, lbn, cost);
-        let alone = SimSpan::from_ns(cost.alone.max(LEAST) as u64);
+        let alone = SimSpan::from_ns(cost.alone.max(MIN_OPERATION_NS) as u64);
         let share = SimSpan::from_ns(cost.share as u64);
-        let mut done = (last + delay).max(now + SimSpan::from_ns(LEAST as u64));
+        let mut done = (last + delay).max(now + SimSpan::from_ns(MIN_OPERATION_NS as u64));
         let mut work = share;
         match (&mut self.buffer, op) {
             (None, _) => {}
@@ -179,8 +176,8 @@ impl Lanes {
                 done += SimSpan::from_ns(waits as u64);
             }
             (Some(buffer), Op::Write) => {
-                let place = (lbn.get() * SECTOR_BYTES, bytes);
-                let (room_at, busy) = buffer.take(now, place, drained);
+                let from = lbn.get() * SECTOR_BYTES;
+                let (room_at, busy) = buffer.take(now, from, bytes, drained);
                 done = done.max(room_at + alone);
                 work = work.max(busy);
             }
@@ -290,7 +287,7 @@ fn throughput(shape: Shape, cost: &Cost, depth: usize) -> f64 {
 mod tests {
     use foretell_units::Seed;
 
-    use super::super::measurement::{Beside, QUANTILES, WriteBuffer, nothing};
+    use super::super::measurement::{QUANTILES, ReadsBesideWrites, WriteBuffer, nothing};
     use super::*;
 
     const US: f64 = 1e3;
@@ -307,7 +304,7 @@ mod tests {
         let times = |longest: f64| {
             std::array::from_fn(|at| (100.0 + longest * at as f64 / (QUANTILES - 1) as f64) * US)
         };
-        let beside = |(write_share, longest): (f64, f64)| Beside {
+        let beside = |(write_share, longest): (f64, f64)| ReadsBesideWrites {
             bytes: 4096,
             write_share,
             quantiles_ns: times(longest),
@@ -342,7 +339,7 @@ mod tests {
         let mut drive = lanes(measurement());
         let times: Vec<f64> = (0..600)
             .map(|at| {
-                let write = (Op::Write, Sectors(at * 1000), KIB4);
+                let write = Operation { op: Op::Write, lbn: Sectors(at * 1000), sectors: KIB4 };
                 ms(drive.serve(SimTime::ZERO, write).done - SimTime::ZERO)
             })
             .collect();
@@ -353,7 +350,7 @@ mod tests {
         }
         // half a second later nearly all of the buffer is free again
         let later = SimTime::ZERO + SimSpan::from_ms(590);
-        let write = (Op::Write, Sectors(0), KIB4);
+        let write = Operation { op: Op::Write, lbn: Sectors(0), sectors: KIB4 };
         assert!(ms(drive.serve(later, write).done - later) < 0.1);
     }
 
@@ -363,7 +360,7 @@ mod tests {
         // 16 pages, rewritten: they need no room, so 50,000 a second go in
         let mut last = SimTime::ZERO;
         for at in 0..10_000 {
-            let write = (Op::Write, Sectors(at % 16 * 8), KIB4);
+            let write = Operation { op: Op::Write, lbn: Sectors(at % 16 * 8), sectors: KIB4 };
             let now = SimTime::ZERO + SimSpan::from_us(25) * at;
             last = drive.serve(now, write).done;
             assert!(ms(last - now) < 1.0, "{at}: {} ms", ms(last - now));
@@ -372,7 +369,8 @@ mod tests {
         let mut work = SimSpan::ZERO;
         for at in 0..1000 {
             let now = last + SimSpan::from_us(100) * at;
-            let served = drive.serve(now, (Op::Write, Sectors(at % 16 * 8), KIB4));
+            let served = drive
+                .serve(now, Operation { op: Op::Write, lbn: Sectors(at % 16 * 8), sectors: KIB4 });
             work += served.taken.work;
         }
         assert!((80.0..=125.0).contains(&ms(work)), "{} ms of 100", ms(work));
@@ -382,13 +380,22 @@ mod tests {
     fn reads_wait_for_what_is_written_meanwhile() {
         let mut drive = lanes(measurement());
         let read_ms = |drive: &mut Lanes, at: SimTime| {
-            ms(drive.serve(at, (Op::Read, Sectors(at.as_ns() % 100_000), KIB4)).done - at)
+            ms(drive
+                .serve(
+                    at,
+                    Operation { op: Op::Read, lbn: Sectors(at.as_ns() % 100_000), sectors: KIB4 },
+                )
+                .done
+                - at)
         };
         assert!((read_ms(&mut drive, SimTime::ZERO) - 0.1).abs() < 0.01);
         let (mut now, mut sum) = (SimTime::ZERO, 0.0);
         // half of the highest rate of writes
         for _ in 0..2000 {
-            drive.serve(now, (Op::Write, Sectors(now.as_ns() % 99_991), KIB4));
+            drive.serve(
+                now,
+                Operation { op: Op::Write, lbn: Sectors(now.as_ns() % 99_991), sectors: KIB4 },
+            );
             now += SimSpan::from_us(1300);
             sum += read_ms(&mut drive, now);
             now += SimSpan::from_us(700);
@@ -405,9 +412,13 @@ mod tests {
         let (mut now, mut times) = (SimTime::ZERO, Vec::new());
         // a tenth of the highest rate of writes; reads come at any time between two of them
         for at in 0..4000_u64 {
-            drive.serve(now, (Op::Write, Sectors(now.as_ns() % 99_991), KIB4));
+            drive.serve(
+                now,
+                Operation { op: Op::Write, lbn: Sectors(now.as_ns() % 99_991), sectors: KIB4 },
+            );
             let pause = SimSpan::from_us(at * 7919 % 10_000);
-            let read = (Op::Read, Sectors(now.as_ns() % 100_000), KIB4);
+            let read =
+                Operation { op: Op::Read, lbn: Sectors(now.as_ns() % 100_000), sectors: KIB4 };
             times.push(ms(drive.serve(now + pause, read).done - (now + pause)) - 0.1);
             now += SimSpan::from_ms(10);
         }
@@ -440,7 +451,14 @@ mod tests {
             let mut last = SimTime::ZERO;
             for at in 0..4000 {
                 let op = if at % 2 == 0 { Op::Read } else { Op::Write };
-                last = last.max(device.serve(SimTime::ZERO, (op, Sectors(at * 64), KIB4)).done);
+                last = last.max(
+                    device
+                        .serve(
+                            SimTime::ZERO,
+                            Operation { op, lbn: Sectors(at * 64), sectors: KIB4 },
+                        )
+                        .done,
+                );
             }
             let found = 4000.0 / (last - SimTime::ZERO).as_secs_f64();
             assert!((found / expected - 1.0).abs() < 0.1, "{found} a second, not {expected}");

@@ -49,7 +49,7 @@ pub struct Measurement {
     pub write_buffer: Option<WriteBuffer>,
     /// For a device with such a buffer: reads beside writes.
     #[serde(default)]
-    pub beside: Vec<Beside>,
+    pub beside: Vec<ReadsBesideWrites>,
     /// For an array: its known facts.
     #[serde(default)]
     pub array: Option<Box<ArrayFacts>>,
@@ -87,9 +87,9 @@ pub struct Measurement {
 }
 
 /// The longest time, ns, and the highest rate that a device may have: 11 days, a petabyte a second.
-const MOST: f64 = 1e15;
+const MAX_FIGURE: f64 = 1e15;
 /// Maximum queue depth of a device, and maximum number of its read-ahead streams.
-const MOST_HELD: u32 = 1 << 16;
+const MAX_HELD: u32 = 1 << 16;
 
 impl Measurement {
     /// Whether the device is neither an array nor positions an arm.
@@ -100,22 +100,22 @@ impl Measurement {
     /// Checks whether any device can have this measurement, because a store may contain anything. The error
     /// names an impossible part.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let time = |ns: f64| (0.0..=MOST).contains(&ns);
-        let rate = |per_s: f64| per_s > 0.0 && per_s <= MOST;
+        let time = |ns: f64| (0.0..=MAX_FIGURE).contains(&ns);
+        let rate = |per_s: f64| per_s > 0.0 && per_s <= MAX_FIGURE;
         let sizes = |times: &[(u64, f64)]| {
             times.iter().all(|(_, ns)| time(*ns)) && times.is_sorted_by(|a, b| a.0 < b.0)
         };
-        let held = |count: u32| count <= MOST_HELD;
+        let held = |count: u32| count <= MAX_HELD;
         let position = |point: &Positioning| {
             point.quantiles_ns.iter().all(|ns| time(*ns))
                 && point.distance_sectors.unsigned_abs() <= self.capacity_bytes / SECTOR_BYTES
         };
         // after the transfer time is subtracted, noise may leave a negative time
-        let pause = |point: &Continued| time(point.pause_ns) && point.mean_ns.abs() <= MOST;
+        let pause = |point: &Continued| time(point.pause_ns) && point.mean_ns.abs() <= MAX_FIGURE;
         let random = |point: &Random| {
             held(point.depth) && time(point.mean_ns) && rate(point.per_s) && point.bytes < 1 << 40
         };
-        let beside = |point: &Beside| {
+        let beside = |point: &ReadsBesideWrites| {
             let tail = &point.tail_ns;
             point.quantiles_ns.iter().chain(tail).all(|ns| time(*ns))
                 && (tail.is_empty() || tail.len() == TAIL.len())
@@ -263,7 +263,7 @@ pub struct Rewriting {
 
 /// Reads one at a time beside writes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Beside {
+pub struct ReadsBesideWrites {
     /// Bytes of each read.
     pub bytes: u64,
     /// Rate of the writes, as a share of the highest rate that the device sustains.

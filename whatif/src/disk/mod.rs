@@ -26,8 +26,9 @@ use drive::Drive;
 pub use lanes::LaneShape;
 pub(crate) use measurement::index;
 pub use measurement::{
-    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Beside, Continued, LongWrites, Measurement,
-    Mixed, Positioning, QUANTILES, Random, Rewriting, TAIL, WriteBuffer, WriteCacheFacts,
+    ANY_ANGLE_SECTORS, ArrayCacheFacts, ArrayFacts, Continued, LongWrites, Measurement, Mixed,
+    Positioning, QUANTILES, Random, ReadsBesideWrites, Rewriting, TAIL, WriteBuffer,
+    WriteCacheFacts,
 };
 pub use trial::{Trial, trial};
 
@@ -45,6 +46,14 @@ pub(crate) enum Disk {
 pub(crate) struct Done {
     pub(crate) number: u32,
     pub(crate) taken: Taken,
+}
+
+/// What a host asks of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Operation {
+    pub(crate) op: Op,
+    pub(crate) lbn: Sectors,
+    pub(crate) sectors: Sectors,
 }
 
 /// The cost of an operation on a device.
@@ -91,7 +100,8 @@ impl Disk {
     }
 
     /// An operation that takes no time; only the caches of an array change.
-    pub(crate) fn touch(&mut self, now: SimTime, (op, lbn, sectors): (Op, Sectors, Sectors)) {
+    pub(crate) fn touch(&mut self, now: SimTime, what: Operation) {
+        let Operation { op, lbn, sectors } = what;
         match self {
             Self::Drive(_) => {}
             Self::Array(array) => array.touch(now, op, lbn, sectors),

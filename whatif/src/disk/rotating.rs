@@ -13,10 +13,10 @@ use std::sync::Arc;
 use foretell_units::{Op, SECTOR_BYTES, Sectors, SimSpan, SimTime, Stream};
 
 use super::measurement::{ANY_ANGLE_SECTORS, Measurement, Positioning, QUANTILES, index};
-use super::{Served, Taken};
+use super::{Operation, Served, Taken};
 
 /// Shortest time of an operation, so that time passes.
-const LEAST: SimSpan = SimSpan::from_ns(1000);
+const MIN_OPERATION: SimSpan = SimSpan::from_ns(1000);
 
 /// Distances up to this are looked up in sectors, longer ones by radius.
 const NEAR_SECTORS: u64 = 8192;
@@ -70,9 +70,9 @@ fn preparing_ns(positioning: &[Positioning], turn_ns: f64) -> f64 {
     reached.min_by_key(|(distance, _)| *distance).map_or(0.0, |(_, median_ns)| median_ns)
 }
 
-/// A span of this length, at least [`LEAST`].
+/// A span of this length, at least [`MIN_OPERATION`].
 fn span(ns: f64) -> SimSpan {
-    SimSpan::from_ns(ns.max(0.0) as u64).max(LEAST)
+    SimSpan::from_ns(ns.max(0.0) as u64).max(MIN_OPERATION)
 }
 
 /// Read-ahead in the device's buffer.
@@ -350,12 +350,8 @@ impl Rotating {
 
     /// Draws the positioning time of an operation that the drive holds, from the arm's present place.
     /// Of a read in part of the buffer, the first sector that is missing counts.
-    pub(super) fn reach_ns(
-        &mut self,
-        now: SimTime,
-        (op, lbn, sectors): (Op, Sectors, Sectors),
-        held: Held,
-    ) -> f64 {
+    pub(super) fn reach_ns(&mut self, now: SimTime, what: Operation, held: Held) -> f64 {
+        let Operation { op, lbn, sectors } = what;
         // a buffered write is positioned for later, over the same distance
         let buffered = op == Op::Write && self.measured.buffered_writes > 0;
         let op = if buffered { self.mechanical } else { op };
@@ -368,15 +364,12 @@ impl Rotating {
     }
 
     /// Serves an operation.
-    pub(super) fn serve(
-        &mut self,
-        now: SimTime,
-        (op, lbn, sectors): (Op, Sectors, Sectors),
-        Begun { reach_ns, held }: Begun,
-    ) -> Served {
+    pub(super) fn serve(&mut self, now: SimTime, what: Operation, begun: Begun) -> Served {
+        let Operation { op, lbn, sectors } = what;
+        let Begun { reach_ns, held } = begun;
         let mut taken_at = self.room_at(now);
         if op == Op::Write && self.measured.buffered_writes > 0 {
-            return self.take_write(now, taken_at, (lbn, sectors), reach_ns);
+            return self.take_write(now, taken_at, lbn, sectors, reach_ns);
         }
         if self.measured.reads_wait_for_writes && !self.written.is_empty() {
             taken_at = taken_at.max(self.busy_until);
@@ -529,7 +522,7 @@ impl Rotating {
     }
 
     /// When a write that continues a buffered one is merged into it; `None` if it is not.
-    fn joins_at(&self, now: SimTime, (lbn, sectors): (Sectors, Sectors)) -> Option<SimTime> {
+    fn joins_at(&self, now: SimTime, lbn: Sectors, sectors: Sectors) -> Option<SimTime> {
         let last = self.written.back().filter(|at| **at > now && lbn == self.end)?;
         let room = self.measured.joined_write_sectors.checked_sub(sectors.get())?;
         if self.run <= room {
@@ -545,10 +538,11 @@ impl Rotating {
         &mut self,
         now: SimTime,
         room_at: SimTime,
-        (lbn, sectors): (Sectors, Sectors),
+        lbn: Sectors,
+        sectors: Sectors,
         reach_ns: Option<f64>,
     ) -> Served {
-        let joins_at = self.joins_at(now, (lbn, sectors));
+        let joins_at = self.joins_at(now, lbn, sectors);
         let taken_at = joins_at.map_or(room_at, |at| at.min(room_at));
         if joins_at.is_some() {
             self.written.pop_back();
@@ -629,10 +623,19 @@ mod tests {
     /// Time of a read of 8 sectors at `lbn`, a pause after a read of the first 8, ms.
     fn after_ms(lbn: u64, pause: SimSpan) -> f64 {
         let mut disk = disk(measurement());
-        let first =
-            disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), Begun::default()).done;
+        let first = disk
+            .serve(
+                SimTime::ZERO,
+                Operation { op: Op::Read, lbn: Sectors(0), sectors: Sectors(8) },
+                Begun::default(),
+            )
+            .done;
         let then = first + pause;
-        let served = disk.serve(then, (Op::Read, Sectors(lbn), Sectors(8)), Begun::default());
+        let served = disk.serve(
+            then,
+            Operation { op: Op::Read, lbn: Sectors(lbn), sectors: Sectors(8) },
+            Begun::default(),
+        );
         (served.done - then).as_ms_f64()
     }
 
@@ -676,7 +679,8 @@ mod tests {
         // the second write finds room when the first is on the medium
         let second_ms = |reach_ns: Option<f64>| {
             let mut disk = disk(buffered.clone());
-            let write = |lbn: u64| (Op::Write, Sectors(lbn), Sectors(8));
+            let write =
+                |lbn: u64| Operation { op: Op::Write, lbn: Sectors(lbn), sectors: Sectors(8) };
             disk.serve(SimTime::ZERO, write(100_000), Begun { reach_ns, ..Begun::default() });
             let second = disk.serve(SimTime::ZERO, write(200_000), Begun::default());
             (second.done - SimTime::ZERO).as_ms_f64()
@@ -698,7 +702,7 @@ mod tests {
         let times_ms = |lbns: [u64; 4]| {
             let mut disk = disk(buffered.clone());
             lbns.map(|lbn| {
-                let write = (Op::Write, Sectors(lbn), Sectors(256));
+                let write = Operation { op: Op::Write, lbn: Sectors(lbn), sectors: Sectors(256) };
                 (disk.serve(SimTime::ZERO, write, Begun::default()).done - SimTime::ZERO)
                     .as_ms_f64()
             })
@@ -722,7 +726,13 @@ mod tests {
             let mut disk = disk(measured);
             let mut read = |at_ms: u64, lbn: u64| {
                 let now = SimTime::ZERO + SimSpan::from_ms(at_ms);
-                disk.serve(now, (Op::Read, Sectors(lbn), Sectors(8)), Begun::default()).done - now
+                disk.serve(
+                    now,
+                    Operation { op: Op::Read, lbn: Sectors(lbn), sectors: Sectors(8) },
+                    Begun::default(),
+                )
+                .done
+                    - now
             };
             read(0, 0);
             read(100, 1_000_000);
@@ -751,10 +761,15 @@ mod tests {
         measured.positioning[1].extend([-1, -64, 32].map(near));
         let mut disk = disk(measured);
         disk.turn_ns = 8.0 * MS;
-        let read =
-            disk.serve(SimTime::ZERO, (Op::Read, Sectors(0), Sectors(8)), Begun::default()).done;
+        let read = disk
+            .serve(
+                SimTime::ZERO,
+                Operation { op: Op::Read, lbn: Sectors(0), sectors: Sectors(8) },
+                Begun::default(),
+            )
+            .done;
         let begin = read + SimSpan::from_ms(2);
-        let write = (Op::Write, Sectors(9000), Sectors(8));
+        let write = Operation { op: Op::Write, lbn: Sectors(9000), sectors: Sectors(8) };
         let written = disk.serve(begin, write, Begun::default()).done;
         assert!(((written - begin).as_ms_f64() - 0.1).abs() < 0.001);
         (disk, begin)
@@ -766,7 +781,13 @@ mod tests {
         for (waits, expected_ms) in [(true, 5.141), (false, 0.2)] {
             let (mut disk, begin) = after_a_write(waits);
             let now = begin + SimSpan::from_us(100);
-            let hit = disk.serve(now, (Op::Read, Sectors(8), Sectors(8)), Begun::default()).done;
+            let hit = disk
+                .serve(
+                    now,
+                    Operation { op: Op::Read, lbn: Sectors(8), sectors: Sectors(8) },
+                    Begun::default(),
+                )
+                .done;
             assert!(((hit - begin).as_ms_f64() - expected_ms).abs() < 0.001, "{hit:?}");
         }
     }
@@ -776,8 +797,13 @@ mod tests {
         for (pause_ms, expected_ms) in [(5, 7.041), (7, 5.082), (13, 7.082)] {
             let (mut disk, begin) = after_a_write(true);
             let now = begin + SimSpan::from_ms(pause_ms);
-            let near =
-                disk.serve(now, (Op::Read, Sectors(8950), Sectors(8)), Begun::default()).done;
+            let near = disk
+                .serve(
+                    now,
+                    Operation { op: Op::Read, lbn: Sectors(8950), sectors: Sectors(8) },
+                    Begun::default(),
+                )
+                .done;
             // from the end of the write, or from now, whichever is later
             let from = now.max(begin + SimSpan::from_us(5041));
             let took = (near - from).as_ms_f64();
@@ -801,7 +827,11 @@ mod tests {
         for (now_ms, expected_ms) in [(0, 4.0), (2, 2.0), (4, 8.0), (12, 8.0)] {
             let now = SimTime::ZERO + SimSpan::from_ms(now_ms);
             let held = Held { since: now, angle: 0.5 };
-            let reach_ms = disk.reach_ns(now, (Op::Read, place, Sectors(8)), held) / MS;
+            let reach_ms = disk.reach_ns(
+                now,
+                Operation { op: Op::Read, lbn: place, sectors: Sectors(8) },
+                held,
+            ) / MS;
             assert!((reach_ms - expected_ms).abs() < 0.001, "{now_ms}: {reach_ms}");
         }
     }
@@ -811,7 +841,7 @@ mod tests {
         // a hit takes 50 us and 5 us for each KiB
         let mut measured = measurement();
         measured.read_ahead_hit_ns = vec![(4096, 0.07 * MS), (65_536, 0.37 * MS)];
-        let read = |lbn: u64| (Op::Read, Sectors(lbn), Sectors(8));
+        let read = |lbn: u64| Operation { op: Op::Read, lbn: Sectors(lbn), sectors: Sectors(8) };
         for (held_us, expected_us) in [(0, 70.0), (20, 50.0), (400, 20.0)] {
             let mut disk = disk(measured.clone());
             let first = disk.serve(SimTime::ZERO, read(1000), Begun::default()).done;
@@ -825,7 +855,11 @@ mod tests {
     #[test]
     fn a_read_in_part_is_reached_by_its_missing_sector() {
         let mut disk = disk(measurement());
-        disk.serve(SimTime::ZERO, (Op::Read, Sectors(1000), Sectors(8)), Begun::default());
+        disk.serve(
+            SimTime::ZERO,
+            Operation { op: Op::Read, lbn: Sectors(1000), sectors: Sectors(8) },
+            Begun::default(),
+        );
         let stopped = disk.segments[0].end;
         let now = SimTime::ZERO + SimSpan::from_secs(1);
         let wants = |first: u64, sectors: u64| disk.missing(now, Sectors(first), Sectors(sectors));
@@ -853,7 +887,8 @@ mod tests {
         let took_ms = |first: u64, pause: SimSpan| {
             let mut disk = disk(measured.clone());
             disk.turn_ns = 8.0 * MS;
-            let read = |lbn: u64| (Op::Read, Sectors(lbn), Sectors(8));
+            let read =
+                |lbn: u64| Operation { op: Op::Read, lbn: Sectors(lbn), sectors: Sectors(8) };
             let from = disk.serve(SimTime::ZERO, read(first), Begun::default()).done + pause;
             let done = disk.serve(from, read(first + 8 + 64), Begun::default()).done;
             (done - from).as_ms_f64()
@@ -872,10 +907,17 @@ mod tests {
         let (mut disk, begin) = after_a_write(true);
         let (next, held) = (Sectors(9008), Held { since: begin, angle: 0.5 });
         // while the write is in progress, its continuation takes no positioning
-        assert!(disk.reach_ns(begin, (Op::Read, next, Sectors(8)), held).abs() < 1.0);
+        assert!(
+            disk.reach_ns(begin, Operation { op: Op::Read, lbn: next, sectors: Sectors(8) }, held)
+                .abs()
+                < 1.0
+        );
         // the write ends after 5.041 ms, and a revolution takes 8
-        let reach_ms =
-            disk.reach_ns(begin + SimSpan::from_ms(7), (Op::Read, next, Sectors(8)), held) / MS;
+        let reach_ms = disk.reach_ns(
+            begin + SimSpan::from_ms(7),
+            Operation { op: Op::Read, lbn: next, sectors: Sectors(8) },
+            held,
+        ) / MS;
         assert!((reach_ms - (8.0 - 1.959)).abs() < 0.001, "{reach_ms}");
     }
 }

@@ -24,7 +24,7 @@ use foretell_units::{Bytes, SimSpan};
 
 use crate::error::WhatIfError;
 use crate::observed::{Observed, Recorded, Streams};
-use crate::question::{Described, Shelf};
+use crate::question::{Described, OperatorKnowledge};
 use law::Law;
 
 /// The name of the option for changes, for error messages.
@@ -107,7 +107,7 @@ impl Asked<'_> {
     pub(crate) fn load(
         &self,
         seen: &Observed,
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Option<Load>, WhatIfError> {
         let known = &seen.requests[self.recorded];
         let workload = &self.scenario.workloads[self.workload];
@@ -118,7 +118,7 @@ impl Asked<'_> {
             return Ok(None);
         }
         match kind {
-            Some("ssio") => self.by_law(known, (before, volume), parts).map(Some),
+            Some("ssio") => self.by_law(known, before, volume, parts).map(Some),
             Some(kind) if STAY.contains(&kind) => {
                 let end = known.of_clients.iter().flat_map(|all| all.iter()).map(Recorded::end);
                 if end.max().unwrap_or(0) > volume.get() {
@@ -182,8 +182,9 @@ impl Asked<'_> {
     fn by_law(
         &self,
         known: &Streams,
-        (before, volume): (Bytes, Bytes),
-        parts: &mut dyn Shelf,
+        before: Bytes,
+        volume: Bytes,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Load, WhatIfError> {
         let name = &self.scenario.workloads[self.workload].name;
         let law = Law::of(&known.of_clients, before).map_err(|why| {

@@ -26,9 +26,9 @@ pub(crate) use requests::{Recorded, Sharing, Streams, is_whole};
 /// The fact that holds the configuration, as TOML.
 pub const CONFIGURATION_FACT: &str = "configuration";
 /// Minimum number of requests of a workload for a prediction.
-pub const LEAST_REQUESTS: u64 = 100;
+pub const MIN_REQUESTS: u64 = 100;
 /// The longest time that a store may hold.
-const MOST_NS: u64 = 1 << 62;
+const MAX_NS: u64 = 1 << 62;
 
 /// The fact that holds the measurement of a device, as JSON.
 pub fn measurement_fact(device: &str) -> String {
@@ -122,7 +122,7 @@ impl Observed {
         };
         let kinds = scenario.workloads.iter().map(kind).collect();
         let requests::Read { streams: requests, completed, outstanding } =
-            requests::read(run, &scenario, (warmup, duration), kind)?;
+            requests::read(run, &scenario, warmup, duration, kind)?;
         for (workload, outstanding) in scenario.workloads.iter().zip(outstanding) {
             if kind(workload).as_deref().is_some_and(has_own_concurrency) && outstanding > 0 {
                 let path = format!("workload.{}.outstanding", workload.name);
@@ -132,11 +132,11 @@ impl Observed {
         scenario = document.check()?;
         for (workload, completed) in scenario.workloads.iter().zip(&completed) {
             let found = completed.responses_ns.len() as u64;
-            if found < LEAST_REQUESTS {
+            if found < MIN_REQUESTS {
                 return Err(WhatIfError::TooFew {
                     workload: workload.name.clone(),
                     found,
-                    needed: LEAST_REQUESTS,
+                    needed: MIN_REQUESTS,
                 });
             }
         }
@@ -200,7 +200,7 @@ impl Observed {
 /// The span that a fact holds, ns.
 fn span(facts: &Facts, path: &str) -> Result<SimSpan, WhatIfError> {
     let ns = facts.integer(path)?;
-    u64::try_from(ns).ok().filter(|ns| *ns <= MOST_NS).map(SimSpan::from_ns).ok_or_else(|| {
+    u64::try_from(ns).ok().filter(|ns| *ns <= MAX_NS).map(SimSpan::from_ns).ok_or_else(|| {
         let wanted = "a time from 0 to 2^62 ns";
         StoreError::BadFact { path: path.to_owned(), wanted, found: format!("the integer {ns}") }
             .into()

@@ -127,7 +127,7 @@ impl Sharing {
 }
 
 /// A shorter time between two records is only the cost of posting them.
-const LEAST_PAUSE: SimSpan = SimSpan::from_ns(100);
+const MIN_PAUSE: SimSpan = SimSpan::from_ns(100);
 
 /// Requests of a workload that completed in the measured time.
 #[derive(Clone, Default, Debug)]
@@ -165,7 +165,8 @@ fn issuing_threads(
 pub(super) fn read(
     run: &impl Records,
     scenario: &Scenario,
-    (warmup, duration): (SimSpan, SimSpan),
+    warmup: SimSpan,
+    duration: SimSpan,
     kind: impl Fn(&Workload) -> Option<String>,
 ) -> Result<Read, WhatIfError> {
     let mut streams: Vec<Vec<Vec<Recorded>>> =
@@ -212,7 +213,7 @@ pub(super) fn read(
                 let (offset, size) = (Bytes(offset), size as u32);
                 let completed = open[workload][place].pop_front();
                 let pause = completed.map_or(SimSpan::ZERO, |at| now.saturating_since(at));
-                let pause = if pause < LEAST_PAUSE { SimSpan::ZERO } else { pause };
+                let pause = if pause < MIN_PAUSE { SimSpan::ZERO } else { pause };
                 let recorded = Recorded { issued: now, pause, offset, size, op };
                 streams[workload][place].push(recorded);
                 in_progress[workload].step(now, true);

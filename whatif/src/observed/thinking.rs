@@ -20,7 +20,7 @@ pub(super) fn thinks_after_each(kind: Option<&str>, is_of_guests: bool) -> bool 
 /// A number of requests that is so close to one counts as one: the rest is chance.
 const ONE: f64 = 0.02;
 /// Least mean number of think times after a completion.
-const LEAST_PAUSES: f64 = 1e-6;
+const MIN_PAUSES: f64 = 1e-6;
 
 fn near_one(found: f64) -> f64 {
     if (found - 1.0).abs() < ONE { 1.0 } else { found }
@@ -90,7 +90,7 @@ impl InProgress {
         let threads = f64::from(outstanding) * workload.clients.len() as f64;
         let others_s = (threads * self.span_s() - self.busy_s).max(0.0);
         let pauses = others_s / (completed as f64 * think_s);
-        Some(near_one(pauses.max(LEAST_PAUSES).recip()))
+        Some(near_one(pauses.max(MIN_PAUSES).recip()))
     }
 
     fn span_s(&self) -> f64 {

@@ -16,7 +16,7 @@ use crate::replay::WorkloadOutcome;
 
 /// Means of exponential times that are drawn twice hardly differ by more than this multiple of their deviation: the root
 /// of two, times three deviations.
-const MOST_BY_CHANCE: f64 = 4.25;
+const MAX_CHANCE_DEVIATIONS: f64 = 4.25;
 
 /// Figures of a workload from the replay, for the whole run or for a phase.
 #[derive(Clone, Copy)]
@@ -157,7 +157,7 @@ impl Prediction<'_> {
         };
         let drawn = think_ms(recorded.throughput_rps, recorded.response_ms)
             / think_ms(modelled.throughput_rps, modelled.response_ms);
-        let chance = MOST_BY_CHANCE / (modelled.completed as f64).max(1.0).sqrt();
+        let chance = MAX_CHANCE_DEVIATIONS / (modelled.completed as f64).max(1.0).sqrt();
         if (drawn - 1.0).abs() <= chance { drawn } else { 1.0 }
     }
 

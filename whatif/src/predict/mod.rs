@@ -25,7 +25,7 @@ use crate::load;
 use crate::mva::Seen;
 use crate::observed::{Observed, WorkloadSeen};
 use crate::outages::{OutageAnswer, PhaseWorkload};
-use crate::question::{Changed, Shelf};
+use crate::question::{Changed, OperatorKnowledge};
 use crate::replay::{Detail, Material, Outcome, PhaseWorkloadOutcome, replay};
 
 /// The outcome of a replay of the changed cluster. All models compute their answers from it.
@@ -116,7 +116,7 @@ impl Observed {
     pub fn ask(
         &self,
         changes: &[Change],
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
         model: Model,
     ) -> Result<Answer, WhatIfError> {
         let prediction = self.predict(changes, parts)?;
@@ -129,7 +129,7 @@ impl Observed {
     pub fn predict(
         &self,
         changes: &[Change],
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Prediction<'_>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
         self.predict_changed(changes, cluster, parts)
@@ -140,7 +140,7 @@ impl Observed {
     pub fn answer(
         &self,
         changes: &[Change],
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
         asked: Asked,
         experience: &Experience,
     ) -> Result<(Answer, Scenario), WhatIfError> {
@@ -186,7 +186,7 @@ impl Observed {
         &self,
         changes: &[Change],
         cluster: &Changed,
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Result<Prediction<'_>, String>, WhatIfError> {
         if cluster.scenario.outages.is_some() {
             return Ok(Err("failures need a replay of the whole run".to_owned()));
@@ -276,7 +276,7 @@ impl Observed {
     pub fn fast_beside(
         &self,
         changes: &[Change],
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Result<Answer, String>, WhatIfError> {
         let cluster = self.changed(changes, parts)?;
         let fast = self.predict_fast(changes, &cluster, parts)?;
@@ -295,7 +295,7 @@ impl Observed {
         &self,
         changes: &[Change],
         cluster: Changed,
-        parts: &mut dyn Shelf,
+        parts: &mut dyn OperatorKnowledge,
     ) -> Result<Prediction<'_>, WhatIfError> {
         let about = about(changes, &cluster);
         let idle = self.idle(changes);

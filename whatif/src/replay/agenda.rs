@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use foretell_systems::Timer;
 use foretell_units::SimTime;
 
-use super::links::Step;
+use super::links::LinkStep;
 
 /// An event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -17,7 +17,7 @@ pub(super) enum Event {
     /// The running slice of a core ends.
     Slice { host: u32, core: u32 },
     /// The network goes on.
-    Network(Step),
+    Network(LinkStep),
     /// A message that uses no link is delivered.
     Delivered { exchange: u32 },
     /// The bandwidth limit of the sending virtual machine lets a message pass to the link.

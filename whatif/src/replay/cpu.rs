@@ -1,13 +1,13 @@
 //! A host's processor: its cores, scheduled by the host's own scheduler, and its busy time.
 
 use foretell_algorithms::cores::{Cores, Slice, Task};
-use foretell_systems::Then;
+use foretell_systems::Continuation;
 use foretell_units::{Breadcrumb, SimSpan, SimTime, Thread};
 
 /// The processor of a host.
 #[derive(Debug)]
 pub(super) struct Cpu {
-    cores: Cores<Then>,
+    cores: Cores<Continuation>,
     /// Busy time of ended slices, including context switches.
     busy: SimSpan,
 }
@@ -16,12 +16,12 @@ pub(super) struct Cpu {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepEnd {
     /// The completed work; `None` if only the quantum was used up. The core is held until [`Cpu::go_on`].
-    pub(super) done: Option<Then>,
+    pub(super) done: Option<Continuation>,
     /// The core's next slice, if it is not held.
     pub(super) next: Option<Slice>,
 }
 
-fn task(thread: Thread, work: SimSpan, then: Then) -> Task<Then> {
+fn task(thread: Thread, work: SimSpan, then: Continuation) -> Task<Continuation> {
     Task { thread, breadcrumb: Breadcrumb::NONE, work, then }
 }
 
@@ -41,7 +41,7 @@ impl Cpu {
         now: SimTime,
         thread: Thread,
         work: SimSpan,
-        then: Then,
+        then: Continuation,
     ) -> Option<Slice> {
         self.cores.submit(now, task(thread, work, then))
     }
@@ -53,7 +53,7 @@ impl Cpu {
         core: u32,
         thread: Thread,
         work: SimSpan,
-        then: Then,
+        then: Continuation,
     ) {
         self.cores.follow(now, core, task(thread, work, then));
     }

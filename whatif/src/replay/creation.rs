@@ -15,9 +15,9 @@ use crate::observed::Recorded;
 /// Files are created in pieces of this size. The clients take turns.
 const PIECE: Bytes = Bytes::mib(16);
 /// Maximum number of requests in the warm-up.
-const MOST_REQUESTS: u64 = 1 << 21;
+const MAX_REQUESTS: u64 = 1 << 21;
 /// Maximum number of requests in the warm-up if nothing is written.
-const MOST_READS: u64 = 1 << 19;
+const MAX_READS: u64 = 1 << 19;
 
 /// The files of one client.
 struct Files {
@@ -56,8 +56,8 @@ impl Replay<'_> {
                 let size = PIECE.get().min(files.bytes() - at);
                 left -= size;
                 if left < kept {
-                    let place = (Bytes(files.begin + at), Bytes(size));
-                    self.touch_disks(files.volume, Op::Write, place);
+                    let (offset, size) = (Bytes(files.begin + at), Bytes(size));
+                    self.touch_disks(files.volume, Op::Write, offset, size);
                 }
             }
         }
@@ -66,12 +66,12 @@ impl Replay<'_> {
             warming.extend(like_recorded(material, index));
         }
         let (mut requests, mut wrote) = (0, 0);
-        let most = |wrote| if wrote > 0 { MOST_REQUESTS } else { MOST_READS };
+        let most = |wrote| if wrote > 0 { MAX_REQUESTS } else { MAX_READS };
         while requests < most(wrote) && wrote < written && !warming.is_empty() {
             for (volume, like, draws) in &mut warming {
                 requests += 1;
                 let NextRequest { op, offset, size } = like.next(draws);
-                self.touch_disks(*volume, op, (offset, size));
+                self.touch_disks(*volume, op, offset, size);
                 if op == Op::Write {
                     wrote += size.get();
                 }
@@ -80,7 +80,7 @@ impl Replay<'_> {
     }
 
     /// Reads or writes part of a volume in no time; only the caches of arrays change.
-    fn touch_disks(&mut self, volume: u32, op: Op, (offset, size): (Bytes, Bytes)) {
+    fn touch_disks(&mut self, volume: u32, op: Op, offset: Bytes, size: Bytes) {
         let Self { protocol, engine, .. } = self;
         let volumes = protocol.volumes();
         let found = &volumes[volume as usize];
@@ -91,7 +91,7 @@ impl Replay<'_> {
             for place in &places {
                 let host: HostId = found.nodes[place.node as usize];
                 let Some((node, mut around)) = engine.node(host.0) else { continue };
-                node.touch_disks(&mut around, volume, op, (place.base + piece.start, piece.stored));
+                node.touch_disks(&mut around, volume, op, place.base + piece.start, piece.stored);
             }
         }
     }
@@ -118,9 +118,11 @@ fn like_recorded(material: &Material, index: usize) -> Vec<(u32, Requests, Strea
         // requests beyond the recorded ones are drawn
         let all = match known.of_threads.get(place) {
             Some(threads) if !threads.is_empty() => {
-                let (count, named) = (threads.len(), (name.as_str(), known));
+                let count = threads.len();
                 let of_one =
-                    Requests::of_threads(named, place, 2 * count, bytes, |at| draws(place, at));
+                    Requests::of_threads(name.as_str(), known, place, 2 * count, bytes, |at| {
+                        draws(place, at)
+                    });
                 of_one.into_iter().skip(count).collect::<Vec<_>>()
             }
             _ => continue,

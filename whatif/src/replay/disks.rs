@@ -8,11 +8,11 @@ use std::sync::Arc;
 use foretell_algorithms::io_scheduler::Io;
 use foretell_algorithms::slab::Slab;
 use foretell_scenarios::model::Storage;
-use foretell_units::{Op, Owner, Sectors, SimSpan, SimTime, SlowClock};
+use foretell_units::{Owner, SimSpan, SimTime, SlowClock};
 
 use super::agenda::{Agenda, Event};
 use super::tally::Busy;
-use crate::disk::{Disk, Done, Measurement, Taken};
+use crate::disk::{Disk, Done, Measurement, Operation, Taken};
 
 /// An operation of a node: the node, and the operation's number there.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,8 @@ impl Disks {
         &mut self,
         now: SimTime,
         agenda: &mut Agenda,
-        (machine, disk): (u32, u32),
+        machine: u32,
+        disk: u32,
         factor: f64,
     ) {
         let (pace, of) = (&mut self.paces[disk as usize], &self.all[disk as usize]);
@@ -92,7 +93,8 @@ impl Disks {
         &mut self,
         now: SimTime,
         agenda: &mut Agenda,
-        (machine, disk): (u32, u32),
+        machine: u32,
+        disk: u32,
         tag: Tag,
         io: Io<()>,
     ) {
@@ -100,7 +102,7 @@ impl Disks {
         let Io { lbn, sectors, op, thread, tag: () } = io;
         let own = self.paces[disk as usize].clock.own(now);
         let next = self.all[disk as usize].submit(own, Io { lbn, sectors, op, thread, tag });
-        self.call(agenda, (machine, disk), next);
+        self.call(agenda, machine, disk, next);
     }
 
     /// The disks in order.
@@ -109,7 +111,7 @@ impl Disks {
     }
 
     /// An operation that takes no time.
-    pub(super) fn touch(&mut self, now: SimTime, disk: u32, what: (Op, Sectors, Sectors)) {
+    pub(super) fn touch(&mut self, now: SimTime, disk: u32, what: Operation) {
         self.all[disk as usize].touch(now, what);
     }
 
@@ -118,7 +120,8 @@ impl Disks {
         &mut self,
         now: SimTime,
         agenda: &mut Agenda,
-        (machine, disk): (u32, u32),
+        machine: u32,
+        disk: u32,
         done: &mut Vec<(Tag, Done)>,
     ) {
         let clock = self.paces[disk as usize].clock;
@@ -127,7 +130,7 @@ impl Disks {
         };
         let mut found = Vec::new();
         let next = self.all[disk as usize].complete(own, &mut found);
-        self.call(agenda, (machine, disk), next);
+        self.call(agenda, machine, disk, next);
         done.extend(found.into_iter().map(|mut done| {
             let Taken { service, work, alone } = done.taken;
             let [service, work, alone] = [service, work, alone].map(|span| clock.stretched(span));
@@ -136,7 +139,7 @@ impl Disks {
         }));
     }
 
-    fn call(&mut self, agenda: &mut Agenda, (machine, disk): (u32, u32), at: Option<SimTime>) {
+    fn call(&mut self, agenda: &mut Agenda, machine: u32, disk: u32, at: Option<SimTime>) {
         let Some(at) = at else { return };
         let call = &mut self.calls[disk as usize];
         if call.is_none_or(|call| at < call) {

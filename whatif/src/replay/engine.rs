@@ -9,7 +9,7 @@ use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::{RecordKind, Resource};
 use foretell_scenarios::model::{CpuProfile, Scenario};
 use foretell_systems::{
-    Access, Adapters, Exchange, Exchanges, Hosts, Phase, Request, Then, Timer, Work,
+    Access, Adapters, Continuation, Exchange, Exchanges, Hosts, Phase, Request, Timer, Work,
 };
 use foretell_units::{Bytes, HostId, Op, SimSpan, SimTime, Stream, Thread};
 
@@ -85,7 +85,7 @@ impl Engine<'_> {
     }
 
     /// Gives a processor work that is charged to no workload.
-    pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Then) {
+    pub(super) fn work(&mut self, host: HostId, thread: Thread, work: SimSpan, then: Continuation) {
         let in_hand = self.in_hand.filter(|(owner, _)| *owner == host && !self.waking);
         let (now, cpu) = (self.now, &mut self.cpus[host.index()]);
         if let Some((_, core)) = in_hand {
@@ -148,7 +148,7 @@ impl Engine<'_> {
         let resource = Resource::sending(from != sender);
         self.charge(self.links.machine(sender), resource, exchange.workload, time);
         let mut steps = std::mem::take(&mut self.steps);
-        self.links.send(self.now, (from.0, to.0), id, wire, &mut steps);
+        self.links.send(self.now, from.0, to.0, id, wire, &mut steps);
         self.take(steps);
     }
 
@@ -156,13 +156,13 @@ impl Engine<'_> {
     pub(super) fn let_in_at(&mut self, exchange: &Exchange) -> SimTime {
         let (from, to) = (exchange.sender(), exchange.receiver());
         let (adapters, wire) = (self.adapters.between(exchange), exchange.wire());
-        let on_link = self.link_time(adapters.1, adapters, wire);
+        let on_link = self.link_time(adapters.1, adapters.0, adapters.1, wire);
         let limit = self.limits[to.index()].as_mut().filter(|_| from != to);
         limit.map_or(self.now, |limit| limit.let_in(self.now, wire, on_link))
     }
 
     /// Time of a message on a host's link; none over a bridge.
-    fn link_time(&self, of: HostId, (from, to): (HostId, HostId), wire: Bytes) -> SimSpan {
+    fn link_time(&self, of: HostId, from: HostId, to: HostId, wire: Bytes) -> SimSpan {
         let together = self.links.machine(from) == self.links.machine(to);
         if together { SimSpan::ZERO } else { self.links.time(of.index(), wire) }
     }
@@ -232,7 +232,7 @@ impl Hosts for Engine<'_> {
             return;
         }
         let (adapters, wire) = (self.adapters.between(exchange), exchange.wire());
-        let on_link = self.link_time(adapters.0, adapters, wire);
+        let on_link = self.link_time(adapters.0, adapters.0, adapters.1, wire);
         let at = match &mut self.limits[from.index()] {
             Some(limit) => limit.let_out(self.now, wire, on_link),
             None => self.now,

@@ -294,7 +294,7 @@ impl Replay<'_> {
             let mut collect = |engine: &mut Engine, host, access: &Access| {
                 touches.add(engine, host, access);
             };
-            self.append_batches(&mut appends, (first, until), &mut collect)?;
+            self.append_batches(&mut appends, first, until, &mut collect)?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.work_goes_on(span)?;
             self.engine.skipped = at.saturating_since(SimTime::ZERO);

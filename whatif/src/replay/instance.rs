@@ -3,7 +3,7 @@
 use foretell_algorithms::bursts::{Bursts, Phase};
 use foretell_scenarios::model::{Arrivals, Think};
 use foretell_systems::process::transaction_thread;
-use foretell_systems::{Issue, Then};
+use foretell_systems::{Continuation, Issue};
 use foretell_units::{Breadcrumb, Bytes, HostId, Op, SimSpan, SimTime, Stream};
 
 use super::agenda::Event;
@@ -119,7 +119,8 @@ impl Instance {
             let all: Vec<(usize, u32, Requests)> = if let Some(count) = threads {
                 let of_client = |place: usize| {
                     let threads = Requests::of_threads(
-                        (&workload.name, known),
+                        &workload.name,
+                        known,
                         place,
                         count as usize,
                         volume,
@@ -130,7 +131,8 @@ impl Instance {
                 (0..workload.clients.len()).flat_map(of_client).collect()
             } else {
                 let all = Requests::of_clients(
-                    (&workload.name, known),
+                    &workload.name,
+                    known,
                     workload.clients.len(),
                     volume,
                     |place| stream(place, "begin"),
@@ -390,7 +392,7 @@ impl Replay<'_> {
         let owed = engine.tracking.take_debt(client.0);
         let work = recorded.saturating_sub(besides).max(owed);
         let thread = transaction_thread(id, workload);
-        engine.work(client, thread, work, Then::Load { number: id });
+        engine.work(client, thread, work, Continuation::Load { number: id });
     }
 
     /// An instance's request for the protocol.

@@ -112,7 +112,7 @@ struct Train {
 
 /// A network event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Step {
+pub(super) enum LinkStep {
     /// A train starts to leave its sender.
     Leaves { train: u32 },
     /// A train is at the switch before an uplink, or at the receiver's port behind it.
@@ -134,14 +134,14 @@ fn last_segment(wire: u64) -> u64 {
 }
 
 /// Future steps.
-pub(super) type Steps = Vec<(SimTime, Step)>;
+pub(super) type Steps = Vec<(SimTime, LinkStep)>;
 
 impl Connection {
     /// Schedules a check of the window, unless an earlier one is scheduled.
     fn look(&mut self, number: u32, at: SimTime, steps: &mut Steps) {
         if self.looks_at.is_none_or(|known| at < known) {
             self.looks_at = Some(at);
-            steps.push((at, Step::Pump { connection: number }));
+            steps.push((at, LinkStep::Pump { connection: number }));
         }
     }
 }
@@ -206,7 +206,8 @@ impl Links {
     pub(super) fn send(
         &mut self,
         now: SimTime,
-        (from, to): (u32, u32),
+        from: u32,
+        to: u32,
         message: u32,
         wire: Bytes,
         steps: &mut Steps,
@@ -233,11 +234,11 @@ impl Links {
     }
 
     /// Processes a step that is due.
-    pub(super) fn step(&mut self, now: SimTime, step: Step, steps: &mut Steps) {
+    pub(super) fn step(&mut self, now: SimTime, step: LinkStep, steps: &mut Steps) {
         match step {
-            Step::Leaves { train } => self.leaves(train, steps),
-            Step::Climbs { climb } => self.goes_on(climb, steps),
-            Step::Pump { connection } => {
+            LinkStep::Leaves { train } => self.leaves(train, steps),
+            LinkStep::Climbs { climb } => self.goes_on(climb, steps),
+            LinkStep::Pump { connection } => {
                 let known = &mut self.connections[connection as usize];
                 if known.looks_at != Some(now) {
                     return;
@@ -247,7 +248,7 @@ impl Links {
                     self.pump(now, connection, steps);
                 }
             }
-            Step::Port { host } => {
+            LinkStep::Port { host } => {
                 let port = &mut self.of_machines[host as usize];
                 port.looked_at = false;
                 if let Some(first) = port.waiting.pop_front() {
@@ -257,7 +258,7 @@ impl Links {
                 }
                 self.look(now, host, steps);
             }
-            Step::Arrived { .. } => {}
+            LinkStep::Arrived { .. } => {}
         }
     }
 
@@ -274,7 +275,7 @@ impl Links {
         let over = (waiting + LONGEST_TRAIN as f64 - room).max(1.0);
         let at = now
             + SimSpan::from_secs_f64(over.min(waiting.max(1.0)) / rate).max(SimSpan::from_ns(1));
-        steps.push((at, Step::Port { host }));
+        steps.push((at, LinkStep::Port { host }));
     }
 
     /// Bytes queued in the port to a host when something that `from` sends now is there, and the port's buffer size;
@@ -348,7 +349,7 @@ impl Links {
             let message = if whole { message } else { NONE };
             let train = self.trains.insert(Train { connection: number, wire, message, start, end });
             if start > now {
-                steps.push((start, Step::Leaves { train }));
+                steps.push((start, LinkStep::Leaves { train }));
             } else {
                 self.leaves(train, steps);
             }
@@ -388,10 +389,10 @@ impl Links {
             let (first, last) = (first_at_port, last_at_port);
             let climb = Climb { connection: number, wire, message, first, last, ahead };
             let climb = self.climbs.insert(climb);
-            steps.push((first, Step::Climbs { climb }));
+            steps.push((first, LinkStep::Climbs { climb }));
             return;
         }
-        self.at_receivers_port((number, wire, message), (first_at_port, last_at_port), steps);
+        self.at_receivers_port(number, wire, message, first_at_port, last_at_port, steps);
     }
 
     /// The first segment of a train is at the switch before an uplink.
@@ -409,7 +410,7 @@ impl Links {
         let of_last = rate.time_for(Bytes(last_segment(climb.wire)));
         climb.last = (begins + time).max(climb.last + of_last);
         // what comes next is served in the order of arrival there
-        steps.push((climb.first, Step::Climbs { climb: number }));
+        steps.push((climb.first, LinkStep::Climbs { climb: number }));
     }
 
     /// A train that climbs goes on: over its next uplink, or into the receiver's port.
@@ -418,15 +419,18 @@ impl Links {
             return self.climbs(number, steps);
         }
         let Climb { connection, wire, message, first, last, .. } = *self.climbs.remove(number);
-        self.at_receivers_port((connection, wire, message), (first, last), steps);
+        self.at_receivers_port(connection, wire, message, first, last, steps);
     }
 
     /// The segments of a train arrive at the receiver's port between these times. Schedules its arrival at the
     /// receiver.
     fn at_receivers_port(
         &mut self,
-        (number, wire, message): (u32, u64, u32),
-        (first_at_port, last_at_port): (SimTime, SimTime),
+        number: u32,
+        wire: u64,
+        message: u32,
+        first_at_port: SimTime,
+        last_at_port: SimTime,
         steps: &mut Steps,
     ) {
         let connection = &self.connections[number as usize];
@@ -448,7 +452,7 @@ impl Links {
             connection.look(number, acknowledged, steps);
         }
         if message != NONE {
-            steps.push((arrived, Step::Arrived { message }));
+            steps.push((arrived, LinkStep::Arrived { message }));
         }
     }
 

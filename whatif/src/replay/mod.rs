@@ -32,7 +32,9 @@ use foretell_algorithms::bandwidth::Limit;
 use foretell_algorithms::node::NO_CLIENT;
 use foretell_ati::Resource;
 use foretell_scenarios::model::{Host, Scenario, Scrub};
-use foretell_systems::{Adapters, Done, Issue, NO_EXCHANGE, Protocol, Software, Then, Timer};
+use foretell_systems::{
+    Adapters, Continuation, Done, Issue, NO_EXCHANGE, Protocol, Software, Timer,
+};
 use foretell_units::{Bytes, HostId, Op, Owner, Seed, SimSpan, SimTime};
 
 use crate::answer::Overload;
@@ -46,7 +48,7 @@ use disks::{Disks, Tag};
 use engine::Engine;
 pub(crate) use fill::KeptFills;
 use instance::Instance;
-use links::{Links, Step};
+use links::{LinkStep, Links};
 use node::Node;
 use outages::Outages;
 pub(crate) use outages::{OutageOutcome, PhaseWorkloadOutcome};
@@ -65,11 +67,11 @@ pub(crate) const SEED: Seed = Seed(1 << 63 | 0x666f_7265);
 /// Maximum number of events of a replay: a fixed number, plus a number for each recorded request. A request
 /// has about twenty events, and a cluster that is a thousand times as fast issues a thousand times as many
 /// requests.
-const MOST_EVENTS: (u64, u64) = (50_000_000, 20_000);
+const MAX_EVENTS: (u64, u64) = (50_000_000, 20_000);
 /// Maximum number of events for each chunk that scrubbers may read.
-const MOST_EVENTS_PER_CHUNK: u64 = 1000;
+const MAX_EVENTS_PER_CHUNK: u64 = 1000;
 /// Total number of outstanding requests above which a cluster does not keep up.
-const MOST_OUTSTANDING: usize = 1 << 20;
+const MAX_OUTSTANDING: usize = 1 << 20;
 
 /// The input of a replay.
 pub(crate) struct Material<'a> {
@@ -154,7 +156,7 @@ impl<'a> Replay<'a> {
             let owner = clocks(id);
             let software = Software::of(scenario, id, protocol.volumes(), reserved, &owner)?;
             let place = host.machine.map_or(0, |machine| machine.place);
-            Some(Node::new((storage, place), software))
+            Some(Node::new(storage, place, software))
         };
         let nodes = scenario.hosts.iter().enumerate().map(node).collect();
         let hosts = (0..scenario.hosts.len()).map(HostId::from);
@@ -312,7 +314,7 @@ impl<'a> Replay<'a> {
                 self.ship_records(host);
             }
             let requests = self.protocol.requests();
-            if requests.len() > MOST_OUTSTANDING {
+            if requests.len() > MAX_OUTSTANDING {
                 return Err(self.overload());
             }
         }
@@ -364,7 +366,8 @@ impl<'a> Replay<'a> {
         match event {
             Event::Issue { instance } => return self.issue(instance),
             Event::Slice { host, core } => return self.slice_ends(HostId(host), core),
-            Event::Network(Step::Arrived { message: exchange }) | Event::Delivered { exchange } => {
+            Event::Network(LinkStep::Arrived { message: exchange })
+            | Event::Delivered { exchange } => {
                 let at = engine.let_in_at(&protocol.exchanges()[exchange]);
                 if at > engine.now {
                     engine.agenda.schedule(at, Event::LetIn { exchange });
@@ -402,7 +405,7 @@ impl<'a> Replay<'a> {
     fn slice_ends(&mut self, host: HostId, core: u32) {
         let end = self.engine.slice_ends(host, core);
         match end.done {
-            Some(Then::Load { number }) => self.issue(number),
+            Some(Continuation::Load { number }) => self.issue(number),
             Some(then) => self.protocol.resume(&mut self.engine, then),
             None => {}
         }
@@ -420,7 +423,7 @@ impl<'a> Replay<'a> {
     fn ship_records(&mut self, host: u32) {
         let cost = self.engine.tracking.cost().expect("only what costs is shipped");
         let (store, batch) = (cost.store, cost.batch);
-        self.protocol.ship_records(&mut self.engine, (HostId(host), store), batch);
+        self.protocol.ship_records(&mut self.engine, HostId(host), store, batch);
     }
 
     /// A call of a machine's disk is due.
@@ -429,7 +432,7 @@ impl<'a> Replay<'a> {
         let mut finished = std::mem::take(&mut self.finished);
         let engine = &mut self.engine;
         let disks = &mut engine.disks[machine.index()];
-        disks.complete(engine.now, &mut engine.agenda, (machine.0, disk), &mut finished);
+        disks.complete(engine.now, &mut engine.agenda, machine.0, disk, &mut finished);
         for (Tag { host, number }, done) in finished.drain(..) {
             let (node, mut around) = engine.node(host).expect("it has asked a disk");
             let done = disk::Done { number, ..done };
@@ -580,7 +583,7 @@ impl<'a> Replay<'a> {
 
 /// Maximum number of events of a replay of that many recorded requests.
 fn most_events(scenario: &Scenario, recorded: u64) -> u64 {
-    let (always, for_each) = MOST_EVENTS;
+    let (always, for_each) = MAX_EVENTS;
     let chunks = scenario.scrub.map_or(0.0, |Scrub { rate, chunk }| {
         let seconds = scenario.duration.map_or(0.0, SimSpan::as_secs_f64);
         let seconds = seconds + scenario.warmup.as_secs_f64();
@@ -588,7 +591,7 @@ fn most_events(scenario: &Scenario, recorded: u64) -> u64 {
         let disks: usize = storage.map(|storage| storage.disks.len()).sum();
         seconds / rate.time_for(chunk).as_secs_f64().max(1e-9) * disks as f64
     });
-    let of_chunks = (chunks as u64).saturating_mul(MOST_EVENTS_PER_CHUNK);
+    let of_chunks = (chunks as u64).saturating_mul(MAX_EVENTS_PER_CHUNK);
     always.saturating_add(for_each.saturating_mul(recorded)).saturating_add(of_chunks)
 }
 

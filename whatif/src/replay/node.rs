@@ -12,7 +12,7 @@ use super::agenda::{Agenda, Event};
 use super::disks::{Disks, Tag};
 use super::tracking::Tracking;
 use crate::caches::CacheRecords;
-use crate::disk::{Done, Taken};
+use crate::disk::{Done, Operation, Taken};
 
 /// A completed disk operation: its workload, and its cost.
 #[derive(Clone, Copy, Debug)]
@@ -104,11 +104,11 @@ impl Machine for Hardware<'_, '_> {
         let Around { now, host, machine, ref mut disks, ref mut agenda, .. } = *self.around;
         if let Some(instant) = self.instant {
             instant.push(number);
-            disks.touch(now, disk, (op, lbn, sectors));
+            disks.touch(now, disk, Operation { op, lbn, sectors });
             return;
         }
         let io = Io { lbn, sectors, op, thread, tag: () };
-        disks.submit(now, agenda, (machine, disk), Tag { host, number }, io);
+        disks.submit(now, agenda, machine, disk, Tag { host, number }, io);
     }
 
     fn tick(&mut self, at: SimTime) {
@@ -119,7 +119,7 @@ impl Machine for Hardware<'_, '_> {
 
 impl Node {
     /// `place`: which part of the disks belongs to the node.
-    pub(super) fn new((storage, place): (&Storage, u32), software: Software) -> Self {
+    pub(super) fn new(storage: &Storage, place: u32, software: Software) -> Self {
         let begin = |part: Bytes| Sectors::covering(part * u64::from(place));
         Self {
             software,
@@ -217,14 +217,16 @@ impl Node {
         around: &mut Around,
         file: u32,
         op: Op,
-        (offset, size): (Bytes, Bytes),
+        offset: Bytes,
+        size: Bytes,
     ) {
         let mut done = Bytes::ZERO;
         while done < size {
             let most = size.saturating_sub(done);
             let Some(extent) = self.software.locate(file, offset + done, most) else { return };
             let lbn = self.begins[extent.disk as usize] + extent.lbn;
-            let what = (op, lbn, Sectors::covering(extent.bytes));
+            let sectors = Sectors::covering(extent.bytes);
+            let what = Operation { op, lbn, sectors };
             around.disks.touch(around.now, extent.disk, what);
             done += extent.bytes;
         }

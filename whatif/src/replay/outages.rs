@@ -135,12 +135,8 @@ impl Replay<'_> {
                     Part::Disk(disk) => {
                         let machine = engine.links.machine(host);
                         let (now, agenda) = (engine.now, &mut engine.agenda);
-                        engine.disks[machine.index()].slow_down(
-                            now,
-                            agenda,
-                            (machine.0, disk),
-                            factor,
-                        );
+                        engine.disks[machine.index()]
+                            .slow_down(now, agenda, machine.0, disk, factor);
                     }
                     Part::Link => {
                         let rate = engine.scenario.host(host).nic.rate.slower(factor);

@@ -111,7 +111,7 @@ impl Detail {
         open.any(|(_, streams)| {
             let count = |(from, until): &(SimTime, SimTime)| streams.issued_between(*from, *until);
             let counts: Vec<f64> = stretches.iter().map(|stretch| count(stretch) as f64).collect();
-            error_by_bursts(&counts) > MOST_BY_BURSTS
+            error_by_bursts(&counts) > MAX_BURST_ERROR
         })
     }
 
@@ -127,7 +127,7 @@ impl Detail {
 
 /// Largest error of a mean by bursts with which stretches represent a run (assumed: the replay of the recorded run sees
 /// the same bursts, so that most of the error cancels).
-const MOST_BY_BURSTS: f64 = 0.1;
+const MAX_BURST_ERROR: f64 = 0.1;
 
 /// The standard error of the mean of these counts beyond that of Poisson arrivals, as a part of the mean.
 fn error_by_bursts(counts: &[f64]) -> f64 {
@@ -266,7 +266,7 @@ impl Replay<'_> {
             let whole = until.saturating_since(SimTime::ZERO);
             self.work_goes_on(whole)?;
             let first = next.peek().map_or(until, |&Reverse((at, _))| at);
-            self.append_batches(&mut appends, (first, until), touch_node)?;
+            self.append_batches(&mut appends, first, until, touch_node)?;
             let Some(Reverse((at, index))) = next.pop().filter(|_| first < until) else { break };
             self.engine.skipped = at.saturating_since(now);
             self.tick_all();
@@ -338,7 +338,8 @@ impl Replay<'_> {
     pub(super) fn append_batches(
         &mut self,
         appends: &mut Appends,
-        (first, until): (SimTime, SimTime),
+        first: SimTime,
+        until: SimTime,
         mut serve: impl FnMut(&mut Engine, HostId, &Access),
     ) -> Result<(), WhatIfError> {
         while appends.next < until && appends.next <= first {

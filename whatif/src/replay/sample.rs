@@ -27,7 +27,7 @@ use crate::observed::Recorded;
 
 /// Number of requests that count as recent. A request that returns later counts as one that chooses.
 pub(super) const MOMENT: usize = 64;
-/// An address that was chosen at least this often forms a stretch of its own. Other stretches end after
+/// An address that was chosen at least this often forms a range of its own. Other ranges end after
 /// [`TOGETHER`] choices.
 const OFTEN: usize = 16;
 const TOGETHER: usize = 64;
@@ -72,7 +72,7 @@ enum Habit {
 #[derive(Debug)]
 struct Choices {
     chosen: Vec<Chosen>,
-    stretches: Vec<Stretch>,
+    ranges: Vec<AddressRange>,
     /// End of the last byte recorded.
     until: u64,
 }
@@ -83,13 +83,13 @@ struct Chosen {
     offset: u64,
     size: u32,
     op: Op,
-    stretch: u32,
+    range: u32,
 }
 
-/// A stretch of addresses: neighbours that were chosen about equally often, or one address that was chosen
+/// A range of addresses: neighbours that were chosen about equally often, or one address that was chosen
 /// very often.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct AddressRange {
     from: u64,
     /// Number of places, and their distance.
     places: u64,
@@ -138,7 +138,7 @@ impl Sample {
                 offset: request.offset.get(),
                 size: request.size,
                 op: request.op,
-                stretch: 0,
+                range: 0,
             }));
             habits.push(known);
         }
@@ -170,7 +170,9 @@ impl Sample {
     /// counted from its beginning and again from there at its end.
     pub(super) fn next(
         &self,
-        (like, stream, index): (&[Recorded], usize, usize),
+        like: &[Recorded],
+        stream: usize,
+        index: usize,
         recent: &mut Recent,
         draws: &mut Stream,
     ) -> NextRequest {
@@ -362,10 +364,10 @@ impl Choices {
         let grain = chosen.iter().map(|one| one.offset).fold(0, gcd).max(512);
         // a stable sort: equal addresses keep their order
         chosen.sort_by_key(|one| one.offset);
-        let mut stretches = Vec::new();
+        let mut ranges = Vec::new();
         let mut first = 0;
         while first < chosen.len() {
-            // a stretch grows by whole addresses
+            // a range grows by whole addresses
             let (mut end, mut counts) = (first, Vec::new());
             while end < chosen.len() {
                 let at = chosen[end].offset;
@@ -379,38 +381,38 @@ impl Choices {
                     break;
                 }
             }
-            let number = stretches.len() as u32;
-            chosen[first..end].iter_mut().for_each(|one| one.stretch = number);
+            let number = ranges.len() as u32;
+            chosen[first..end].iter_mut().for_each(|one| one.range = number);
             // a few addresses do not show the distance between places
             let from = chosen[first].offset;
             let apart = chosen[first..end].iter().map(|one| one.offset - from).fold(0, gcd);
             let grain = if counts.len() < FEW { grain } else { apart.max(512) };
-            // up to the next stretch
+            // up to the next range
             let last = match chosen.get(end) {
                 Some(next) if counts.len() > 1 => next.offset - 1,
                 _ => chosen[end - 1].offset,
             };
-            stretches.push(Stretch::of((from, last), grain, &counts));
+            ranges.push(AddressRange::of(from, last, grain, &counts));
             first = end;
         }
-        Self { chosen, stretches, until }
+        Self { chosen, ranges, until }
     }
 
     fn draw(&self, draws: &mut Stream) -> NextRequest {
         let like = self.chosen[draws.below(self.chosen.len() as u64) as usize];
-        let stretch = self.stretches[like.stretch as usize];
-        let offset = if stretch.repeats && !draws.chance(stretch.new) {
+        let range = self.ranges[like.range as usize];
+        let offset = if range.repeats && !draws.chance(range.new) {
             like.offset
         } else {
-            stretch.from + draws.below(stretch.places) * stretch.grain
+            range.from + draws.below(range.places) * range.grain
         };
         NextRequest { op: like.op, offset: Bytes(offset), size: Bytes(u64::from(like.size)) }
     }
 }
 
-impl Stretch {
+impl AddressRange {
     /// `counts`: the number of requests to each recorded address.
-    fn of((from, last): (u64, u64), grain: u64, counts: &[usize]) -> Self {
+    fn of(from: u64, last: u64, grain: u64, counts: &[usize]) -> Self {
         let places = last.saturating_sub(from) / grain + 1;
         let requests: usize = counts.iter().sum();
         // expected number of distinct addresses if all places were equally likely

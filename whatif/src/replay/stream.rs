@@ -82,7 +82,8 @@ impl Requests {
     /// The requests of each client of a workload, on a volume of this size. `draws` gives the random stream
     /// by position of the client.
     pub(super) fn of_clients(
-        (name, known): (&str, &Streams),
+        name: &str,
+        known: &Streams,
         clients: usize,
         volume: Bytes,
         draws: impl Fn(usize) -> Stream,
@@ -129,7 +130,8 @@ impl Requests {
     /// The requests of each thread of a workload's client at position `place`: those of recorded
     /// threads, and more like them.
     pub(super) fn of_threads(
-        (name, known): (&str, &Streams),
+        name: &str,
+        known: &Streams,
         place: usize,
         threads: usize,
         volume: Bytes,
@@ -147,7 +149,7 @@ impl Requests {
             per_transaction: known.per_transaction,
             of_threads: Vec::new(),
         };
-        let mut all = Self::of_clients((name, &of_one), threads, volume, draws);
+        let mut all = Self::of_clients(name, &of_one, threads, volume, draws);
         let beside = match known.sharing {
             Sharing::Beside => apart(&known.of_clients) * place.abs_diff(like) as u64,
             Sharing::Shared | Sharing::Same => 0,
@@ -247,7 +249,7 @@ impl Requests {
             _ => {
                 let (sample, stream) = self.known.sample(self.stream);
                 let recent = self.recent.get_or_insert_with(|| Recent::of(record));
-                sample.next((record, stream, self.from + index), recent, draws)
+                sample.next(record, stream, self.from + index, recent, draws)
             }
         };
         request.offset += Bytes(self.beside);
@@ -294,7 +296,7 @@ mod tests {
     /// The first `count` blocks that each client requests, on a volume of `volume` blocks.
     fn asked_for(known: &Streams, clients: usize, volume: u64, count: usize) -> Vec<Vec<u64>> {
         let draws = |place| Seed(1).stream(&format!("requests/{place}"));
-        let all = Requests::of_clients(("mail", known), clients, Bytes(volume * SIZE), draws);
+        let all = Requests::of_clients("mail", known, clients, Bytes(volume * SIZE), draws);
         let blocks = |(place, mut requests): (usize, Requests)| {
             let mut draws = draws(place);
             (0..count).map(|_| requests.next(&mut draws).offset.get() / SIZE).collect()

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::node::Node;
 
 /// Maximum number of collected accesses. They take 6 MB.
-const MOST: usize = 50_000;
+const MAX_TOUCHES: usize = 50_000;
 
 /// Collected accesses.
 pub(super) struct Touches {
@@ -38,7 +38,7 @@ impl Touches {
         let machine = engine.links.machine(host);
         self.of_machines[machine.index()].push(Touch { at, host, access: *access });
         self.count += 1;
-        if self.count >= MOST {
+        if self.count >= MAX_TOUCHES {
             self.serve(engine);
         }
     }

@@ -7,16 +7,16 @@ use foretell_units::{Bytes, SimSpan, Stream};
 use super::CosbenchError;
 use super::select::{Select, unit};
 use super::xml::{Element, parse};
-use crate::transaction::{Step, Transactions};
+use crate::transaction::{TransactionStep, Transactions};
 
 /// Bytes of a container's block; places of objects are multiples of it.
 const BLOCK: u64 = 4096;
 /// The largest request, unless each object is read and written by one request.
 const CHUNK: u64 = 4 << 20;
 /// The largest request that can be recorded.
-const MOST_RECORDED: u64 = u32::MAX as u64 / BLOCK * BLOCK;
+const MAX_RECORDED: u64 = u32::MAX as u64 / BLOCK * BLOCK;
 /// Most workers of one work.
-const MOST_WORKERS: u64 = 1 << 16;
+const MAX_WORKERS: u64 = 1 << 16;
 
 /// A workload file.
 #[derive(Clone, PartialEq, Debug)]
@@ -302,11 +302,11 @@ impl Work {
         }
         let seconds = |name| number(element, name).map(|found| found.filter(|n| *n > 0));
         let workers = number(element, "workers")?.unwrap_or(1);
-        if !(1..=MOST_WORKERS).contains(&workers) {
+        if !(1..=MAX_WORKERS).contains(&workers) {
             return Err(wrong(
                 element,
                 "workers",
-                format!("is {workers}; wanted 1 to {MOST_WORKERS}"),
+                format!("is {workers}; wanted 1 to {MAX_WORKERS}"),
             ));
         }
         let span = |seconds: u64| SimSpan::from_secs(seconds.min(100_000_000));
@@ -377,7 +377,7 @@ impl Layout {
     /// The same, with one request for each object, as a gateway gets it.
     #[must_use]
     pub fn with_one_request_for_each_object(self) -> Self {
-        Self { chunk: MOST_RECORDED, ..self }
+        Self { chunk: MAX_RECORDED, ..self }
     }
 
     fn container(container: u64) -> Bytes {
@@ -434,16 +434,24 @@ impl Worker {
         Self { layout, operations, place: (worker, workers), left, made, last: 0, stream }
     }
 
-    fn steps(&self, kind: OperationKind, at: (u64, u64), size: Bytes, steps: &mut Vec<Step>) {
+    fn steps(
+        &self,
+        kind: OperationKind,
+        at: (u64, u64),
+        size: Bytes,
+        steps: &mut Vec<TransactionStep>,
+    ) {
         let (container, object) = at;
         let block = Bytes(BLOCK);
         match kind {
             OperationKind::Init | OperationKind::Dispose => {
-                steps.push(Step::write(Layout::container(container), block));
+                steps.push(TransactionStep::write(Layout::container(container), block));
             }
-            OperationKind::List => steps.push(Step::read(Layout::container(container), block)),
+            OperationKind::List => {
+                steps.push(TransactionStep::read(Layout::container(container), block));
+            }
             OperationKind::Delete | OperationKind::Cleanup => {
-                steps.push(Step::write(self.layout.object(container, object), block));
+                steps.push(TransactionStep::write(self.layout.object(container, object), block));
             }
             OperationKind::Read | OperationKind::Write | OperationKind::Prepare => {
                 let begin = self.layout.object(container, object);
@@ -452,9 +460,9 @@ impl Worker {
                     let part = Bytes(self.layout.chunk.min(size.get() - at));
                     let offset = begin + Bytes(at);
                     steps.push(if kind == OperationKind::Read {
-                        Step::read(offset, part)
+                        TransactionStep::read(offset, part)
                     } else {
-                        Step::write(offset, part)
+                        TransactionStep::write(offset, part)
                     });
                     at += self.layout.chunk;
                 }
@@ -464,7 +472,7 @@ impl Worker {
 }
 
 impl Transactions for Worker {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         if let Some(left) = &mut self.left {
             if *left == 0 {
                 return false;
@@ -550,8 +558,8 @@ mod tests {
                     break;
                 }
                 let access = |step| match step {
-                    Step::Io(access) => access,
-                    Step::Cached(_) => panic!("no server"),
+                    TransactionStep::Io(access) => access,
+                    TransactionStep::Cached(_) => panic!("no server"),
                 };
                 found.push((source.kind(), steps.drain(..).map(access).collect()));
             }
@@ -623,7 +631,7 @@ mod tests {
             let work = &workload.stages.last().unwrap().works[0];
             let mut steps = Vec::new();
             Worker::new(work, layout, 0, Seed(1).stream("reader")).next(&mut steps);
-            let Step::Io(access) = steps[0] else { panic!("no server") };
+            let TransactionStep::Io(access) = steps[0] else { panic!("no server") };
             access.size.get()
         };
         let prepare = r#"<workstage name="p"><work type="prepare" workers="1"
@@ -642,8 +650,10 @@ mod tests {
         let mut source = Worker::new(&workload.stages[1].works[0], layout, 0, Seed(1).stream("x"));
         let mut steps = Vec::new();
         source.next(&mut steps);
-        let sizes: Vec<Bytes> =
-            steps.iter().map(|s| if let Step::Io(a) = s { a.size } else { Bytes(0) }).collect();
+        let sizes: Vec<Bytes> = steps
+            .iter()
+            .map(|s| if let TransactionStep::Io(a) = s { a.size } else { Bytes(0) })
+            .collect();
         assert_eq!(sizes, [Bytes::mib(4), Bytes::mib(4), Bytes::mib(1)]);
     }
 

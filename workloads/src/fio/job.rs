@@ -61,7 +61,7 @@ const UNDERSTOOD: &[&str] = &[
 ];
 
 /// The largest request.
-const MOST_ACCESS: u64 = 1 << 30;
+const MAX_ACCESS: u64 = 1 << 30;
 
 /// The supported key that is most similar to an unknown one, if one is similar.
 pub(super) fn nearest_key(key: &str) -> Option<&'static str> {
@@ -219,10 +219,10 @@ fn pair<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2
 /// multiple of the least, and limits it to the largest.
 fn range(text: &str) -> Option<SizeMix> {
     /// Limit for the number of sizes, because each takes memory.
-    const MOST_SIZES: u64 = 4096;
+    const MAX_SIZES: u64 = 4096;
     let (least, most) = text.split_once('-')?;
     let (least, most) = (size(least.trim())?.get(), size(most.trim())?.get());
-    if least == 0 || least > most || most > MOST_ACCESS || most / least > MOST_SIZES {
+    if least == 0 || least > most || most > MAX_ACCESS || most / least > MAX_SIZES {
         return None;
     }
     let of = |number: u64| {
@@ -240,7 +240,7 @@ fn mix(text: &str) -> Option<SizeMix> {
             Some((bytes, share)) => (bytes, Some(share.trim().parse::<f64>().ok()?)),
             None => (part, None),
         };
-        let bytes = size(bytes).filter(|size| (1..=MOST_ACCESS).contains(&size.get()))?;
+        let bytes = size(bytes).filter(|size| (1..=MAX_ACCESS).contains(&size.get()))?;
         found.push((
             bytes,
             share.filter(|share| (0.0..=100.0).contains(share)).or(share.map(|_| f64::NAN)),
@@ -366,7 +366,7 @@ impl Job {
                 "rwmixwrite" => mix_read = 1.0 - count(0, 100)? as f64 / 100.0,
                 "bs" | "blocksize" => {
                     let possible =
-                        |text: &str| size(text).filter(|s| (1..=MOST_ACCESS).contains(&s.get()));
+                        |text: &str| size(text).filter(|s| (1..=MAX_ACCESS).contains(&s.get()));
                     let found = pair(value, possible).ok_or_else(|| {
                         bad("a size up to 1g, or one for reads and one for writes")
                     })?;

@@ -11,7 +11,7 @@ use foretell_units::{Bytes, Stream};
 
 use super::GenerateError;
 use super::pattern::check_share;
-use crate::transaction::{Step, Transactions};
+use crate::transaction::{TransactionStep, Transactions};
 
 /// Sub-requests begin at multiples of this, or of their size if it is smaller.
 const ALIGNED: u64 = 4096;
@@ -92,7 +92,7 @@ pub struct FfsbOperations {
 }
 
 impl Transactions for FfsbOperations {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         let Ffsb { file_set, file, request, sub_requests, sequential, read_share } = self.ffsb;
         let stream = &mut self.stream;
         let reads = stream.chance(read_share);
@@ -118,9 +118,9 @@ impl Transactions for FfsbOperations {
             };
             let offset = begin + within;
             steps.push(if reads {
-                Step::read(offset, request)
+                TransactionStep::read(offset, request)
             } else {
-                Step::write(offset, request)
+                TransactionStep::write(offset, request)
             });
         }
         true
@@ -142,8 +142,8 @@ mod tests {
             .map(|_| {
                 assert!(source.next(&mut steps));
                 let access = |step| match step {
-                    Step::Io(access) => access,
-                    Step::Cached(_) => panic!("direct"),
+                    TransactionStep::Io(access) => access,
+                    TransactionStep::Cached(_) => panic!("direct"),
                 };
                 steps.drain(..).map(access).collect()
             })

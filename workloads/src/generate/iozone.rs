@@ -8,7 +8,7 @@
 use foretell_units::Bytes;
 
 use super::GenerateError;
-use crate::transaction::{Step, Transactions};
+use crate::transaction::{TransactionStep, Transactions};
 
 /// Settings of `IOzone`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +55,7 @@ pub struct IozoneRecords {
 }
 
 impl Transactions for IozoneRecords {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         let Iozone { file, record, passes } = self.iozone;
         let records = file.div_ceil(record);
         if records == 0 || self.next / records >= passes.saturating_mul(2) {
@@ -66,9 +66,9 @@ impl Transactions for IozoneRecords {
         let at = record * index;
         let (offset, size) = (self.base + at, record.min(file - at));
         steps.push(if phase % 2 == 0 {
-            Step::write(offset, size)
+            TransactionStep::write(offset, size)
         } else {
-            Step::read(offset, size)
+            TransactionStep::read(offset, size)
         });
         true
     }
@@ -87,10 +87,14 @@ mod tests {
         while records.next(&mut steps) {}
         let sizes = [64, 64, 64, 8].map(Bytes::kib);
         let offsets = [100, 164, 228, 292].map(Bytes::kib);
-        let expected: Vec<Step> = (0..8)
+        let expected: Vec<TransactionStep> = (0..8)
             .map(|i| {
                 let (offset, size) = (offsets[i % 4], sizes[i % 4]);
-                if i < 4 { Step::write(offset, size) } else { Step::read(offset, size) }
+                if i < 4 {
+                    TransactionStep::write(offset, size)
+                } else {
+                    TransactionStep::read(offset, size)
+                }
             })
             .collect();
         assert_eq!(steps, expected);

@@ -10,7 +10,7 @@
 use foretell_units::{Bytes, Stream};
 
 use super::{Addresses, GenerateError, Pattern};
-use crate::transaction::{Step, Transactions};
+use crate::transaction::{TransactionStep, Transactions};
 
 /// Settings of the OLTP workload.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -56,11 +56,14 @@ pub struct OltpTransactions {
 }
 
 impl Transactions for OltpTransactions {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         let record = self.oltp.record;
         for _ in 0..self.oltp.records.max(1) {
             let offset = record * self.addresses.next(&mut self.stream);
-            steps.extend([Step::read(offset, record), Step::write(offset, record)]);
+            steps.extend([
+                TransactionStep::read(offset, record),
+                TransactionStep::write(offset, record),
+            ]);
         }
         true
     }
@@ -73,7 +76,7 @@ mod tests {
     use super::*;
     use crate::chi_square::assert_fits;
 
-    fn transactions(oltp: Oltp, count: usize) -> Vec<Vec<Step>> {
+    fn transactions(oltp: Oltp, count: usize) -> Vec<Vec<TransactionStep>> {
         let mut source = oltp.over(Bytes::gib(6), Seed(1).stream("oltp")).unwrap();
         (0..count)
             .map(|_| {
@@ -89,7 +92,9 @@ mod tests {
         for steps in transactions(Oltp::default(), 100) {
             assert_eq!(steps.len(), 8, "four records, read and written");
             for pair in steps.chunks(2) {
-                let [Step::Io(read), Step::Io(write)] = pair else { panic!("{pair:?}") };
+                let [TransactionStep::Io(read), TransactionStep::Io(write)] = pair else {
+                    panic!("{pair:?}")
+                };
                 assert_eq!((read.op, write.op), (crate::Op::Read, crate::Op::Write));
                 assert_eq!((read.offset, read.size), (write.offset, write.size));
                 assert_eq!(read.size, Bytes::kib(8));
@@ -110,7 +115,7 @@ mod tests {
             let oltp = Oltp { database: Bytes::kib(800), pattern, ..Oltp::default() };
             let mut counts = vec![0; 100];
             for step in transactions(oltp, 50_000).concat() {
-                let Step::Io(access) = step else { panic!("no server") };
+                let TransactionStep::Io(access) = step else { panic!("no server") };
                 counts[(access.offset.get() / 8192) as usize] +=
                     u64::from(access.op == crate::Op::Read);
             }

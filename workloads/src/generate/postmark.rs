@@ -19,7 +19,7 @@ use foretell_units::{Bytes, Stream};
 
 use super::GenerateError;
 use super::pattern::check_share;
-use crate::transaction::{Step, Transactions};
+use crate::transaction::{TransactionStep, Transactions};
 
 /// Bytes of an inode.
 const INODE: u64 = 128;
@@ -183,14 +183,14 @@ impl PostmarkTransactions {
         self.blocks(begin + from / block, to.div_ceil(block) - from / block)
     }
 
-    fn read_or_append(&mut self, steps: &mut Vec<Step>) {
+    fn read_or_append(&mut self, steps: &mut Vec<TransactionStep>) {
         // both choices are always drawn, so changing one share does not change the other's draws
         let reads = self.stream.chance(self.postmark.read_share);
         let chosen = self.stream.below(self.files.len() as u64) as usize;
         let amount = self.stream.unit();
         let file = self.files[chosen];
-        let read = |(offset, size)| Step::read(offset, size);
-        let write = |(offset, size)| Step::write(offset, size);
+        let read = |(offset, size)| TransactionStep::read(offset, size);
+        let write = |(offset, size)| TransactionStep::write(offset, size);
         steps.extend([read(self.entry(file)), read(self.inode(file))]);
         if reads {
             steps.push(read(self.data(file, 0, file.size)));
@@ -209,12 +209,12 @@ impl PostmarkTransactions {
         self.files[chosen].size = end;
     }
 
-    fn create_or_delete(&mut self, steps: &mut Vec<Step>) {
+    fn create_or_delete(&mut self, steps: &mut Vec<TransactionStep>) {
         let wanted = self.stream.chance(self.postmark.create_share);
         // the last file is kept, and files are created only while there are free places
         let creates = (wanted || self.files.len() == 1) && !self.free.is_empty();
-        let read = |(offset, size)| Step::read(offset, size);
-        let write = |(offset, size)| Step::write(offset, size);
+        let read = |(offset, size)| TransactionStep::read(offset, size);
+        let write = |(offset, size)| TransactionStep::write(offset, size);
         if creates {
             let place = self.free.pop().expect("a place is free");
             let file = self.postmark.new_file(place, &mut self.stream);
@@ -239,7 +239,7 @@ impl PostmarkTransactions {
 }
 
 impl Transactions for PostmarkTransactions {
-    fn next(&mut self, steps: &mut Vec<Step>) -> bool {
+    fn next(&mut self, steps: &mut Vec<TransactionStep>) -> bool {
         if self.left == 0 {
             return false;
         }
@@ -287,7 +287,7 @@ mod tests {
             // a lookup and a read or an append; then a creation or a deletion
             assert!((5..=9).contains(&steps.len()), "{steps:?}");
             for step in steps.drain(..) {
-                let Step::Io(access) = step else { panic!("no server") };
+                let TransactionStep::Io(access) = step else { panic!("no server") };
                 assert!(
                     access.offset >= Bytes::mib(1)
                         && access.end() <= settings.footprint() + Bytes::mib(1)
@@ -329,7 +329,7 @@ mod tests {
             for _ in 0..20_000 {
                 steps.clear();
                 source.read_or_append(&mut steps);
-                let is_write = |step: &Step| matches!(step, Step::Io(a) if a.op == Op::Write);
+                let is_write = |step: &TransactionStep| matches!(step, TransactionStep::Io(a) if a.op == Op::Write);
                 reads += u64::from(steps.len() == 3 && !steps.iter().any(is_write));
                 let before = source.files.len();
                 source.create_or_delete(&mut steps);

@@ -201,14 +201,14 @@ impl JobResult {
                 after.any(|after| {
                     before.requests == after.requests
                         || (before.requests < after.requests
-                            && before.runtime_ms + LEAST_INTERVAL_MS <= after.runtime_ms)
+                            && before.runtime_ms + MIN_INTERVAL_MS <= after.runtime_ms)
                 })
             })
     }
 }
 
 /// Status reports of a run are at least this far apart.
-const LEAST_INTERVAL_MS: u64 = 100;
+const MIN_INTERVAL_MS: u64 = 100;
 
 /// A document of a file.
 struct Document {

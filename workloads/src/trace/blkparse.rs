@@ -27,7 +27,7 @@ pub(super) struct Blkparse {
 }
 
 /// No more different actions than this are counted; there are about twenty.
-const MOST_ACTIONS: usize = 32;
+const MAX_ACTIONS: usize = 32;
 
 impl Blkparse {
     /// `action`: the action that marks a request.
@@ -39,7 +39,7 @@ impl Blkparse {
         let known = self.others.iter_mut().find(|(name, _)| name.as_bytes() == action);
         if let Some((_, count)) = known {
             *count += 1;
-        } else if self.others.len() < MOST_ACTIONS && action.iter().all(u8::is_ascii_uppercase) {
+        } else if self.others.len() < MAX_ACTIONS && action.iter().all(u8::is_ascii_uppercase) {
             self.others.push((String::from_utf8_lossy(action).into_owned(), 1));
         }
     }

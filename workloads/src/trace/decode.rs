@@ -7,7 +7,7 @@ use super::input::{Input, Line};
 use crate::{Access, Op};
 
 /// The largest request: no block device accepts a larger one.
-const MOST_SIZE: u64 = 1 << 32;
+const MAX_SIZE: u64 = 1 << 32;
 
 /// A request as read from a format.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Raw {
             let found = FoundContent::Number(0);
             return Err(Fault { field: "size", found, wanted: "at least 1 byte" });
         }
-        if size > MOST_SIZE {
+        if size > MAX_SIZE {
             let found = FoundContent::Number(size);
             return Err(Fault { field: "size", found, wanted: "at most 4 GiB" });
         }

@@ -59,7 +59,7 @@ impl fmt::Display for BadRecord {
 }
 
 /// Longest trace in years; simulated time itself ends after 584 years.
-pub(super) const MOST_YEARS: u64 = 100;
+pub(super) const MAX_YEARS: u64 = 100;
 /// Nanoseconds in 365 days.
 pub(super) const YEAR_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
@@ -192,7 +192,7 @@ pub enum TraceError {
     /// A time so far from the first that it is implausible.
     #[error(
         "trace `{trace}`, request {number}: its time is {years} years after that of the first; \
-         wanted at most {MOST_YEARS}"
+         wanted at most {MAX_YEARS}"
     )]
     TooLate {
         /// The trace's name.

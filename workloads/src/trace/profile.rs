@@ -23,14 +23,14 @@ use crate::{Op, Request};
 /// Number of request ends that are remembered to recognise streams.
 pub(super) const STREAMS: usize = 64;
 /// Highest number of tracked pages.
-pub(super) const MOST_PAGES: usize = 1 << 19;
+pub(super) const MAX_PAGES: usize = 1 << 19;
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 /// Number of different sizes that are counted exactly; further ones are counted by powers of two.
-const MOST_SIZES: usize = 4096;
+const MAX_SIZES: usize = 4096;
 /// Highest number of pages of one request that are examined, spread evenly over it: a request of 4 GiB
 /// has 2²⁰.
-const MOST_OF_ONE: u64 = 4096;
+const MAX_PAGES_PER_REQUEST: u64 = 4096;
 /// Windows of the index of dispersion, in nanoseconds.
 const WINDOWS_NS: [u64; 4] = [10_000_000, 100_000_000, 1_000_000_000, 60_000_000_000];
 /// Number of cells of a series.
@@ -106,7 +106,7 @@ impl SizeCounts {
             *count += 1;
             return;
         }
-        let size = if self.counts.len() < MOST_SIZES { size } else { self.rounded(size) };
+        let size = if self.counts.len() < MAX_SIZES { size } else { self.rounded(size) };
         match self.counts.binary_search_by_key(&size, |(size, _)| *size) {
             Ok(index) => {
                 self.counts[index].1 += 1;
@@ -344,7 +344,7 @@ impl Pages {
             self.gaps[bucket][usize::from(op == Op::Write)] += 1;
             return;
         }
-        if self.table.len() >= MOST_PAGES {
+        if self.table.len() >= MAX_PAGES {
             self.halve();
             if spread(number) > self.below {
                 return;
@@ -499,7 +499,7 @@ impl Profiler {
         }
         self.heat.add(request.at.map_or(number, SimTime::as_ns), offset);
         let (first, end) = (offset / PAGE, access.end().get().div_ceil(PAGE));
-        let step = (end - first).div_ceil(MOST_OF_ONE).max(1);
+        let step = (end - first).div_ceil(MAX_PAGES_PER_REQUEST).max(1);
         let mut page = first;
         while page < end {
             self.pages.touch(page, number, op);
@@ -662,7 +662,7 @@ mod tests {
     #[test]
     fn a_trace_larger_than_the_sample_is_estimated() {
         // 3 × 2¹⁹ pages, each touched twice: half of the touches are reuses, all 2¹⁹ × 3 requests apart
-        let pages = 3 * MOST_PAGES as u64;
+        let pages = 3 * MAX_PAGES as u64;
         let found =
             profile((0..2 * pages).map(|i| request(i, Op::Read, i % pages * 4096, 4096))).reuse;
         assert!(found.sample < 1.0, "{}", found.sample);

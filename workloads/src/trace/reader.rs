@@ -12,7 +12,7 @@ use super::csv::Csv;
 use super::decode::{Clock, Decoder, Lines, Records, Tally};
 use super::device::Device;
 use super::disksim::DiskSim;
-use super::error::{MOST_YEARS, TraceError, YEAR_NS};
+use super::error::{MAX_YEARS, TraceError, YEAR_NS};
 use super::fio_iolog::{self, FioIolog};
 use super::foretell::{self, Foretell};
 use super::format::Format;
@@ -238,7 +238,7 @@ impl Iterator for TraceReader {
                     let before = self.clock;
                     let at = decoded.ticks.map(|ticks| self.clock.at(ticks));
                     let late = at.map_or(0, |at| at.as_ns() / YEAR_NS);
-                    if late >= MOST_YEARS {
+                    if late >= MAX_YEARS {
                         if self.tally.skip_bad {
                             self.clock = before;
                             self.given -= 1;

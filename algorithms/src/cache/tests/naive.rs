@@ -146,18 +146,18 @@ fn lfu(capacity: u64) -> List {
 
 /// An access, or a removal, of a small key.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum CacheStep {
     Access(u64, u64),
     Remove(u64),
 }
 
-pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub(super) fn steps() -> impl Strategy<Value = Vec<CacheStep>> {
     // squared, so that small keys are frequent
     let key = (0_u64..7).prop_flat_map(|root| 0..=root * root);
     prop::collection::vec(
         prop_oneof![
-            9 => (key.clone(), 1_u64..12).prop_map(|(key, size)| Step::Access(key, size)),
-            1 => key.prop_map(Step::Remove),
+            9 => (key.clone(), 1_u64..12).prop_map(|(key, size)| CacheStep::Access(key, size)),
+            1 => key.prop_map(CacheStep::Remove),
         ],
         0..400,
     )
@@ -167,11 +167,11 @@ pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
 pub(super) fn agrees(
     policy: &mut impl Policy,
     oracle: &mut impl Oracle,
-    steps: &[Step],
+    steps: &[CacheStep],
 ) -> Result<(), TestCaseError> {
     for step in steps {
         match *step {
-            Step::Access(key, _) => {
+            CacheStep::Access(key, _) => {
                 let (hit, left) = oracle.access(key, 1);
                 let access = policy.access(key);
                 prop_assert_eq!(access.is_hit(), hit);
@@ -181,7 +181,7 @@ pub(super) fn agrees(
                 };
                 prop_assert_eq!(evicted.as_slice(), left.as_slice());
             }
-            Step::Remove(key) => {
+            CacheStep::Remove(key) => {
                 prop_assert_eq!(policy.remove(key).is_some(), oracle.remove(key));
             }
         }
@@ -197,12 +197,12 @@ pub(super) fn agrees(
 fn agrees_sized(
     policy: &mut impl SizedPolicy,
     oracle: &mut List,
-    steps: &[Step],
+    steps: &[CacheStep],
 ) -> Result<(), TestCaseError> {
     let mut evicted: Vec<Evicted> = vec![];
     for step in steps {
         match *step {
-            Step::Access(key, size) => {
+            CacheStep::Access(key, size) => {
                 let (hit, left) = oracle.access(key, size);
                 evicted.clear();
                 let access = policy.access_sized(key, size, &mut evicted);
@@ -210,7 +210,7 @@ fn agrees_sized(
                 let keys: Vec<_> = evicted.iter().map(|object| object.key).collect();
                 prop_assert_eq!(keys, left);
             }
-            Step::Remove(key) => {
+            CacheStep::Remove(key) => {
                 prop_assert_eq!(policy.remove(key).is_some(), oracle.remove(key));
             }
         }

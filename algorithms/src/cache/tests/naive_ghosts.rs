@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 
-use super::naive::{Oracle, Step, agrees, steps};
+use super::naive::{CacheStep, Oracle, agrees, steps};
 use crate::cache::{Arc, Lirs, Policy, S3Fifo, TwoQ};
 
 type List = VecDeque<u64>;
@@ -336,16 +336,16 @@ proptest! {
         let mut stream = foretell_units::Seed(seed).stream("keys");
         let steps: Vec<_> = (0..3_000).map(|_| {
             let key = stream.below(30) * stream.below(30);
-            if stream.chance(0.05) { Step::Remove(key) } else { Step::Access(key, 1) }
+            if stream.chance(0.05) { CacheStep::Remove(key) } else { CacheStep::Access(key, 1) }
         }).collect();
         let mut oracle = NaiveLirs { capacity, ..NaiveLirs::default() };
         let mut policy = Lirs::new(capacity);
         for step in &steps {
             match *step {
-                Step::Access(key, _) => {
+                CacheStep::Access(key, _) => {
                     prop_assert_eq!(policy.access(key).is_hit(), oracle.access(key, 1).0);
                 }
-                Step::Remove(key) => {
+                CacheStep::Remove(key) => {
                     prop_assert_eq!(policy.remove(key).is_some(), oracle.remove(key));
                 }
             }

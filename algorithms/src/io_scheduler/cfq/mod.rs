@@ -45,7 +45,7 @@ const SLICE_SYNC: SimSpan = SimSpan::from_ms(100);
 /// `slice_async`.
 const SLICE_ASYNC: SimSpan = SimSpan::from_ms(40);
 /// `slice_async_rq` = 2 at the usual priority: 2 × (2 + 2 × 3).
-const MOST_WRITES: u32 = 16;
+const MAX_WRITES: u32 = 16;
 /// `slice_idle`.
 const IDLE: SimSpan = SimSpan::from_ms(8);
 /// `fifo_expire_sync`, `fifo_expire_async`.
@@ -206,7 +206,7 @@ impl<T: Copy> Cfq<T> {
                 _ => None,
             };
         }
-        if kind == ASYNC && turn.taken >= MOST_WRITES && !alone {
+        if kind == ASYNC && turn.taken >= MAX_WRITES && !alone {
             return None;
         }
         let others_drain =

@@ -55,21 +55,21 @@ impl List {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum SchedulerStep {
     Add { op: Op, lbn: u64, sectors: u64 },
     Take(prop::sample::Index),
 }
 
 /// Many operations that touch, on a short disk; some are too large to be merged.
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<SchedulerStep>> {
     let op = prop_oneof![3 => Just(Op::Read), 1 => Just(Op::Write)];
     let sectors = prop_oneof![8 => Just(8_u64), 1 => Just(16), 1 => Just(600)];
-    let add = (op, 0_u64..40, sectors).prop_map(|(op, place, sectors)| Step::Add {
+    let add = (op, 0_u64..40, sectors).prop_map(|(op, place, sectors)| SchedulerStep::Add {
         op,
         lbn: 8 * place,
         sectors,
     });
-    let take = any::<prop::sample::Index>().prop_map(Step::Take);
+    let take = any::<prop::sample::Index>().prop_map(SchedulerStep::Take);
     prop::collection::vec(prop_oneof![3 => add, 1 => take], 0..120)
 }
 
@@ -81,15 +81,15 @@ proptest! {
         let mut list = List { merging, requests: Vec::new(), next: 0, last: None };
         for (now, step) in (0..).zip(steps) {
             match step {
-                Step::Add { op, lbn, sectors } => {
+                SchedulerStep::Add { op, lbn, sectors } => {
                     let io = Io { sectors: Sectors(sectors), ..io(op, 0, lbn) };
                     let before = list.requests.len();
                     list.add(ms(now), io);
                     let merged = pool.add(ms(now), io);
                     prop_assert_eq!(merged, list.requests.len() == before);
                 }
-                Step::Take(_) if list.requests.is_empty() => {}
-                Step::Take(index) => {
+                SchedulerStep::Take(_) if list.requests.is_empty() => {}
+                SchedulerStep::Take(index) => {
                     let number = list.requests[index.index(list.requests.len())].0;
                     let (expected, found) = (list.take(number), pool.take(number));
                     prop_assert_eq!(format!("{found:?}"), format!("{expected:?}"));
@@ -120,7 +120,7 @@ proptest! {
         let mut list: Vec<(u64, u64)> = Vec::new();
         let mut head = 0_u64;
         for (number, step) in (0..).zip(steps) {
-            if let Step::Add { op, lbn, .. } = step {
+            if let SchedulerStep::Add { op, lbn, .. } = step {
                 queue.add(ms(0), Io { tag: number, ..io(op, 0, lbn) });
                 list.push((lbn, number));
                 continue;

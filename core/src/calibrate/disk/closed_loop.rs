@@ -17,7 +17,7 @@ use crate::error::Error;
 /// Minimum number of requests of each job that are counted.
 const COUNTED: u64 = 8_000;
 /// Maximum number of requests of a run.
-const MOST: u64 = 2_000_000;
+const MAX_REQUESTS: u64 = 2_000_000;
 
 /// A job and its pause between requests.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Driven<'a> {
 
 /// What a job achieved on the device.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Got {
+pub struct Achieved {
     /// Requests a second, by [`Op`].
     pub iops: [f64; 2],
     /// Mean latency, by [`Op`]; NaN without requests.
@@ -80,7 +80,7 @@ struct Count {
 /// Runs the jobs at the same time. Returns what each achieved.
 ///
 /// The jobs flush the device as they say; its writes do not wait for flushes of their own.
-pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Error> {
+pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Achieved>, Error> {
     let mut flushes = Flushes::new(device.flush);
     let device = &Curves { flush: SimSpan::ZERO, ..device.clone() };
     let disk = Disk {
@@ -163,20 +163,20 @@ pub(super) fn run(device: &Curves, jobs: &[Driven<'_>]) -> Result<Vec<Got>, Erro
             agenda.schedule(at, Event::Call);
         }
         let enough = |of: &[Count; 2]| of[0].requests + of[1].requests >= COUNTED;
-        if done >= warm + MOST || (done % 256 == 0 && counts.iter().all(enough)) {
+        if done >= warm + MAX_REQUESTS || (done % 256 == 0 && counts.iter().all(enough)) {
             break;
         }
     }
     let seconds = (agenda.now() - from).as_secs_f64();
     let per_s = |count: Count| count.requests as f64 / seconds;
     let mean_ns = |count: Count| count.latency_ns as f64 / count.requests as f64;
-    let got = |(of, flushed): (&[Count; 2], &Count)| Got {
+    let achieved = |(of, flushed): (&[Count; 2], &Count)| Achieved {
         iops: of.map(per_s),
         latency_ns: of.map(mean_ns),
         flushes_per_s: per_s(*flushed),
         flush_ns: mean_ns(*flushed),
     };
-    Ok(counts.iter().zip(&flush_counts).map(got).collect())
+    Ok(counts.iter().zip(&flush_counts).map(achieved).collect())
 }
 
 /// The slots and the processes of the jobs before their first request.

@@ -21,7 +21,7 @@ const FULL: f64 = 0.9;
 const POSSIBLE_IOPS: RangeInclusive<f64> = 1e-3..=1e9;
 const LONGEST_NS: f64 = 3.6e12;
 /// Highest number of outstanding requests of a job.
-const MOST_SLOTS: u64 = 1 << 16;
+const MAX_SLOTS: u64 = 1 << 16;
 
 /// Everything that was read.
 #[derive(Debug)]
@@ -297,9 +297,9 @@ impl Evidence {
             return Err(format!("job `{}` neither read nor wrote anything", result.name));
         }
         let slots = u64::from(job.iodepth) * u64::from(job.numjobs);
-        if slots > MOST_SLOTS {
+        if slots > MAX_SLOTS {
             return Err(format!(
-                "job `{}` has {slots} requests outstanding, more than {MOST_SLOTS}",
+                "job `{}` has {slots} requests outstanding, more than {MAX_SLOTS}",
                 result.name
             ));
         }

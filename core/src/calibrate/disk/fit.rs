@@ -21,7 +21,7 @@ use foretell_sorted::SortedSet;
 use foretell_units::{Bytes, Op, SECTOR_BYTES, SimSpan};
 use foretell_workloads::fio;
 
-use super::closed_loop::{self, Driven, Got};
+use super::closed_loop::{self, Achieved, Driven};
 use super::evidence::{Evidence, Run, RunJob, words};
 use crate::error::Error;
 
@@ -36,7 +36,7 @@ const ROUNDS: usize = 4;
 /// together share a flush, although nothing is known of more transfers at a time.
 const SHARING: u32 = 32;
 /// Maximum number of runs of a condition whose latencies are tried.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// Runs of equal jobs.
 #[derive(Clone, Debug)]
@@ -188,7 +188,7 @@ fn chosen(jobs: &[&RunJob], gap_ns: f64) -> [f64; 2] {
     let steps = if jobs.len() == 1 { 0 } else { 6 };
     let factors: Vec<f64> = (-steps..=steps).map(|step| 1.0 + 0.02 * f64::from(step)).collect();
     let mut best = ((usize::MAX, f64::INFINITY), [0.0; 2]);
-    for job in jobs.iter().take(MOST_CANDIDATES) {
+    for job in jobs.iter().take(MAX_CANDIDATES) {
         let own = job.seen.map(|seen| seen.map_or(0.0, |seen| seen.latency_ns));
         for &reads in &factors {
             // a job that only reads or only writes has one direction to try
@@ -210,7 +210,7 @@ pub struct Fitted {
     /// The device.
     pub device: Curves,
     /// By condition and job.
-    pub got: Vec<Vec<Got>>,
+    pub achieved: Vec<Vec<Achieved>>,
 }
 
 /// The device that comes as close to the targets of all conditions as one device can.
@@ -220,29 +220,31 @@ pub fn fit(conditions: &[Condition], capacity: Bytes) -> Result<Fitted, Error> {
     let mut round = 0;
     loop {
         let device = device(&tuned, flush_ns, capacity);
-        let got: Vec<Vec<Got>> = conditions
+        let achieved: Vec<Vec<Achieved>> = conditions
             .iter()
             .map(|condition| drive(&device, condition))
             .collect::<Result<_, _>>()?;
         round += 1;
         if round == ROUNDS {
-            return Ok(Fitted { device, got });
+            return Ok(Fitted { device, achieved });
         }
         // flushes of several processes wait for one another
         let jobs = conditions.iter().flat_map(|condition| &condition.jobs);
-        let factors = jobs.zip(got.iter().flatten()).filter_map(|(target, got)| {
-            Some(target.flush_ns? / got.flush_ns).filter(|factor| factor.is_finite())
+        let factors = jobs.zip(achieved.iter().flatten()).filter_map(|(target, achieved)| {
+            Some(target.flush_ns? / achieved.flush_ns).filter(|factor| factor.is_finite())
         });
         flush_ns *= geometric_mean(factors).unwrap_or(1.0).clamp(0.5, 2.0);
         // points that were interpolated between shares of reads come out slightly different
-        for ((tuned, condition), got) in tuned.iter_mut().zip(conditions).zip(&got) {
-            for ((tuned, target), got) in tuned.jobs.iter_mut().zip(&condition.jobs).zip(got) {
+        for ((tuned, condition), achieved) in tuned.iter_mut().zip(conditions).zip(&achieved) {
+            for ((tuned, target), achieved) in
+                tuned.jobs.iter_mut().zip(&condition.jobs).zip(achieved)
+            {
                 for op in 0..2 {
                     let (Some(tuned), Some(target)) = (&mut tuned.points[op], &target.points[op])
                     else {
                         continue;
                     };
-                    let factor = target.latency_ns / got.latency_ns[op];
+                    let factor = target.latency_ns / achieved.latency_ns[op];
                     if factor.is_finite() {
                         tuned.latency_ns *= factor.clamp(0.5, 2.0);
                     }
@@ -270,7 +272,7 @@ pub fn left_out(
     conditions: &[Condition],
     number: usize,
     capacity: Bytes,
-) -> Result<Option<Vec<Got>>, Error> {
+) -> Result<Option<Vec<Achieved>>, Error> {
     let mut others = conditions.to_vec();
     let mut condition = others.remove(number);
     let kinds = |of: &Condition| -> Vec<(Order, Op)> {
@@ -297,7 +299,7 @@ pub fn left_out(
     drive(&device(&others, flush_ns, capacity), &condition).map(Some)
 }
 
-fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Got>, Error> {
+fn drive(device: &Curves, condition: &Condition) -> Result<Vec<Achieved>, Error> {
     let jobs = condition.jobs.iter().map(|target| Driven {
         job: &target.of.job,
         gap: SimSpan::from_ns(target.gap_ns as u64),

@@ -9,7 +9,7 @@ mod closed_loop;
 pub mod evidence;
 mod fit;
 
-pub use closed_loop::Got;
+pub use closed_loop::Achieved;
 pub use evidence::{Evidence, Run, RunJob, Seen, words};
 pub use fit::{
     Condition, Fitted, JobTarget, TOLERANCES, assumptions, conditions, fit, left_out, within,

@@ -55,14 +55,15 @@ impl Bench {
         let end = (self.sectors - self.sectors / 64).cast_signed();
         distances.extend([end, -end]);
         distances.sort_unstable();
-        let mut measured = |&distance: &i64| self.distance((op, buffered), distance, bytes_per_s);
+        let mut measured = |&distance: &i64| self.distance(op, buffered, distance, bytes_per_s);
         distances.iter().map(&mut measured).collect()
     }
 
     /// Times of operations at a distance from the previous operation.
     fn distance(
         &mut self,
-        (op, buffered): (Op, u32),
+        op: Op,
+        buffered: u32,
         distance_sectors: i64,
         bytes_per_s: &[f64],
     ) -> Positioning {
@@ -157,7 +158,7 @@ impl Bench {
 
     /// How far the device reads ahead after a read of `sectors` sectors.
     fn reads_on(&mut self, sectors: u64, random_ns: f64) -> u64 {
-        const MOST: u64 = 1 << 14;
+        const MAX_SECTORS: u64 = 1 << 14;
         let end = self.read_somewhere(sectors);
         let hit = self.one(Op::Read, end, PIECE).min(0.25 * random_ns);
         // sectors that were not read ahead may by chance be under the head at once, but hardly four times
@@ -170,10 +171,10 @@ impl Bench {
         };
         let mut known = 0;
         let mut unknown = PIECE;
-        while unknown <= MOST && is_known(unknown) {
+        while unknown <= MAX_SECTORS && is_known(unknown) {
             (known, unknown) = (unknown, 2 * unknown);
         }
-        while known < MOST && unknown - known > PIECE {
+        while known < MAX_SECTORS && unknown - known > PIECE {
             let between = known.midpoint(unknown) / PIECE * PIECE;
             if is_known(between) {
                 known = between;
@@ -275,9 +276,9 @@ impl Bench {
     /// Number of consecutive random writes that the device accepts faster than the medium can write them.
     /// `alone_ns` is the time of a single write after a pause.
     pub(super) fn buffered_writes(&mut self, alone_ns: f64) -> u32 {
-        const MOST: u32 = 100_000;
+        const MAX_WRITES: u32 = 100_000;
         self.pause(SimSpan::from_secs(1));
-        for number in 0..MOST {
+        for number in 0..MAX_WRITES {
             let lbn = self.anywhere(PIECE);
             if self.one(Op::Write, lbn, PIECE) > 5.0 * alone_ns {
                 return number;
@@ -287,13 +288,13 @@ impl Bench {
                 return 0;
             }
         }
-        MOST
+        MAX_WRITES
     }
 
     /// Number of sectors that a random write and the writes that continue it can put into a device's buffer
     /// before one of them has to wait. `alone_ns` is the time of a single write after a pause.
     pub(super) fn joined_writes(&mut self, buffered: u32, alone_ns: f64) -> u64 {
-        const MOST: u64 = 1 << 16;
+        const MAX_SECTORS: u64 = 1 << 16;
         const TRIALS: usize = 9;
         let mut joined = [0; TRIALS];
         for joined in &mut joined {
@@ -302,10 +303,10 @@ impl Bench {
                 let lbn = self.anywhere(PIECE);
                 self.one(Op::Write, lbn, PIECE);
             }
-            let first = self.stream.below(self.sectors.saturating_sub(MOST + LARGE).max(1));
+            let first = self.stream.below(self.sectors.saturating_sub(MAX_SECTORS + LARGE).max(1));
             self.one(Op::Write, first, LARGE);
             let mut end = LARGE;
-            while end < MOST && self.one(Op::Write, first + end, LARGE) < 1.5 * alone_ns {
+            while end < MAX_SECTORS && self.one(Op::Write, first + end, LARGE) < 1.5 * alone_ns {
                 end += LARGE;
             }
             *joined = if end > LARGE { end } else { 0 };

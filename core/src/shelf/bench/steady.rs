@@ -8,7 +8,9 @@
 
 use foretell_scenarios::device::Device as Profile;
 use foretell_units::{Bytes, Op, SECTOR_BYTES, SimSpan, SimTime};
-use foretell_whatif::{Beside, LongWrites, Mixed, QUANTILES, Random, Rewriting, TAIL, WriteBuffer};
+use foretell_whatif::{
+    LongWrites, Mixed, QUANTILES, Random, ReadsBesideWrites, Rewriting, TAIL, WriteBuffer,
+};
 
 use super::rig::Bench;
 use super::{FEW_PLACES, array};
@@ -24,7 +26,7 @@ const MIXED_SIZES: [u64; 2] = [4 << 10, 64 << 10];
 const MIXED: [u32; 3] = [1, 16, 64];
 /// Number of rounds that must agree, and maximum number of rounds.
 const WINDOW: usize = 5;
-const MOST_ROUNDS: usize = 25;
+const MAX_ROUNDS: usize = 25;
 /// How much the rounds' operations a second may differ, and how much the straight line through them may rise
 /// or fall, as shares of their mean.
 const EXCURSION: f64 = 0.2;
@@ -83,7 +85,7 @@ pub(super) struct Steady {
     pub(super) rewriting: Option<Rewriting>,
     pub(super) long_writes: Option<LongWrites>,
     pub(super) write_buffer: Option<WriteBuffer>,
-    pub(super) beside: Vec<Beside>,
+    pub(super) beside: Vec<ReadsBesideWrites>,
 }
 
 /// Random operations: number outstanding, and share of reads.
@@ -278,11 +280,11 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Times of reads, ns, beside writes at this share of their highest rate.
-fn reads_of(bytes: u64, write_share: f64, mut times: Vec<f64>) -> Beside {
+fn reads_of(bytes: u64, write_share: f64, mut times: Vec<f64>) -> ReadsBesideWrites {
     times.sort_by(f64::total_cmp);
     let tail_ns = TAIL.iter().map(|share| quantile(&times, *share)).collect();
     let mean_ns = Some(times.iter().sum::<f64>() / times.len() as f64);
-    Beside { bytes, write_share, tail_ns, mean_ns, quantiles_ns: quantiles(times) }
+    ReadsBesideWrites { bytes, write_share, tail_ns, mean_ns, quantiles_ns: quantiles(times) }
 }
 
 /// How fast the buffer was filled.
@@ -323,7 +325,7 @@ impl Bench {
             rounds.push(round);
             rates.extend(rounds.last().map(Round::all_per_s));
             let steady = is_steady(&rates);
-            if steady || rounds.len() == MOST_ROUNDS || self.now >= begin + PATIENCE {
+            if steady || rounds.len() == MAX_ROUNDS || self.now >= begin + PATIENCE {
                 if mixed {
                     let until = self.now + MIXED_FOR;
                     rounds.push(self.round(load, &mut under_way, MIXED_MOST, until));
@@ -462,7 +464,7 @@ impl Bench {
         filling: &Filling,
         writes: &[Random],
         idle: Vec<(u64, Vec<f64>)>,
-    ) -> (Option<WriteBuffer>, Vec<Beside>) {
+    ) -> (Option<WriteBuffer>, Vec<ReadsBesideWrites>) {
         // without power-loss protection, a write is complete only when it is in flash: nothing is buffered
         if !matches!(profile, Profile::Ssd(ssd) if ssd.power_loss_protection) {
             return (None, Vec::new());

@@ -9,12 +9,12 @@ mod sobol;
 
 use foretell_units::Seed;
 
-pub use sobol::MOST_DIMENSIONS;
+pub use sobol::MAX_DIMENSIONS;
 
 use crate::factor::{Factor, Setting};
 
 /// Maximum number of candidates that are tried to find points that satisfy the constraints.
-const MOST_CANDIDATES: u64 = 100_000_000;
+const MAX_CANDIDATES: u64 = 100_000_000;
 
 /// The choice of points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +65,7 @@ impl Design {
             }
             Self::LatinHypercube { points } => (points, points),
             Self::Sobol { points } | Self::Random { points } => {
-                (points.saturating_mul(1000).min(MOST_CANDIDATES).max(points), points)
+                (points.saturating_mul(1000).min(MAX_CANDIDATES).max(points), points)
             }
         }
     }

@@ -36,7 +36,7 @@ const DIMENSIONS: [Dimension; 20] = [
 ];
 
 /// Maximum number of factors of a Sobol design.
-pub const MOST_DIMENSIONS: usize = DIMENSIONS.len() + 1;
+pub const MAX_DIMENSIONS: usize = DIMENSIONS.len() + 1;
 
 const BITS: u32 = 32;
 
@@ -80,7 +80,7 @@ mod tests {
 
     /// Point 999 in 21 dimensions as `scipy.stats.qmc.Sobol(21, scramble=False)` of `SciPy` has it, which
     /// uses the same direction numbers; times 1024, as it is one of the first 1024 points.
-    const SCIPY_999: [u32; MOST_DIMENSIONS] = [
+    const SCIPY_999: [u32; MAX_DIMENSIONS] = [
         161, 931, 83, 1013, 991, 865, 879, 729, 833, 647, 23, 453, 485, 969, 851, 571, 289, 673,
         695, 39, 343,
     ];
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn every_dyadic_interval_has_its_point() {
         // 2^k points have one in each of 2^k equal intervals of every axis
-        for dimension in 0..MOST_DIMENSIONS {
+        for dimension in 0..MAX_DIMENSIONS {
             let mut cells: Vec<u32> =
                 (0..256).map(|i| (share(i, dimension, "x", Seed(3)) * 256.0) as u32).collect();
             cells.sort_unstable();

@@ -8,9 +8,9 @@ use crate::page::{Part, Section, Table};
 use crate::words::{at, number, percent, short_name, text};
 
 /// Maximum number of points of a curve.
-const MOST_POINTS: usize = 4000;
+const MAX_POINTS: usize = 4000;
 /// Maximum number of policies drawn together.
-const MOST_LINES: usize = 6;
+const MAX_LINES: usize = 6;
 
 /// The possible ratios: key and name.
 const RATIOS: [(&str, &str); 4] = [
@@ -67,7 +67,7 @@ fn curve_of(
     size: &dyn Fn(&Value) -> Option<f64>,
     section: &mut Section,
 ) {
-    let step = curve.len().div_ceil(MOST_POINTS).max(1);
+    let step = curve.len().div_ceil(MAX_POINTS).max(1);
     let last = curve.len() - 1;
     let shown = curve.iter().enumerate().filter(|(place, _)| place % step == 0 || *place == last);
     let points: Vec<(f64, &Value)> = shown
@@ -130,7 +130,7 @@ fn policies(
             .iter()
             .map(|(policy, of)| Series::new(*policy, line(of)))
             .filter(|line| line.values.iter().any(Option::is_some))
-            .take(MOST_LINES)
+            .take(MAX_LINES)
             .collect();
         if !lines.is_empty() {
             views.push(View::new(name, lines));
@@ -147,7 +147,7 @@ fn policies(
         )
     });
     if xs.len() > 1 && !views.is_empty() {
-        let more = by_policy.len().saturating_sub(MOST_LINES);
+        let more = by_policy.len().saturating_sub(MAX_LINES);
         let more = if more > 0 {
             format!(" {more} more policies are in the table.")
         } else {

@@ -11,7 +11,7 @@ use super::outages;
 use super::run::{Run, busiest_workloads, curve, distribution_axes, nines};
 
 /// Maximum number of workloads that are compared over time and by percentile.
-const MOST_WORKLOADS: usize = 12;
+const MAX_WORKLOADS: usize = 12;
 
 /// Metrics of a workload that are compared: name, and path in the truth.
 const METRICS: [(&str, &[&str]); 7] = [
@@ -40,9 +40,9 @@ pub(super) fn sections(runs: &[&Run]) -> Vec<Section> {
         }
     }
     let all = names.len();
-    if all > MOST_WORKLOADS {
+    if all > MAX_WORKLOADS {
         names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        names.truncate(MOST_WORKLOADS);
+        names.truncate(MAX_WORKLOADS);
         section
             .parts
             .extend(of_all(names.len(), all, "workloads with most requests").map(Part::Text));

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::run::{Run, busiest_workloads};
-use crate::cluster::{self, LEAST_TO_EXTRAPOLATE_S};
+use crate::cluster::{self, MIN_EXTRAPOLATED_S};
 use crate::page::{Part, Section, Table};
 use crate::words::{at, count, entries, known, number, percent, short_name, survivors, text};
 
@@ -108,7 +108,7 @@ fn worn(truth: &Value) -> Option<String> {
     let years = flash.iter().filter_map(|flash| at(flash, &["years_until_worn"]));
     Some(match years.min_by(f64::total_cmp) {
         None => "unknown: the drives have no rated endurance".to_owned(),
-        Some(_) if seconds < LEAST_TO_EXTRAPOLATE_S => {
+        Some(_) if seconds < MIN_EXTRAPOLATED_S => {
             format!("unknown: {} s are too short to extrapolate", number(seconds))
         }
         Some(years) => format!("in {} years", number(years)),

@@ -12,18 +12,18 @@ use crate::page::{Column, Part, Section, Table};
 use crate::words::{at, count, entries, known, number, of_all, short_name, text};
 
 /// Maximum number of points of a time line.
-const MOST_POINTS: usize = 600;
+const MAX_POINTS: usize = 600;
 /// Maximum number of events that a chart marks, and that a table lists.
-const MOST_MARKS: usize = 40;
-const MOST_EVENTS: usize = 100;
+const MAX_MARKS: usize = 40;
+const MAX_EVENTS: usize = 100;
 /// Maximum number of phases and events that a sentence names.
-const MOST_IN_WORDS: usize = 8;
+const MAX_IN_WORDS: usize = 8;
 /// Maximum number of recoveries in the table; those that wrote most are shown.
-const MOST_RECOVERIES: usize = 100;
+const MAX_RECOVERIES: usize = 100;
 /// Maximum number of workloads in a chart.
-const MOST_LINES: usize = 5;
+const MAX_LINES: usize = 5;
 /// Maximum number of bands of a chart.
-const MOST_BANDS: usize = 400;
+const MAX_BANDS: usize = 400;
 
 /// The section on failures and recovery, if the run had events. `is_compared`: its time lines and phases stand beside
 /// those of other runs ([`side_by_side`]).
@@ -120,7 +120,7 @@ impl TimeLine {
         let truth = run.truth.as_ref()?;
         let seconds = truth.get("timeline")?.as_array().filter(|seconds| !seconds.is_empty())?;
         let end = (run.observed.grid.span_ns as f64 / 1e9).max(1e-9);
-        let step = seconds.len().div_ceil(MOST_POINTS);
+        let step = seconds.len().div_ceil(MAX_POINTS);
         let mut line = Self {
             step,
             xs: Vec::new(),
@@ -239,8 +239,8 @@ impl TimeLine {
         };
         let event =
             |mark: &Mark| format!("{} {} at {} s", mark.number, mark.label, number(mark.at));
-        let phases = self.bands.iter().take(MOST_IN_WORDS).map(phase).collect();
-        let events = self.marks.iter().take(MOST_IN_WORDS).map(event).collect();
+        let phases = self.bands.iter().take(MAX_IN_WORDS).map(phase).collect();
+        let events = self.marks.iter().take(MAX_IN_WORDS).map(event).collect();
         list("Phases", self.bands.len(), phases) + &list("Events", self.marks.len(), events)
     }
 }
@@ -270,7 +270,7 @@ fn p99(run: &Run, xs: &[f64], step: f64) -> Vec<(String, Vec<Option<f64>>)> {
         };
         (run.workload(*number), xs.iter().map(value).collect())
     };
-    all.into_iter().take(MOST_LINES).map(of).collect()
+    all.into_iter().take(MAX_LINES).map(of).collect()
 }
 
 fn range(values: &[Option<f64>]) -> (f64, f64) {
@@ -314,7 +314,7 @@ fn bands(truth: &Value, end: f64) -> Vec<Band> {
         .filter_map(|change| Some((at(change, &["at_s"])?, text(change, &["phase"])?)))
         .filter(|(from, _)| (0.0..end).contains(from))
         .collect();
-    let shortest = if changes.len() > MOST_BANDS { end / MOST_BANDS as f64 } else { 0.0 };
+    let shortest = if changes.len() > MAX_BANDS { end / MAX_BANDS as f64 } else { 0.0 };
     let mut bands: Vec<Band> = Vec::new();
     for (place, (from, name)) in changes.iter().enumerate() {
         let to = changes.get(place + 1).map_or(end, |next| next.0);
@@ -360,7 +360,7 @@ fn marks(truth: &Value) -> Vec<Mark> {
             last.label = format!("{label} and {}", count(here, "more", "more"));
             continue;
         }
-        if marks.len() == MOST_MARKS {
+        if marks.len() == MAX_MARKS {
             break;
         }
         here = 0;
@@ -375,7 +375,7 @@ fn events(truth: &Value) -> Vec<Part> {
     let mut all = 0;
     for (place, (at, event, what, host)) in happened(truth).enumerate() {
         all += 1;
-        if place < MOST_EVENTS {
+        if place < MAX_EVENTS {
             table.rows.push(vec![
                 (place + 1).to_string(),
                 number(at),
@@ -472,10 +472,10 @@ fn recoveries(truth: &Value) -> (Table, Option<String>) {
     );
     let mut all: Vec<&Value> = truth["recoveries"].as_array().into_iter().flatten().collect();
     let count = all.len();
-    if count > MOST_RECOVERIES {
+    if count > MAX_RECOVERIES {
         let written = |one: &Value| at(one, &["bytes_written"]).unwrap_or(0.0);
         all.sort_by(|a, b| written(b).total_cmp(&written(a)));
-        all.truncate(MOST_RECOVERIES);
+        all.truncate(MAX_RECOVERIES);
     }
     for one in &all {
         let (began, ended) = (at(one, &["began_s"]), at(one, &["ended_s"]));
@@ -534,7 +534,7 @@ mod tests {
             .map(|(at, phase)| json!({ "at_s": at, "phase": phase }))
             .collect();
         let many = bands(&json!({ "phase_changes": changes }), 50_000.0);
-        assert!(many.len() <= MOST_BANDS + 1, "{}", many.len());
+        assert!(many.len() <= MAX_BANDS + 1, "{}", many.len());
         assert!(many.windows(2).all(|pair| (pair[0].to - pair[1].from).abs() < 1e-9));
     }
 

@@ -7,7 +7,7 @@ use crate::page::{Part, Section, Table};
 use crate::words::{at, entries, known, percent, text};
 
 /// Maximum number of bytes of pictures in a page.
-const MOST_BYTES: usize = 2 << 20;
+const MAX_BYTES: usize = 2 << 20;
 
 /// The output of a reproduction.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ fn pictures(reproduction: &Reproduction, rows: &[&Value]) -> Section {
     use base64::Engine;
 
     let mut section = Section::new("Figures");
-    let mut room = MOST_BYTES;
+    let mut room = MAX_BYTES;
     let mut left_out = Vec::new();
     for picture in &reproduction.pictures {
         let bytes = picture.svg.len() / 3 * 4 + 4;

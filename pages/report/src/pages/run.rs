@@ -8,16 +8,16 @@ use super::outages;
 use crate::chart::{Axis, Chart, Scale, Series, View};
 use crate::cluster;
 use crate::page::{Part, Section, Table};
-use crate::path::{Step, waterfall};
+use crate::path::{PathStep, waterfall};
 use crate::run::{Breakdown, Charged, Completed, Observed, Requests, Resources, Seen, What};
 use crate::words::{at, count, cut, entries, known, number, of_all, percent, short_name};
 
 /// Maximum number of lines of a view.
-const MOST_LINES: usize = 5;
+const MAX_LINES: usize = 5;
 /// Maximum number of workloads in a table.
-const MOST_WORKLOADS: usize = 50;
+const MAX_WORKLOADS: usize = 50;
 /// Maximum number of rows of a heat map.
-const MOST_ROWS: usize = 24;
+const MAX_ROWS: usize = 24;
 /// The percentiles in the table.
 const SHARES: [(f64, &str); 6] = [
     (0.5, "p50"),
@@ -38,7 +38,7 @@ pub struct Run {
     /// `truth.json`, if the run has it.
     pub truth: Option<Value>,
     /// Paths of single requests, in the order of [`Observed::wanted`].
-    pub paths: Vec<(Completed, Vec<Step>)>,
+    pub paths: Vec<(Completed, Vec<PathStep>)>,
 }
 
 impl Run {
@@ -210,7 +210,7 @@ fn clients(run: &Run) -> Section {
             let hedges = at(seen, &["hedges"])?;
             Some(format!("{} {hedges}", short_name(name)))
         });
-        let hedged: Vec<String> = hedged.take(MOST_WORKLOADS).collect();
+        let hedged: Vec<String> = hedged.take(MAX_WORKLOADS).collect();
         if !hedged.is_empty() {
             section.text(format!("Reads that asked one more node: {}.", hedged.join(", ")));
         }
@@ -243,10 +243,10 @@ fn clients(run: &Run) -> Section {
 pub(super) fn busiest_workloads(truth: &Value) -> (Vec<(&String, &Value)>, Option<String>) {
     let mut all: Vec<_> = entries(truth, "workloads").collect();
     let count = all.len();
-    if count > MOST_WORKLOADS {
+    if count > MAX_WORKLOADS {
         let requests = |seen: &Value| at(seen, &["requests"]).unwrap_or(0.0);
         all.sort_by(|a, b| requests(b.1).total_cmp(&requests(a.1)).then(a.0.cmp(b.0)));
-        all.truncate(MOST_WORKLOADS);
+        all.truncate(MAX_WORKLOADS);
         all.sort_by_key(|(name, _)| *name);
     }
     let others = of_all(all.len(), count, "workloads with most requests");
@@ -286,7 +286,7 @@ fn most_asked(requests: &Requests) -> Vec<u32> {
     let mut all: Vec<_> = requests.by_workload.iter().collect();
     all.sort_by_key(|(number, seen)| (u64::MAX - seen.all.requests(), **number));
     let mut numbers: Vec<u32> =
-        all.into_iter().take(MOST_LINES).map(|(number, _)| *number).collect();
+        all.into_iter().take(MAX_LINES).map(|(number, _)| *number).collect();
     numbers.sort_unstable();
     numbers
 }
@@ -445,8 +445,8 @@ fn busy_over_time(run: &Run, resources: &Resources) -> Section {
     let mut all: Vec<_> = resources.by_resource.iter().collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     all.sort_by(|a, b| mean(&b.1.busy.by_bin).total_cmp(&mean(&a.1.busy.by_bin)));
-    let more = all.len().saturating_sub(MOST_ROWS);
-    all.truncate(MOST_ROWS);
+    let more = all.len().saturating_sub(MAX_ROWS);
+    all.truncate(MAX_ROWS);
     if !all.is_empty() {
         let rows: Vec<String> = all
             .iter()
@@ -490,7 +490,7 @@ fn busy_over_time(run: &Run, resources: &Resources) -> Section {
         .collect();
     disks.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
     let all = disks.len();
-    disks.truncate(MOST_ROWS);
+    disks.truncate(MAX_ROWS);
     if let Some((key, longest)) = disks.first() {
         let name = |key: &(u32, crate::run::Part)| format!("{} {}", run.host(key.0), key.1.name());
         let most = disks.iter().flat_map(|(_, means)| means).copied().fold(0.0, f64::max);
@@ -534,7 +534,7 @@ fn hit_rates(run: &Run, resources: &Resources, section: &mut Section) {
         .collect();
     rates.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
     let all = rates.len();
-    rates.truncate(MOST_ROWS);
+    rates.truncate(MAX_ROWS);
     if rates.is_empty() {
         return;
     }
@@ -685,7 +685,7 @@ fn paths(run: &Run) -> Section {
         }
         let longest = steps.iter().max_by(|a, b| {
             let lasts =
-                |step: &Step| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
+                |step: &PathStep| step.waiting_ms.unwrap_or(0.0) + step.service_ms.unwrap_or(0.0);
             lasts(a).total_cmp(&lasts(b))
         });
         let summary = longest.map_or_else(String::new, |step| {

@@ -7,7 +7,7 @@ use crate::page::{Part, Section, Table};
 use crate::words::{at, number, of_all, percent, short_name, text};
 
 /// Maximum number of error bars.
-const MOST_BARS: usize = 100;
+const MAX_BARS: usize = 100;
 
 /// Sections of `score --json`.
 pub(super) fn sections(document: &Value) -> Vec<Section> {
@@ -47,9 +47,9 @@ pub(super) fn sections(document: &Value) -> Vec<Section> {
             percent(error)
         );
         let all = bars.len();
-        if all > MOST_BARS {
+        if all > MAX_BARS {
             bars.sort_by(|a, b| b.1.total_cmp(&a.1));
-            bars.truncate(MOST_BARS);
+            bars.truncate(MAX_BARS);
         }
         let others = of_all(bars.len(), all, "largest errors").map(|others| format!(" {others}"));
         let summary = summary + others.as_deref().unwrap_or_default();

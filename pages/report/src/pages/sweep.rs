@@ -5,7 +5,7 @@ use crate::page::{Part, Section, Table};
 use crate::words::{count, of_all, short_name};
 
 /// Maximum number of columns in a page; factors come first.
-const MOST_COLUMNS: usize = 300;
+const MAX_COLUMNS: usize = 300;
 
 /// A data set.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(super) fn sections(sweep: &Sweep) -> Vec<Section> {
         .columns
         .iter()
         .filter(|column| column.values.iter().any(Option::is_some))
-        .take(MOST_COLUMNS)
+        .take(MAX_COLUMNS)
         .map(|column| Column {
             name: short_name(&column.name),
             levels: column.levels.as_ref().map(|all| all.iter().map(short_name).collect()),

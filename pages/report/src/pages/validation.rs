@@ -9,9 +9,9 @@ use crate::page::{Part, Section, Table};
 use crate::words::{at, count, known, number, of_all, percent, short_name, text};
 
 /// Maximum number of load curves.
-const MOST_CURVES: usize = 12;
+const MAX_CURVES: usize = 12;
 /// A load curve has at least this number of points.
-const LEAST_POINTS: usize = 3;
+const MIN_POINTS: usize = 3;
 /// Figures: key in `measured` and `predicted`, key in `errors`, name, and unit.
 const FIGURES: [(&str, &str, &str, &str); 4] = [
     ("iops", "iops", "throughput", "requests/s"),
@@ -138,12 +138,12 @@ fn load_curves(rows: &[&Value], section: &mut Section) {
             curves.entry(curve_of(row)).or_default().insert(load.to_bits(), *row);
         }
     }
-    let long = || curves.iter().filter(|(_, points)| points.len() >= LEAST_POINTS);
+    let long = || curves.iter().filter(|(_, points)| points.len() >= MIN_POINTS);
     let all = long().count();
-    if let Some(shown) = of_all(all.min(MOST_CURVES), all, "load curves") {
+    if let Some(shown) = of_all(all.min(MAX_CURVES), all, "load curves") {
         section.text(shown);
     }
-    for (name, points) in long().take(MOST_CURVES) {
+    for (name, points) in long().take(MAX_CURVES) {
         let xs = points.keys().map(|bits| f64::from_bits(*bits)).collect();
         let views = FIGURES[..3].iter().map(|(key, _, figure_name, unit)| {
             let line = |of: &str| points.values().map(|row| figure(row, of, key)).collect();

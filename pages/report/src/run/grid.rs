@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Maximum number of bins of a grid.
-const MOST_BINS: usize = 120;
+const MAX_BINS: usize = 120;
 /// Minimum number of requests per bin, so that its figures are not noise.
 const REQUESTS_PER_BIN: u64 = 40;
 
@@ -21,7 +21,7 @@ pub(crate) struct Grid {
 impl Grid {
     /// A grid over `span_ns` from `from_ns`, for about this number of `requests`.
     pub(crate) fn new(from_ns: u64, span_ns: u64, requests: u64) -> Self {
-        let bins = (requests / REQUESTS_PER_BIN).clamp(10, MOST_BINS as u64) as usize;
+        let bins = (requests / REQUESTS_PER_BIN).clamp(10, MAX_BINS as u64) as usize;
         Self { from_ns, span_ns: span_ns.max(bins as u64), bins }
     }
 

@@ -28,7 +28,7 @@ const CHARGED_WORKLOADS: usize = 8;
 /// Maximum length of a name, in characters.
 const LONGEST_NAME: usize = 256;
 /// Maximum number of records kept of a request.
-const MOST_RECORDS: usize = 65_536;
+const MAX_RECORDS: usize = 65_536;
 
 /// Breakdown of the time of a workload's requests.
 #[derive(Debug)]
@@ -225,7 +225,7 @@ fn whole(db: &RunDb, requests: &[Completed]) -> Result<SortedMap<u64, Vec<Record
     for kind in RecordKind::ALL {
         db.scan_requests(kind, &breadcrumbs, |record| {
             let records = whole.entry(record.header.breadcrumb.0).or_default();
-            if records.len() < MOST_RECORDS {
+            if records.len() < MAX_RECORDS {
                 records.push(*record);
             }
         })?;

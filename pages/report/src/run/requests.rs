@@ -17,15 +17,15 @@ use super::grid::{Grid, Integral};
 
 /// Maximum number of workloads shown separately. A cluster has fewer; a hostile store may have any
 /// number.
-const MOST_WORKLOADS: usize = 64;
+const MAX_WORKLOADS: usize = 64;
 /// Maximum number of outstanding requests that are followed.
-const MOST_UNDER_WAY: usize = 4 << 20;
+const MAX_OUTSTANDING: usize = 4 << 20;
 /// Number of requests of a workload that are sampled.
 const SAMPLE: usize = 20_000;
 /// Number of slowest requests that are kept.
 const SLOWEST: usize = 4;
 /// Longest response time: longer ones count as this, 1000 s.
-const MOST_NS: u64 = 1_000_000_000_000;
+const MAX_NS: u64 = 1_000_000_000_000;
 
 /// A request that was completed in the measured time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -147,13 +147,13 @@ pub(crate) fn read(db: &RunDb, grid: &Grid) -> Result<Requests, StoreError> {
         let Body::Request { workload, op, size, phase, .. } = record.body else { return };
         let (breadcrumb, ts) = (record.header.breadcrumb.0, record.header.ts_ns);
         if phase == Phase::Issue {
-            if under_way.len() < MOST_UNDER_WAY {
+            if under_way.len() < MAX_OUTSTANDING {
                 under_way.insert(breadcrumb, (ts, workload));
             }
             return;
         }
         let Some((issued_ns, _)) = under_way.remove(&breadcrumb) else { return };
-        if !by_workload.contains_key(&workload) && by_workload.len() == MOST_WORKLOADS {
+        if !by_workload.contains_key(&workload) && by_workload.len() == MAX_WORKLOADS {
             return;
         }
         let seen = by_workload.entry(workload).or_insert_with(|| OfWorkload::new(grid));
@@ -197,7 +197,7 @@ fn histogram<C: Counter>(digits: u8) -> Histogram<C> {
 
 /// Counts a response time.
 fn count<C: Counter>(histogram: &mut Histogram<C>, response_ns: u64) {
-    histogram.record(response_ns.clamp(1, MOST_NS)).expect("it grows to that");
+    histogram.record(response_ns.clamp(1, MAX_NS)).expect("it grows to that");
 }
 
 /// Keeps the `most` smallest items.

@@ -17,9 +17,9 @@ use super::grid::{Grid, Integral};
 use super::spans::{Spans, What};
 
 /// Maximum number of resources that are followed; a hostile store may name any number.
-const MOST_RESOURCES: usize = 8192;
+const MAX_RESOURCES: usize = 8192;
 /// Maximum number of threads running on a host's processors.
-const MOST_RUNNING: usize = 1024;
+const MAX_RUNNING: usize = 1024;
 
 /// A part of a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -86,7 +86,7 @@ impl<K: Hash + Eq, T> Known<K, T> {
     /// The state of `key`, initially `new`; `None` if there are too many keys already.
     #[inline]
     fn of(&mut self, key: K, new: impl FnOnce() -> T) -> Option<&mut T> {
-        let is_full = self.all.len() >= MOST_RESOURCES;
+        let is_full = self.all.len() >= MAX_RESOURCES;
         match self.all.entry(key) {
             Entry::Occupied(known) => Some(known.into_mut()),
             Entry::Vacant(_) if is_full => {
@@ -294,7 +294,7 @@ pub(crate) fn processors(
             _ => None,
         };
         if let Some((cpu, tid)) = next
-            && on.len() < MOST_RUNNING
+            && on.len() < MAX_RUNNING
         {
             let (pid, breadcrumb) = (header.pid, header.breadcrumb.0);
             on.push(Running { cpu, pid, tid, breadcrumb, since_ns: ts });
@@ -319,7 +319,7 @@ pub(crate) fn caches(db: &RunDb, grid: &Grid, found: &mut Resources) -> Result<(
             };
             let host = record.header.host.0;
             let Some(bin) = grid.bin(record.header.ts_ns) else { return };
-            if !found.caches.contains_key(&host) && found.caches.len() == MOST_RESOURCES {
+            if !found.caches.contains_key(&host) && found.caches.len() == MAX_RESOURCES {
                 found.too_many = true;
                 return;
             }

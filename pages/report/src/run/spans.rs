@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use super::requests::Completed;
 
 /// Maximum number of intervals kept of a request.
-const MOST_SPANS: usize = 4096;
+const MAX_SPANS: usize = 4096;
 
 /// The activity of a request at an instant; the first one that applies counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -128,7 +128,7 @@ impl Spans {
         unit: u32,
     ) {
         if let Some(of) = self.by_request.get_mut(&breadcrumb)
-            && of.spans.len() < MOST_SPANS
+            && of.spans.len() < MAX_SPANS
         {
             of.spans.push(Span { from_ns, to_ns, what, host, unit });
         }
@@ -137,7 +137,7 @@ impl Spans {
     /// Adds a message. It is under way until a processor of its receiver works for the request.
     pub(crate) fn sent(&mut self, breadcrumb: u64, at_ns: u64, receiver: u32) {
         if let Some(of) = self.by_request.get_mut(&breadcrumb)
-            && of.sent.len() < MOST_SPANS
+            && of.sent.len() < MAX_SPANS
         {
             of.sent.push((at_ns, receiver));
         }

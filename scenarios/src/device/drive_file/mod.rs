@@ -76,7 +76,7 @@ impl File {
         let Some(rpm_tolerance) = self.rpm_tolerance.number().and_then(Tolerance::share) else {
             return settings(format!(
                 "`rpm_tolerance` is a share such as \"0.2%\", at most {}",
-                Tolerance::MOST
+                Tolerance::MAX
             ));
         };
         let heads = self.heads.max(1);

@@ -75,7 +75,7 @@ impl Members {
     /// Starts reading sectors of the array. Returns the job's number.
     pub(super) fn read(&mut self, now: SimTime, range: Range, thread: u64) -> u32 {
         let present = |member: u32| self.devices[member as usize].present();
-        let job = self.jobs.read(&self.layout, range, (thread, SimSpan::ZERO), present);
+        let job = self.jobs.read(&self.layout, range, thread, SimSpan::ZERO, present);
         self.begin(now, job);
         job
     }
@@ -88,8 +88,7 @@ impl Members {
         ranges: &[Range],
         thread: u64,
     ) -> u32 {
-        let about = (thread, SimSpan::ZERO);
-        let (job, may_begin) = self.jobs.write(&self.layout, stripe, ranges, about);
+        let (job, may_begin) = self.jobs.write(&self.layout, stripe, ranges, thread, SimSpan::ZERO);
         if may_begin {
             self.begin(now, job);
         }

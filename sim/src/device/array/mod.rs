@@ -116,7 +116,7 @@ impl<T: Copy + Debug> Array<T> {
         let range = self.layout.range(io.lbn, io.sectors);
         let id = self.parts.arrives(now, io, range);
         if io.op == Op::Read {
-            self.controller.read(now, id, (range, io.thread), &mut self.parts);
+            self.controller.read(now, id, range, io.thread, &mut self.parts);
         }
         self.wake(now)
     }
@@ -146,7 +146,7 @@ impl<T: Copy + Debug> Array<T> {
                     self.controller.done(at, job.job, job.service, &mut self.parts);
                 }
                 Next::DataArrived { request, range, thread } => {
-                    self.controller.write(at, request, (range, thread), &mut self.parts);
+                    self.controller.write(at, request, range, thread, &mut self.parts);
                 }
                 Next::Leaves { io, arrived, service } => {
                     self.ledger.depart(at, arrived);

@@ -66,7 +66,8 @@ fn front(queue: &VecDeque<(SimTime, u32)>) -> SimTime {
     queue.front().map_or(SimTime::MAX, |front| front.0)
 }
 
-fn bytes((first, end): Range) -> Bytes {
+fn bytes(range: Range) -> Bytes {
+    let (first, end) = range;
     Bytes((end - first) * SECTOR_BYTES)
 }
 

@@ -46,7 +46,7 @@ impl Spindle for Mechanism {
 }
 
 /// Longest line. A longer one is cut, and is then rejected.
-const MOST_LINE: u64 = 4096;
+const MAX_LINE: u64 = 4096;
 /// Number of characters of a rejected field that are shown.
 const SHOWN: usize = 40;
 
@@ -216,7 +216,7 @@ fn read_lines(
     let mut text = Vec::new();
     for line in 1.. {
         text.clear();
-        let read = trace.by_ref().take(MOST_LINE).read_until(b'\n', &mut text);
+        let read = trace.by_ref().take(MAX_LINE).read_until(b'\n', &mut text);
         if read.map_err(|error| TraceError::Read { line, error })? == 0 {
             break;
         }

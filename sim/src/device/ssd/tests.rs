@@ -73,7 +73,8 @@ struct Run {
 fn closed_loop(
     spec: &Spec,
     outstanding: u32,
-    (warm, count): (u64, u64),
+    warm: u64,
+    count: u64,
     mut draw: impl FnMut() -> Io<u32>,
 ) -> Run {
     let mut ssd = Ssd::new(spec);
@@ -187,7 +188,7 @@ fn a_write_of_part_of_a_unit_reads_the_rest_first() {
 
 #[test]
 fn writes_again_in_the_buffer_are_programmed_once() {
-    let run = closed_loop(&small(), 4, (0, 999), {
+    let run = closed_loop(&small(), 4, 0, 999, {
         let mut count = 0;
         move || {
             count += 1;
@@ -241,7 +242,7 @@ fn without_power_loss_protection_a_write_is_done_when_it_is_in_flash() {
     // a closed loop achieves no more than the dies can program, one row each
     let mut stream = Seed(1).stream("units");
     let draw = || io(Op::Write, stream.below(1000), 1);
-    let run = closed_loop(&spec, 16, (200, 2000), draw);
+    let run = closed_loop(&spec, 16, 200, 2000, draw);
     let per_s = 2000.0 / run.seconds;
     assert!(per_s < 4.0 * 8.0 / 0.0005, "{per_s}");
     assert!(run.written.padding > Bytes::ZERO);
@@ -316,7 +317,7 @@ fn mqsim() -> Spec {
 fn bound_reads_by_dies() {
     let mut spec = bare(&mqsim());
     spec.channel_rate = Rate::bytes_per_s(100_000_000_000);
-    let run = closed_loop(&spec, 2048, (20_000, 100_000), random(&spec, Op::Read, Bytes::kib(8)));
+    let run = closed_loop(&spec, 2048, 20_000, 100_000, random(&spec, Op::Read, Bytes::kib(8)));
     // 64 dies / 75 us = 853 333 a second
     approaches(100_000.0 / run.seconds, 64.0 / 75e-6, 0.98);
     let mut ssd = run.ssd;
@@ -326,7 +327,7 @@ fn bound_reads_by_dies() {
 #[test]
 fn bound_reads_by_channels() {
     let spec = bare(&mqsim());
-    let run = closed_loop(&spec, 2048, (20_000, 100_000), random(&spec, Op::Read, Bytes::kib(8)));
+    let run = closed_loop(&spec, 2048, 20_000, 100_000, random(&spec, Op::Read, Bytes::kib(8)));
     // 8 × 333 MB/s
     approaches(100_000.0 * 8192.0 / run.seconds, 8.0 * 333e6, 0.98);
     // the channels are the busiest part
@@ -338,7 +339,7 @@ fn bound_reads_by_channels() {
 fn bound_sequential_reads_by_channels() {
     let spec = bare(&mqsim());
     let draw = sequential(&spec, Op::Read, Bytes::kib(256));
-    let run = closed_loop(&spec, 16, (100, 5000), draw);
+    let run = closed_loop(&spec, 16, 100, 5000, draw);
     approaches(5000.0 * 262_144.0 / run.seconds, 8.0 * 333e6, 0.95);
 }
 
@@ -346,7 +347,7 @@ fn bound_sequential_reads_by_channels() {
 fn bound_reads_by_the_interface() {
     let mut spec = mqsim();
     spec.host_rate = Rate::bytes_per_s(1_000_000_000);
-    let run = closed_loop(&spec, 256, (10_000, 50_000), random(&spec, Op::Read, Bytes::kib(8)));
+    let run = closed_loop(&spec, 256, 10_000, 50_000, random(&spec, Op::Read, Bytes::kib(8)));
     approaches(50_000.0 * 8192.0 / run.seconds, 1e9, 0.98);
 }
 
@@ -356,14 +357,14 @@ fn bound_writes_by_programming() {
     spec.channel_rate = Rate::bytes_per_s(100_000_000_000);
     spec.buffer = Bytes::mib(8);
     let draw = sequential(&spec, Op::Write, Bytes::kib(128));
-    let run = closed_loop(&spec, 32, (2000, 20_000), draw);
+    let run = closed_loop(&spec, 32, 2000, 20_000, draw);
     // 64 dies × 2 planes × 8 KiB / 750 us = 1.398 GB/s
     approaches(20_000.0 * 131_072.0 / run.seconds, 64.0 * 2.0 * 8192.0 / 750e-6, 0.97);
     // with the real channels, a row of 16 KiB takes 49.2 us more on the die
     let mut spec = bare(&mqsim());
     spec.buffer = Bytes::mib(8);
     let draw = sequential(&spec, Op::Write, Bytes::kib(128));
-    let run = closed_loop(&spec, 32, (2000, 20_000), draw);
+    let run = closed_loop(&spec, 32, 2000, 20_000, draw);
     approaches(20_000.0 * 131_072.0 / run.seconds, 64.0 * 2.0 * 8192.0 / 799.2e-6, 0.95);
 }
 
@@ -418,7 +419,7 @@ fn published_write_amplification_of_random_writes() {
         assert_eq!(spec.blocks_per_plane(), blocks);
         let draw = random(&spec, Op::Write, Bytes::kib(4));
         // one drive capacity to settle, two to measure
-        let run = closed_loop(&spec, 64, (flash, 2 * flash), draw);
+        let run = closed_loop(&spec, 64, flash, 2 * flash, draw);
         let (found, expected) = (run.written.amplification(), desnoyers(alpha, units as f64));
         assert!((found / expected - 1.0).abs() < 0.1, "{alpha}: {found}, published {expected}");
         println!("{alpha}: {found:.3}, published {expected:.3}");
@@ -431,7 +432,7 @@ fn sequential_writes_are_not_amplified() {
     spec.precondition = Precondition::Random;
     let units = spec.capacity.get() / 4096;
     let draw = sequential(&spec, Op::Write, Bytes::kib(32));
-    let run = closed_loop(&spec, 8, (units / 4, units / 4), draw);
+    let run = closed_loop(&spec, 8, units / 4, units / 4, draw);
     assert!(run.written.amplification() < 1.01, "{:?}", run.written);
 }
 

@@ -187,6 +187,6 @@ fn what_goes_over_the_bridge_takes_no_link() {
     let hosts = [HostId(0), HostId(0), HostId(2)];
     let network = Network::new([nic(1000); 3], &switch(), Seed(7)).with_machines(hosts);
     let wire = Bytes(1250);
-    let time = |from, to| network.link_time(HostId(from), (HostId(from), HostId(to)), wire);
+    let time = |from, to| network.link_time(HostId(from), HostId(from), HostId(to), wire);
     assert_eq!([time(0, 1), time(1, 2), time(2, 0)], [0, 10, 10].map(SimSpan::from_us));
 }

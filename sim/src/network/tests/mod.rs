@@ -11,7 +11,7 @@ mod uplinks;
 use foretell_scenarios::model::{NetworkModel, Nic, Switch};
 use foretell_units::{Bytes, HostId, Rate, Seed, SimSpan, SimTime};
 
-use super::{Counts, Network, Step, wire_bytes};
+use super::{Counts, Network, NetworkStep, wire_bytes};
 use crate::agenda::Agenda;
 
 /// A message to send: when, from, to, bytes of data.
@@ -91,7 +91,7 @@ fn run_changing(network: &mut Network, messages: &[Sent], rates: &[RateChange]) 
     enum Event {
         Rate(usize),
         Send(u32),
-        Step(Step),
+        Step(NetworkStep),
     }
     let mut agenda: Agenda<Event> = Agenda::new();
     for (number, change) in rates.iter().enumerate() {
@@ -105,7 +105,7 @@ fn run_changing(network: &mut Network, messages: &[Sent], rates: &[RateChange]) 
         let now = agenda.now();
         assert!(agenda.taken() < 20_000_000, "it goes on for ever");
         let mut later = |at, step| match step {
-            Step::Wake { connection } => {
+            NetworkStep::Wake { connection } => {
                 agenda.schedule_ranked(at, connection, Event::Step(step));
             }
             _ => agenda.schedule(at, Event::Step(step)),
@@ -118,20 +118,20 @@ fn run_changing(network: &mut Network, messages: &[Sent], rates: &[RateChange]) 
             }
             Event::Send(number) => {
                 let Sent { from, to, data, .. } = messages[number as usize];
-                let hosts = (HostId(from), HostId(to));
-                network.send(now, hosts, wire_bytes(Bytes(data)), number, &mut later);
+                let (from, to) = (HostId(from), HostId(to));
+                network.send(now, from, to, wire_bytes(Bytes(data)), number, &mut later);
                 None
             }
-            Event::Step(Step::Forward { train }) => network.forward(now, train, &mut later),
-            Event::Step(Step::Climb { climb }) => {
+            Event::Step(NetworkStep::Forward { train }) => network.forward(now, train, &mut later),
+            Event::Step(NetworkStep::Climb { climb }) => {
                 network.climb(now, climb, &mut later);
                 None
             }
-            Event::Step(Step::Wake { connection }) => {
+            Event::Step(NetworkStep::Wake { connection }) => {
                 network.wake(now, connection, &mut later);
                 None
             }
-            Event::Step(Step::Deliver { number }) => Some(number),
+            Event::Step(NetworkStep::Deliver { number }) => Some(number),
         };
         if let Some(number) = number {
             let before = delivered[number as usize].replace(now.as_ns());

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::nic;
 use crate::network::port::{Coming, Outcome, Port};
 use crate::network::segment::{Run, SEGMENT_WIRE};
+use crate::network::uplinks::Passage;
 
 /// A train: when its sender's link begins it, that link's rate, and the run of segments.
 #[derive(Clone, Copy, Debug)]
@@ -71,14 +72,16 @@ fn walked(trains: &[Train], mut port: Port, single_steps: bool) -> Fates {
     let mut ends = Vec::new();
     for (number, train) in trains.iter().enumerate() {
         let table = timetable(train);
-        let times = (SimTime::from_ns(table[0].0), SimTime::from_ns(table[table.len() - 1].0));
+        let (head, tail) = (table[0].0, table[table.len() - 1].0);
+        let (head, tail) = (SimTime::from_ns(head), SimTime::from_ns(tail));
         let spacing = Rate::bits_per_s(train.mbit * 1_000_000).time_for(Bytes(SEGMENT_WIRE));
         let now = SimTime::from_ns(train.start_ns);
         // some ports are examined often, some seldom
         if number % 3 == 0 {
             port.walk(now, &mut outcomes);
         }
-        let coming = Coming::new(number as u32, number as u64, train.run, times, spacing);
+        let coming =
+            Coming::new(number as u32, number as u64, train.run, Passage { head, tail, spacing });
         port.announce(coming, train.run);
         ends.push(port.earliest(number as u32));
     }

@@ -9,9 +9,10 @@ use foretell_units::{Breadcrumb, Bytes, Op, SimSpan};
 
 use super::group::Osd;
 use crate::exchange::{Asks, Exchange, Purpose};
-use crate::hosts::{Hosts, Labour, Then, Work};
+use crate::hosts::{Continuation, Hosts, Work, WorkKind};
 use crate::objects::daemon::{CHORE, Next, Place};
 use crate::objects::scheduler::Class;
+use crate::objects::step::Computation;
 use crate::objects::{Objects, Rules, StoreAccess};
 use crate::process::{SERVER, exchange_thread};
 use crate::protocol::{Core, NO_EXCHANGE};
@@ -56,7 +57,7 @@ pub(in crate::objects) struct Chore {
 }
 
 impl Chore {
-    pub(super) fn new(what: What, (group, epoch): (usize, u32), (from, to): (Osd, Osd)) -> Self {
+    pub(super) fn new(what: What, group: usize, epoch: u32, from: Osd, to: Osd) -> Self {
         let (work, bytes, exchange, holds) = (0, Bytes::ZERO, NO_EXCHANGE, false);
         Self { what, group, epoch, work, from, to, bytes, exchange, holds }
     }
@@ -68,9 +69,16 @@ impl<R: Rules> Objects<R> {
         let out = self.out();
         let id = out.chores.insert(duty);
         let [from, to] = [duty.from, duty.to].map(|osd| out.servers[osd as usize].target);
-        let whose = (Breadcrumb::NONE, NO_CLIENT);
-        let (purpose, between) = (Purpose::Own(id), (from.host, to.host));
-        let exchange = Exchange::new(purpose, Asks::Server, between, duty.bytes, whose);
+        let purpose = Purpose::Own(id);
+        let exchange = Exchange::new(
+            purpose,
+            Asks::Server,
+            from.host,
+            to.host,
+            duty.bytes,
+            Breadcrumb::NONE,
+            NO_CLIENT,
+        );
         let exchange = core.exchanges.insert(exchange);
         self.out().chores[id].exchange = exchange;
         if duty.from != duty.to {
@@ -85,8 +93,8 @@ impl<R: Rules> Objects<R> {
                 thread: exchange_thread(exchange, SERVER),
                 breadcrumb: Breadcrumb::NONE,
                 span: self.chore_span(core, hosts, id),
-                labour: Labour::Application,
-                then: Then::Step { exchange },
+                work_kind: WorkKind::Application,
+                then: Continuation::Step { exchange },
             });
         }
     }
@@ -117,7 +125,7 @@ impl<R: Rules> Objects<R> {
         let m = volume.distribution.encoding().m() as u64;
         let lost = work.targets.len() as u64;
         // each missing shard is a combination of m others: one pass over the object for each
-        cpu.open(foretell_algorithms::codec::Cipher::None, lost, work.shard.size * m)
+        cpu.decode_time(foretell_algorithms::codec::Cipher::None, lost, work.shard.size * m)
     }
 
     /// The exchange of a chore.
@@ -166,8 +174,7 @@ impl<R: Rules> Objects<R> {
         }
         let duty = self.out().chores[id];
         let span = self.messaging(core.exchanges[duty.exchange].message());
-        let step = (Place::Messenger, Next::ChoreArrived);
-        self.start_chore(core, hosts, id, step, span);
+        self.start_chore(core, hosts, id, Place::Messenger, Next::ChoreArrived, span);
     }
 
     /// A chore waits for a thread that carries it out.
@@ -178,7 +185,7 @@ impl<R: Rules> Objects<R> {
         id: u32,
     ) {
         let span = self.chore_span(core, hosts, id);
-        self.start_chore(core, hosts, id, (Place::Op, Next::ChoreDecided), span);
+        self.start_chore(core, hosts, id, Place::Op, Next::ChoreDecided, span);
     }
 
     fn start_chore<H: Hosts>(
@@ -186,14 +193,15 @@ impl<R: Rules> Objects<R> {
         core: &Core,
         hosts: &mut H,
         id: u32,
-        step: (Place, Next),
+        place: Place,
+        next: Next,
         span: SimSpan,
     ) {
         let out = self.out();
         let Chore { to, exchange, .. } = out.chores[id];
         let target = out.servers[to as usize].target;
-        let job = (CHORE | id, exchange);
-        self.start_for(core, hosts, (target.host, target.disk), job, step, span);
+        let computation = Computation { task: CHORE | id, exchange, place, next, span };
+        self.start_for(core, hosts, target, computation);
     }
 
     /// A server carries a chore out.
@@ -292,9 +300,9 @@ impl<R: Rules> Objects<R> {
     }
 
     /// Whether a chore is cancelled. If so, it ends here.
-    pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Then) -> bool {
+    pub(super) fn ends_chore(&mut self, core: &mut Core, id: u32, then: Continuation) -> bool {
         let duty = self.out().chores[id];
-        let at = if matches!(then, Then::Sent { .. }) { duty.from } else { duty.to };
+        let at = if matches!(then, Continuation::Sent { .. }) { duty.from } else { duty.to };
         let ends = self.is_over(&duty) || self.out().is_down(at);
         if ends {
             self.free_chore(core, id);

@@ -102,15 +102,14 @@ impl<R: Rules> Objects<R> {
             return self.activate(core, hosts, index);
         }
         for to in others {
-            let duty = Chore::new(What::Query, (index, epoch), (primary, to));
+            let duty = Chore::new(What::Query, index, epoch, primary, to);
             self.set_off(core, hosts, duty);
         }
     }
 
     /// A server answers with its state.
     pub(super) fn inform<H: Hosts>(&mut self, core: &mut Core, hosts: &mut H, asked: &Chore) {
-        let what = (asked.group, asked.epoch);
-        let duty = Chore::new(What::Info, what, (asked.to, asked.from));
+        let duty = Chore::new(What::Info, asked.group, asked.epoch, asked.to, asked.from);
         self.set_off(core, hosts, Chore { bytes: INFO, ..duty });
     }
 

@@ -119,7 +119,7 @@ impl<R: Rules> Objects<R> {
             if self.daemons.is_some() {
                 self.queue_work(core, hosts, index, osd);
             } else {
-                self.begin_work(core, hosts, (index, object), false);
+                self.begin_work(core, hosts, index, object, false);
             }
         }
     }
@@ -130,8 +130,8 @@ impl<R: Rules> Objects<R> {
         out.groups[index].begins = Some(osd);
         out.servers[osd as usize].active += 1;
         core.failed().objects.under_way += 1;
-        let what = (index, out.groups[index].epoch);
-        self.set_off(core, hosts, Chore::new(What::Begin, what, (osd, osd)));
+        let epoch = out.groups[index].epoch;
+        self.set_off(core, hosts, Chore::new(What::Begin, index, epoch, osd, osd));
     }
 
     /// A thread of the primary begins the next object of a group, if one still must be recovered.
@@ -146,7 +146,7 @@ impl<R: Rules> Objects<R> {
             if group.writes.contains_key(&object) {
                 out.groups[index].wanted.insert(object);
             } else {
-                self.begin_work(core, hosts, (index, object), false);
+                self.begin_work(core, hosts, index, object, false);
             }
         }
         self.pump(core, hosts, primary);
@@ -183,7 +183,7 @@ impl<R: Rules> Objects<R> {
             && group.sources(object, m, out.is_up()).len() >= m
             && !group.lacking(object, out.is_up()).is_empty();
         if can {
-            self.begin_work(core, hosts, (index, object), true);
+            self.begin_work(core, hosts, index, object, true);
         }
     }
 
@@ -191,7 +191,8 @@ impl<R: Rules> Objects<R> {
         &mut self,
         core: &mut Core,
         hosts: &mut H,
-        (index, object): (usize, u64),
+        index: usize,
+        object: u64,
         for_request: bool,
     ) {
         let Self { outages, pools, .. } = self;
@@ -231,7 +232,7 @@ impl<R: Rules> Objects<R> {
         };
         out.works.insert(serial, work);
         for (_, osd) in sources {
-            let duty = Chore::new(What::Read, (index, epoch), (primary, osd));
+            let duty = Chore::new(What::Read, index, epoch, primary, osd);
             self.set_off(core, hosts, Chore { work: serial, ..duty });
         }
     }
@@ -244,8 +245,7 @@ impl<R: Rules> Objects<R> {
         if done.to == done.from {
             return self.source_here(core, hosts, done);
         }
-        let what = (done.group, done.epoch);
-        let duty = Chore::new(What::Data, what, (done.to, done.from));
+        let duty = Chore::new(What::Data, done.group, done.epoch, done.to, done.from);
         core.failed().recoveries.all[recovery].sent += size;
         self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
     }
@@ -262,7 +262,7 @@ impl<R: Rules> Objects<R> {
         if !self.pools[volume as usize].is_coded() {
             return self.push(core, hosts, done);
         }
-        let duty = Chore::new(What::Code, (group, done.epoch), (primary, primary));
+        let duty = Chore::new(What::Code, group, done.epoch, primary, primary);
         self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 
@@ -276,7 +276,7 @@ impl<R: Rules> Objects<R> {
             if osd != primary {
                 core.failed().recoveries.all[recovery].sent += size;
             }
-            let duty = Chore::new(What::Push, (group, done.epoch), (primary, osd));
+            let duty = Chore::new(What::Push, group, done.epoch, primary, osd);
             self.set_off(core, hosts, Chore { bytes: size, work: done.work, ..duty });
         }
     }
@@ -289,8 +289,7 @@ impl<R: Rules> Objects<R> {
         if done.to == done.from {
             return self.pushed(core, hosts, done);
         }
-        let what = (done.group, done.epoch);
-        let duty = Chore::new(What::Pushed, what, (done.to, done.from));
+        let duty = Chore::new(What::Pushed, done.group, done.epoch, done.to, done.from);
         self.set_off(core, hosts, Chore { work: done.work, ..duty });
     }
 

@@ -14,10 +14,10 @@ use smallvec::SmallVec;
 use super::group::{Osd, State};
 use crate::exchange::{Exchange, Purpose};
 use crate::failures::Kind;
-use crate::hosts::{Fragments, Hosts, Then};
+use crate::hosts::{Continuation, Fragments, Hosts};
 use crate::objects::pool::{Piece, Target};
 use crate::objects::task::Task;
-use crate::objects::{Begun, Errand, NO_PART, Objects, Pool, Rules};
+use crate::objects::{Begun, NO_PART, ObjectOp, Objects, Pool, Rules, ShardOp};
 use crate::protocol::Core;
 use crate::request::{Issue, Part};
 
@@ -55,12 +55,12 @@ impl<R: Rules> Objects<R> {
         core: &mut Core,
         hosts: &mut H,
         request: u32,
-        (op, piece): (Op, Piece),
+        op: Op,
+        piece: Piece,
         operation: u32,
     ) {
         let volume = core.requests[request].issue.volume;
-        let Begun { part, deadline, .. } =
-            core.begin_piece(hosts, request, (op, &piece), operation);
+        let Begun { part, deadline, .. } = core.begin_piece(hosts, request, op, &piece, operation);
         let number = self.pools[volume as usize].group(piece.object);
         let out = self.out();
         let group = out.first_group[volume as usize] + number;
@@ -111,12 +111,11 @@ impl<R: Rules> Objects<R> {
         let task = Task::in_front(op, volume, piece, shard, target.disk);
         let task = self.tasks.insert(Task { position, ..task });
         let data = if op == Op::Write { piece.size } else { Bytes::ZERO };
-        let purpose = Purpose::Object(Errand { task, part });
+        let purpose = Purpose::Object(ObjectOp { task, part });
         let client_machine = core.machines[client.index()];
-        let between = (client_machine, target.host);
-        let whose = (breadcrumb, workload);
         let asks = core.requests[request].asks();
-        let exchange = Exchange::new(purpose, asks, between, data, whose);
+        let exchange =
+            Exchange::new(purpose, asks, client_machine, target.host, data, breadcrumb, workload);
         let exchange = core.exchanges.insert(exchange);
         self.tasks[task].exchange = exchange;
         let sent = self.out().ops.get_mut(&part).expect("it is there");
@@ -153,10 +152,10 @@ impl<R: Rules> Objects<R> {
 
     /// The part of a primary's task.
     fn part_of(core: &Core, exchange: u32) -> u32 {
-        let Purpose::Object(errand) = core.exchanges[exchange].purpose else {
+        let Purpose::Object(op) = core.exchanges[exchange].purpose else {
             unreachable!("servers are asked for objects only")
         };
-        errand.part
+        op.part
     }
 
     /// The part of a task, whether its server is in front or not.
@@ -233,7 +232,7 @@ impl<R: Rules> Objects<R> {
         op.missing = if is_coded { (m - data) as u64 } else { 0 };
         op.sources.clone_from(&sources);
         let shard = crate::objects::Shard { size, ..task.shard };
-        self.ask_servers(core, hosts, id, (Op::Read, shard), &sources);
+        self.ask_servers(core, hosts, id, ShardOp { op: Op::Read, shard }, &sources);
     }
 
     /// The primary writes, and asks others to write.
@@ -271,7 +270,8 @@ impl<R: Rules> Objects<R> {
                 *out.open.entry(holder.key).or_default() += 1;
             }
         }
-        self.ask_servers(core, hosts, id, (Op::Write, task.shard), &written);
+        let what = ShardOp { op: Op::Write, shard: task.shard };
+        self.ask_servers(core, hosts, id, what, &written);
     }
 
     /// The primary asks these servers to read or write, possibly including itself.
@@ -280,7 +280,7 @@ impl<R: Rules> Objects<R> {
         core: &mut Core,
         hosts: &mut H,
         id: u32,
-        (op, shard): (Op, crate::objects::Shard),
+        what: ShardOp,
         servers: &[(u8, Osd)],
     ) {
         let part = Self::part_of(core, self.tasks[id].exchange);
@@ -298,7 +298,7 @@ impl<R: Rules> Objects<R> {
             self.tasks[id].position = servers[place].0;
         }
         self.tasks[id].needed = servers.len() as u32;
-        let children = self.ask(core, hosts, id, (op, shard), place.is_some(), &others);
+        let children = self.ask(core, hosts, id, what, place.is_some(), &others);
         let op = self.out().ops.get_mut(&part);
         op.expect("it is there").children.extend(children);
     }
@@ -421,7 +421,7 @@ impl<R: Rules> Objects<R> {
         let pool = &self.pools[task.volume as usize];
         let bytes = task.shard.size * pool.encoding.m() as u64;
         let cpu = hosts.cpu(core.exchanges[task.exchange].node);
-        cpu.open(foretell_algorithms::codec::Cipher::None, op.missing, bytes)
+        cpu.decode_time(foretell_algorithms::codec::Cipher::None, op.missing, bytes)
     }
 
     /// A server's device has finished a task's access: updates the real bytes.
@@ -501,18 +501,18 @@ impl<R: Rules> Objects<R> {
         &mut self,
         core: &mut Core,
         exchange: u32,
-        then: Then,
+        then: Continuation,
     ) -> bool {
         let Some(out) = &self.outages else { return false };
         let asked = &core.exchanges[exchange];
         let at_node = match then {
-            Then::Sent { .. } => !asked.outbound,
-            Then::Answered { .. } => false,
+            Continuation::Sent { .. } => !asked.outbound,
+            Continuation::Answered { .. } => false,
             _ => true,
         };
         match asked.purpose {
             Purpose::Own(duty) => self.ends_chore(core, duty, then),
-            Purpose::Object(Errand { task, part: NO_PART }) => {
+            Purpose::Object(ObjectOp { task, part: NO_PART }) => {
                 let task = &self.tasks[task];
                 if task.is_dead {
                     return true;
@@ -523,7 +523,7 @@ impl<R: Rules> Objects<R> {
                 let front = Target { host, disk: front.disk };
                 out.is_down(out.number(if at_node { own } else { front }))
             }
-            Purpose::Object(Errand { part, .. }) => {
+            Purpose::Object(ObjectOp { part, .. }) => {
                 let sent = out.ops.get(&part).filter(|op| op.exchange == Some(exchange));
                 match sent {
                     Some(op) if at_node && out.is_down(op.primary) => {
@@ -535,7 +535,7 @@ impl<R: Rules> Objects<R> {
                     }
                     Some(_) => false,
                     // a part that was resent, or has failed; an answer is freed where it arrives
-                    None => !matches!(then, Then::Answered { .. }),
+                    None => !matches!(then, Continuation::Answered { .. }),
                 }
             }
             _ => false,

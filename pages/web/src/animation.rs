@@ -11,11 +11,11 @@ use foretell_core::records::{Body, HostKind, Phase, Records};
 use serde::Serialize;
 
 /// Maximum number of exchanges shown; the period ends before there are more.
-const MOST_DOTS: usize = 6000;
+const MAX_DOTS: usize = 6000;
 
 /// The exchanges of a period of a run.
 #[derive(Debug, Serialize)]
-pub(crate) struct Film {
+pub(crate) struct Animation {
     /// Begin of the period, µs since the start of the run.
     from_us: f64,
     /// End of the period.
@@ -40,7 +40,7 @@ struct Dot {
     write: bool,
     /// Whether it is the request itself, which waits at its client.
     whole: bool,
-    /// Its steps: µs since the film began, [`Step`], the host that recorded it, and the target host or the
+    /// Its steps: µs since the animation began, [`ExchangeStep`], the host that recorded it, and the target host or the
     /// disk.
     steps: Vec<(f64, u8, u32, u32)>,
 }
@@ -48,7 +48,7 @@ struct Dot {
 /// What an exchange does; the page uses the same numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Step {
+enum ExchangeStep {
     /// It works on a host.
     Works = 0,
     /// It leaves for another host.
@@ -67,8 +67,8 @@ enum Step {
     Complete = 7,
 }
 
-/// The film of a run between two times in ns.
-pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, String> {
+/// The animation of a run between two times in ns.
+pub(crate) fn animation(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Animation, String> {
     let facts = run.facts().map_err(|error| error.to_string())?;
     let host = |known: &foretell_core::records::Host| Host {
         name: known.name.clone(),
@@ -102,7 +102,7 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
             dots.push(Dot { of: key.0, write: false, whole: false, steps: Vec::new() });
             dots.len() - 1
         });
-        if dots.len() > MOST_DOTS {
+        if dots.len() > MAX_DOTS {
             dots.pop();
             end_ns = header.ts_ns;
             break;
@@ -110,23 +110,24 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
         let dot = &mut dots[index];
         let at = us(header.ts_ns);
         let (step, other) = match record.body {
-            Body::NetworkTransmit { receiver, .. } => (Step::Leaves, receiver),
-            Body::BufferReadHit { .. } => (Step::Hit, 0),
-            Body::BufferReadMiss { .. } => (Step::Miss, 0),
-            Body::BufferWrite { .. } => (Step::Written, 0),
-            Body::DiskOp { disk, phase: Phase::Issue, .. } => (Step::Disk, disk),
-            Body::DiskOp { disk, phase: Phase::Complete, .. } => (Step::Served, disk),
+            Body::NetworkTransmit { receiver, .. } => (ExchangeStep::Leaves, receiver),
+            Body::BufferReadHit { .. } => (ExchangeStep::Hit, 0),
+            Body::BufferReadMiss { .. } => (ExchangeStep::Miss, 0),
+            Body::BufferWrite { .. } => (ExchangeStep::Written, 0),
+            Body::DiskOp { disk, phase: Phase::Issue, .. } => (ExchangeStep::Disk, disk),
+            Body::DiskOp { disk, phase: Phase::Complete, .. } => (ExchangeStep::Served, disk),
             Body::Request { phase, .. } => {
                 dot.whole = true;
                 let is_issue = phase == Phase::Issue;
-                (if is_issue { Step::Works } else { Step::Complete }, 0)
+                (if is_issue { ExchangeStep::Works } else { ExchangeStep::Complete }, 0)
             }
-            _ => (Step::Works, 0),
+            _ => (ExchangeStep::Works, 0),
         };
         // a thread that gives up its processor only matters if it has arrived since its last step
-        let has_arrived =
-            |last: &(f64, u8, u32, u32)| last.1 == Step::Leaves as u8 && last.3 == header.host.0;
-        let is_news = step != Step::Works || dot.steps.last().is_none_or(has_arrived);
+        let has_arrived = |last: &(f64, u8, u32, u32)| {
+            last.1 == ExchangeStep::Leaves as u8 && last.3 == header.host.0
+        };
+        let is_news = step != ExchangeStep::Works || dot.steps.last().is_none_or(has_arrived);
         if is_news {
             dot.steps.push((at, step as u8, header.host.0, other));
         }
@@ -134,7 +135,7 @@ pub(crate) fn film(run: &MemoryRun, from_ns: u64, to_ns: u64) -> Result<Film, St
     for dot in &mut dots {
         dot.write = writes.get(&dot.of).copied().unwrap_or(false);
     }
-    Ok(Film { from_us: from_ns as f64 / 1000.0, to_us: end_ns as f64 / 1000.0, hosts, dots })
+    Ok(Animation { from_us: from_ns as f64 / 1000.0, to_us: end_ns as f64 / 1000.0, hosts, dots })
 }
 
 /// Quantiles of the response times, ms, of a workload's requests that completed from this time on, at equal
