@@ -84,7 +84,7 @@ fn what_is_on_its_way_over_a_long_link_does_not_wait_in_a_port() {
 #[test]
 fn the_fast_model_follows_more_requests_than_its_usual_stretches_hold() {
     let place = Place::with(RACKS);
-    let dir = place.keep("run", &["workload.mail.outstanding=2000"]);
+    let dir = place.keep("run", &["--set", "workload.mail.outstanding=2000"]);
     let fast = |change: &str| {
         json(&succeed([
             "ask",

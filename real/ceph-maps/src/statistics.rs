@@ -37,7 +37,7 @@ struct OsdStatistics {
     write_ms: Option<f64>,
 }
 
-#[derive(Clone, Default, PartialEq, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Default, PartialEq, Debug, Deserialize, Serialize)]
 struct PoolStatistics {
     stored_bytes: Option<u64>,
     allocated_bytes: Option<u64>,
@@ -496,7 +496,7 @@ mod tests {
 
     #[test]
     fn values_that_no_drive_has_are_named_and_not_used() {
-        let nodes = |used: Value| {
+        let df = |used: Value| {
             serde_json::json!({ "summary": {}, "nodes": [
                 { "id": 0, "kb": 1000, "kb_used": used }, { "id": 1, "kb": 1000, "kb_used": used } ] })
         };
@@ -504,10 +504,7 @@ mod tests {
         for used in wrong {
             let mut notes = Vec::new();
             let mut statistics = Statistics::default();
-            assert_eq!(
-                statistics.add_json(Kind::OsdDf, &nodes(used.clone()), &mut notes),
-                Ok(true)
-            );
+            assert_eq!(statistics.add_json(Kind::OsdDf, &df(used.clone()), &mut notes), Ok(true));
             let note = format!("`kb_used` of osd.0 is {used}, which no size or count can be");
             assert!(
                 notes[0].starts_with(&note) && notes[0].ends_with("1 more like it"),

@@ -109,15 +109,8 @@ impl System for Machine {
             for which in asked {
                 let copied = Copied { part, op, file, offset, size: piece.stored };
                 let purpose = Purpose::Own(self.copies.insert(copied));
-                let exchange = Exchange::new(
-                    purpose,
-                    Asks::Application,
-                    client,
-                    partners[usize::from(which)],
-                    data,
-                    breadcrumb,
-                    workload,
-                );
+                let (to, asks) = (partners[usize::from(which)], Asks::Application);
+                let exchange = Exchange::new(purpose, asks, client, to, data, breadcrumb, workload);
                 let exchange = core.exchanges.insert(exchange);
                 core.send(hosts, exchange);
             }

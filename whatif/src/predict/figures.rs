@@ -6,7 +6,7 @@ use foretell_scenarios::model::{Arrivals, Scenario, Think, Workload};
 use foretell_sorted::SortedMap;
 use hashbrown::HashSet;
 
-use super::Prediction;
+use super::{Part, Prediction};
 use crate::answer::ResponseTimeMs;
 use crate::arriving::{Arriving, Clients};
 use crate::correction::{Correction, corrected};
@@ -33,7 +33,7 @@ impl Prediction<'_> {
     pub(super) fn before(&self, workload: &Workload) -> Option<(&WorkloadOutcome, &WorkloadSeen)> {
         let mut recorded = self.observed.scenario.workloads.iter();
         let place = recorded.position(|before| before.name == workload.name)?;
-        let unchanged = if self.is_fast {
+        let unchanged = if self.is_fast() {
             self.observed.unchanged_short.get()?.as_ref()?
         } else {
             self.observed.unchanged.get()?.as_ref()?
@@ -128,7 +128,7 @@ impl Prediction<'_> {
             let recorded_think = think * self.drawn_thinks(workload, modelled, recorded);
             let period = response.mean + recorded_think;
             found.throughput_rps * (predicted.mean + think) / period.max(1e-9)
-        } else if self.is_partial && found.keeps_up {
+        } else if self.part == Part::Short && found.keeps_up {
             // the stretches may have more or fewer arrivals than the mean
             let known = self.arrivals_rps(workload, recorded.throughput_rps);
             known.unwrap_or(found.throughput_rps)

@@ -46,10 +46,19 @@ pub struct Prediction<'a> {
     about: Vec<About>,
     /// By workload: mean number of requests of a transaction.
     per_transaction: Vec<f64>,
-    /// Whether only short stretches of the run were replayed, on both the changed and the recorded cluster.
-    is_fast: bool,
-    /// Whether these stretches are less than the run.
-    is_partial: bool,
+    /// What of the run was replayed.
+    part: Part,
+}
+
+/// The part of a run that was replayed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    /// The run, or long stretches of it: for the model `replay`.
+    Long,
+    /// Short stretches, on both the changed and the recorded cluster: for the model `fast`.
+    Short,
+    /// For the model `fast`: a run that is too short for stretches, whole.
+    ShortRun,
 }
 
 /// The model that should answer.
@@ -241,8 +250,7 @@ impl Observed {
             differs: idle.len() < changes.len(),
             notes: idle,
             assumed: Vec::new(),
-            is_fast: true,
-            is_partial,
+            part: if is_partial { Part::Short } else { Part::ShortRun },
         };
         if prediction.differs
             && unchanged.goes_as(
@@ -322,7 +330,7 @@ impl Observed {
         let notes = idle;
         let per_transaction = cluster.per_transaction();
         let (scenario, assumed) = (cluster.scenario, cluster.assumed);
-        let (observed, is_fast) = (self, false);
+        let observed = self;
         let mut prediction = Prediction {
             observed,
             scenario,
@@ -333,8 +341,7 @@ impl Observed {
             assumed,
             about,
             per_transaction,
-            is_fast,
-            is_partial: false,
+            part: Part::Long,
         };
         if differs && prediction.nothing_differs() {
             prediction.differs = false;
@@ -425,6 +432,10 @@ impl Prediction<'_> {
         &self.scenario
     }
 
+    fn is_fast(&self) -> bool {
+        self.part != Part::Long
+    }
+
     /// Whether any change has an effect; otherwise the answer equals the recorded run.
     pub fn differs(&self) -> bool {
         self.differs
@@ -477,7 +488,7 @@ impl Prediction<'_> {
     ///
     /// A prediction from short stretches is always answered by the fast model.
     pub fn answer(&self, model: Model) -> Answer {
-        let model = if self.is_fast { Model::Fast } else { model };
+        let model = if self.is_fast() { Model::Fast } else { model };
         let (utilization, bottleneck) = self.utilization();
         let analysed = match model {
             Model::Mva => analyse(&self.scenario, &self.outcome),
