@@ -84,7 +84,9 @@ fn what_is_on_its_way_over_a_long_link_does_not_wait_in_a_port() {
 #[test]
 fn the_fast_model_follows_more_requests_than_its_usual_stretches_hold() {
     let place = Place::with(RACKS);
-    let dir = place.keep("run", &["--set", "workload.mail.outstanding=2000"]);
+    // caches that are full soon, and 4000 requests outstanding
+    let many = ["--set", "node.brick.cache.size=16 MiB", "--set", "workload.mail.outstanding=2000"];
+    let dir = place.keep("run", &many);
     let fast = |change: &str| {
         json(&succeed([
             "ask",
@@ -96,10 +98,9 @@ fn the_fast_model_follows_more_requests_than_its_usual_stretches_hold() {
             change,
         ]))
     };
-    for change in ["node.brick.nic.rate=5 Gbit/s", "switch.uplink=2 Gbit/s"] {
+    for change in ["client.app.nic.rate=1 Gbit/s", "volume.mail.encoding=1-of-3"] {
         let predicted = &fast(change)["workloads"]["mail"]["throughput_rps"];
-        let changed =
-            ["--json", "--no-records", "--set", "workload.mail.outstanding=2000", "--set", change];
+        let changed = [&["--json", "--no-records"], &many[..], &["--set", change]].concat();
         let truth = truth(&succeed(place.arguments(&changed)));
         let error = predicted.as_f64().unwrap()
             / truth["workloads"]["mail"]["throughput_rps"].as_f64().unwrap()
