@@ -240,7 +240,7 @@ fn a_document_of_another_kind_does_not_hide_the_others() {
     assert!(note.contains("ceph mon dump"), "{note}");
 }
 
-/// A report whose pool 1 stores a TiB and takes so many bytes on drives.
+/// A cluster whose pool 1 stores a TiB, which takes `bytes` on drives.
 fn allocated(osds: &Value, bytes: u64) -> (ClusterMap, Inventory) {
     let mut report = report(&hosts(3, 3), osds, &[(1, TIB)], &[]);
     report["pool_stats"][0]["store_stats"] = json!({ "allocated": bytes });

@@ -30,7 +30,7 @@ use crate::observed::Streams;
 pub(super) const SETTLING: u64 = 4;
 
 /// Number of detailed requests for each outstanding one, and how many of these belong to the beginning, which starts
-/// with empty queues. (Measured on 26,600 outstanding requests: see `docs/architecture.md`.)
+/// with empty queues. (Assumed. They were tried on one run, and no others: `docs/architecture.md`.)
 const TURNS: f64 = 8.0;
 const TURNS_OF_BEGINNING: f64 = 2.0;
 
